@@ -1,0 +1,64 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let common: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .treatAllWarnings(as: .error),
+]
+
+let package = Package(
+    name: "hornbeam",
+    platforms: [.macOS(.v15), .iOS(.v18)],
+    products: [
+        .library(name: "Hornbeam", targets: ["Hornbeam"]),
+        .executable(name: "hornbeam", targets: ["HornbeamTool"]),
+    ],
+    traits: [
+        .trait(name: "Rivals", description: "Measure SQLite and LMDB beside Hornbeam in the benchmarks."),
+    ],
+    targets: [
+        .systemLibrary(
+            name: "CLZ4", pkgConfig: "liblz4", providers: [.apt(["liblz4-dev"]), .brew(["lz4"])]),
+        .target(
+            name: "HornbeamEngine", dependencies: ["CLZ4"],
+            swiftSettings: common + [.strictMemorySafety()]),
+        .target(name: "HornbeamModel", swiftSettings: common),
+        .target(
+            name: "HornbeamStore", dependencies: ["HornbeamEngine", "HornbeamModel"],
+            swiftSettings: common),
+        .target(
+            name: "Hornbeam", dependencies: ["HornbeamModel", "HornbeamStore"],
+            swiftSettings: common),
+        .executableTarget(
+            name: "HornbeamTool",
+            dependencies: ["CLZ4", "Hornbeam", "HornbeamStore", "HornbeamEngine"],
+            swiftSettings: common),
+        .executableTarget(
+            name: "Benchmarks",
+            dependencies: [
+                "HornbeamEngine", "Hornbeam",
+                .target(name: "CSQLite", condition: .when(traits: ["Rivals"])),
+                .target(name: "CLMDB", condition: .when(traits: ["Rivals"])),
+            ],
+            path: "Benchmarks", exclude: ["CSQLite", "CLMDB"], swiftSettings: common),
+        .systemLibrary(
+            name: "CSQLite", path: "Benchmarks/CSQLite", pkgConfig: "sqlite3",
+            providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite3"])]),
+        .systemLibrary(
+            name: "CLMDB", path: "Benchmarks/CLMDB", pkgConfig: "lmdb",
+            providers: [.apt(["liblmdb-dev"]), .brew(["lmdb"])]),
+        .testTarget(name: "HornbeamEngineTests", dependencies: ["HornbeamEngine"], swiftSettings: common),
+        .testTarget(name: "HornbeamModelTests", dependencies: ["HornbeamModel"], swiftSettings: common),
+        .testTarget(
+            name: "HornbeamStoreTests", dependencies: ["HornbeamStore", "HornbeamEngine", "HornbeamModel"],
+            swiftSettings: common),
+        .testTarget(
+            name: "HornbeamTests", dependencies: ["Hornbeam", "HornbeamStore", "HornbeamEngine"],
+            swiftSettings: common),
+        .testTarget(
+            name: "HornbeamToolTests", dependencies: ["HornbeamTool", "Hornbeam"], swiftSettings: common),
+        .testTarget(name: "RepositoryTests", swiftSettings: common),
+    ]
+)

@@ -1,0 +1,44 @@
+// The edge of the system: everything the engine asks of an operating system, as a protocol, so that a simulated
+// disk and a fault injector can take its place. Called once per I/O, never per key.
+
+/// A folder tree with durable files.
+package protocol FileSystem: Sendable {
+    /// Opens or creates a file for reading and writing at offsets.
+    func open(_ path: String, _ mode: FileMode) throws(EngineError) -> any File
+    /// Creates one folder; its parent must exist.
+    func createDirectory(_ path: String) throws(EngineError)
+    /// Makes created, renamed and removed entries of a folder durable.
+    func syncDirectory(_ path: String) throws(EngineError)
+    /// The names in a folder, sorted; throws `notAStore` if it is not there.
+    func list(_ path: String) throws(EngineError) -> [String]
+    func exists(_ path: String) throws(EngineError) -> Bool
+    func rename(_ source: String, to target: String) throws(EngineError)
+    func remove(_ path: String) throws(EngineError)
+    /// Takes the exclusive lock of a file (created if missing); throws `storeInUse` when another holds it.
+    func lock(_ path: String) throws(EngineError) -> any FileLock
+}
+
+package enum FileMode: Sendable {
+    case read
+    case readWrite
+    /// Fails if the file exists.
+    case create
+}
+
+/// An open file. Reads and writes at explicit offsets; closed when released.
+package protocol File: AnyObject, Sendable {
+    var path: String { get }
+    func size() throws(EngineError) -> UInt64
+    /// Fills the buffer or stops at the end of the file; returns the bytes read.
+    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(EngineError) -> Int
+    /// Writes the whole buffer, looping over short and interrupted calls.
+    func write(_ buffer: UnsafeRawBufferPointer, at offset: UInt64) throws(EngineError)
+    /// Makes written bytes and the length durable (fdatasync).
+    func sync() throws(EngineError)
+    func close() throws(EngineError)
+}
+
+/// A lock that lasts until it is released or its holder dies.
+package protocol FileLock: AnyObject, Sendable {
+    func release()
+}

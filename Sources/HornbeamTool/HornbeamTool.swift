@@ -1,0 +1,1 @@
+@main struct HornbeamTool { static func main() {} }
