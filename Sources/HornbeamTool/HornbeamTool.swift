@@ -1,1 +1,43 @@
-@main struct HornbeamTool { static func main() {} }
+import Foundation
+
+/// The command-line tool `hornbeam`.
+@main struct HornbeamTool {
+    @MainActor static func main() async {
+        // A pipe whose reader went away is an error of the write, not the end of the process.
+        signal(SIGPIPE, SIG_IGN)
+        exit(await run(Array(CommandLine.arguments.dropFirst())))
+    }
+
+    /// Runs one command line and returns the exit status: 0 done, 1 failed, 2 wrong usage.
+    @MainActor static func run(_ words: [String]) async -> Int32 {
+        guard let first = words.first else {
+            Console.complain(Command.overview)
+            return 2
+        }
+        do {
+            try await dispatch(first, Array(words.dropFirst()))
+            return 0
+        } catch let error as UsageError {
+            let command = (try? Command.named(first)).map { " \($0.name)" } ?? ""
+            Console.complain("hornbeam\(command): \(error.message). See 'hornbeam help\(command)'.")
+            return 2
+        } catch {
+            Console.complain("hornbeam: \(FailureText.describe(error))")
+            return 1
+        }
+    }
+
+    @MainActor private static func dispatch(_ name: String, _ words: [String]) async throws {
+        if ["help", "--help", "-h"].contains(name) {
+            Console.line(try words.first.map { try Command.named($0).fullHelp } ?? Command.overview)
+            return
+        }
+        let command = try Command.named(name)
+        var arguments = Arguments(words)
+        if arguments.flag("--help") || arguments.flag("-h") {
+            Console.line(command.fullHelp)
+            return
+        }
+        try await command.run(&arguments)
+    }
+}

@@ -1,0 +1,71 @@
+import Foundation
+
+/// Bytes read from beginning to end.
+protocol ByteSource: AnyObject {
+    /// Fills the front of the buffer; returns the number of bytes, 0 at the end.
+    func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int
+    /// How much of the file has been read so far, 0 … 1.
+    var fractionRead: Double { get }
+}
+
+/// A file as it is on disk.
+final class FileSource: ByteSource {
+    let path: String
+    let size: Int
+    private let handle: Int32
+    private var position = 0
+
+    init(_ path: String) throws {
+        self.path = path
+        handle = open(path, O_RDONLY | O_CLOEXEC)
+        guard handle >= 0 else { throw CatalogueError.cannotRead(path, errno) }
+        var status = stat()
+        guard fstat(handle, &status) == 0 else {
+            close(handle)
+            throw CatalogueError.cannotRead(path, errno)
+        }
+        size = Int(status.st_size)
+    }
+
+    deinit { close(handle) }
+
+    var fractionRead: Double { size == 0 ? 1 : min(1, Double(position) / Double(size)) }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
+        while true {
+            let count = Foundation.read(handle, buffer.baseAddress, buffer.count)
+            if count >= 0 {
+                position += count
+                return count
+            }
+            guard errno == EINTR else { throw CatalogueError.cannotRead(path, errno) }
+        }
+    }
+}
+
+/// Bytes in memory.
+final class MemorySource: ByteSource {
+    private let bytes: [UInt8]
+    private let chunk: Int
+    private var position = 0
+
+    /// - Parameter chunk: the most that one read returns.
+    init(_ text: String, chunk: Int = .max) {
+        bytes = Array(text.utf8)
+        self.chunk = chunk
+    }
+
+    init(bytes: [UInt8], chunk: Int = .max) {
+        self.bytes = bytes
+        self.chunk = chunk
+    }
+
+    var fractionRead: Double { bytes.isEmpty ? 1 : Double(position) / Double(bytes.count) }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+        let count = min(buffer.count, chunk, bytes.count - position)
+        bytes.withUnsafeBytes { buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[position..<position + count])) }
+        position += count
+        return count
+    }
+}

@@ -1,0 +1,47 @@
+/// What one paragraph of the catalogue says about a package.
+struct PackageRecord: Equatable, Sendable {
+    var name: String
+    var version: String
+    var architecture: String
+    /// The section, `games` or `non-free/libs`; nil when the paragraph names none.
+    var section: String?
+    var priority: String?
+    var maintainer: MaintainerName?
+    /// The first line of the description.
+    var summary: String?
+    var homepage: String?
+    /// Space on disk when installed, in bytes.
+    var installedSize: Int64?
+    /// Size of the package file, in bytes.
+    var downloadSize: Int64?
+    var isEssential = false
+    var tags: [String] = []
+    var dependencies: [DependencyField] = []
+}
+
+/// Name and address of a maintainer.
+struct MaintainerName: Hashable, Sendable {
+    var name: String
+    /// Nil when the field holds a name alone.
+    var address: String?
+}
+
+extension MaintainerName {
+    /// Reads `Jane Doe <jane@example.org>`, with or without quotes around the name.
+    init(parsing text: String) {
+        guard let open = text.lastIndex(of: "<"), let close = text[open...].firstIndex(of: ">") else {
+            self.init(name: Self.tidied(text[...]), address: nil)
+            return
+        }
+        let address = String(text[text.index(after: open)..<close])
+        let name = Self.tidied(text[..<open])
+        self.init(name: name.isEmpty ? address : name, address: address.isEmpty ? nil : address)
+    }
+
+    private static func tidied(_ text: Substring) -> String {
+        var text = text.drop { $0.isWhitespace }
+        while text.last?.isWhitespace == true { text.removeLast() }
+        if text.count >= 2, text.first == "\"", text.last == "\"" { text = text.dropFirst().dropLast() }
+        return String(text)
+    }
+}

@@ -1,0 +1,111 @@
+import Foundation
+
+/// Splits a control file into its paragraphs, which blank lines separate, in a buffer that holds one at a time.
+final class ParagraphReader {
+    /// A paragraph in the reader's buffer.
+    struct Paragraph {
+        /// The number of its first line, from 1.
+        let line: Int
+        /// Its place in the buffer; ends behind the last line break.
+        let range: Range<Int>
+    }
+
+    private let source: any ByteSource
+    private let sizeMax: Int
+    private var buffer: [UInt8]
+    /// The bytes that were read and are not yet part of a paragraph handed out.
+    private var unread: Range<Int> = 0..<0
+    private var line = 1
+    private var isAtEnd = false
+    private(set) var bytesRead = 0
+
+    /// - Parameter sizeMax: the longest paragraph accepted, in bytes.
+    init(_ source: any ByteSource, bufferSize: Int = 1 << 20, sizeMax: Int = 8 << 20) {
+        self.source = source
+        self.sizeMax = sizeMax
+        buffer = [UInt8](repeating: 0, count: bufferSize)
+    }
+
+    var fractionRead: Double { source.fractionRead }
+
+    /// Hands the next paragraph to `body`; returns nil at the end.
+    ///
+    /// The bytes are lent for the duration of the call. Throws a `CatalogueProblem` for a paragraph that is too
+    /// long; the next call goes on behind it.
+    func next<R>(_ body: (Int, UnsafeRawBufferPointer) throws -> R) throws -> R? {
+        guard let paragraph = try findParagraph() else { return nil }
+        return try buffer.withUnsafeBytes {
+            try body(paragraph.line, UnsafeRawBufferPointer(rebasing: $0[paragraph.range]))
+        }
+    }
+
+    private func findParagraph() throws -> Paragraph? {
+        try skipBlankLines()
+        guard !unread.isEmpty else { return nil }
+        let first = line
+        var scanned = 0
+        var isTooLong = false
+        while true {
+            guard let length = try lineLength(at: scanned) else { break }
+            let isBlank = isBlank(at: unread.lowerBound + scanned, length)
+            if isBlank { break }
+            scanned += length
+            line += 1
+            if scanned > sizeMax {
+                isTooLong = true
+                unread = (unread.lowerBound + scanned)..<unread.upperBound
+                scanned = 0
+            }
+        }
+        let range = unread.lowerBound..<(unread.lowerBound + scanned)
+        unread = range.upperBound..<unread.upperBound
+        if isTooLong { throw CatalogueProblem(line: first, reason: "the paragraph is longer than \(sizeMax) bytes") }
+        return Paragraph(line: first, range: range)
+    }
+
+    private func skipBlankLines() throws {
+        while let length = try lineLength(at: 0), isBlank(at: unread.lowerBound, length) {
+            unread = (unread.lowerBound + length)..<unread.upperBound
+            line += 1
+        }
+    }
+
+    /// The length of the line that begins `offset` bytes into the unread part, its line break included; nil at the end.
+    private func lineLength(at offset: Int) throws -> Int? {
+        var searched = offset
+        while true {
+            let found = buffer.withUnsafeBytes { bytes -> Int? in
+                let start = unread.lowerBound + searched
+                guard start < unread.upperBound,
+                    let place = memchr(bytes.baseAddress! + start, 0x0A, unread.upperBound - start)
+                else { return nil }
+                return UnsafeRawPointer(place) - bytes.baseAddress! - unread.lowerBound
+            }
+            if let found { return found + 1 - offset }
+            searched = unread.count
+            if isAtEnd { return searched > offset ? searched - offset : nil }
+            try readMore()
+        }
+    }
+
+    private func isBlank(at start: Int, _ length: Int) -> Bool {
+        if buffer[start] > 0x20 { return false }
+        return buffer[start..<start + length].allSatisfy { $0 == 0x20 || $0 == 0x09 || $0 == 0x0A || $0 == 0x0D }
+    }
+
+    private func readMore() throws {
+        if unread.lowerBound > 0 {
+            buffer.withUnsafeMutableBytes { bytes in
+                _ = memmove(bytes.baseAddress!, bytes.baseAddress! + unread.lowerBound, unread.count)
+            }
+            unread = 0..<unread.count
+        }
+        if unread.count == buffer.count { buffer.append(contentsOf: repeatElement(0, count: buffer.count)) }
+        let count = try buffer.withUnsafeMutableBytes {
+            try source.read(into: UnsafeMutableRawBufferPointer(rebasing: $0[unread.upperBound...]))
+        }
+        bytesRead += count
+        isAtEnd = count == 0
+        unread = unread.lowerBound..<(unread.upperBound + count)
+    }
+}

@@ -1,0 +1,41 @@
+import Foundation
+
+/// The two streams that the tool writes to, and what is known about the terminal behind them.
+enum Console {
+    /// Prints a line on standard output.
+    static func line(_ text: String = "") { write(text + "\n", to: STDOUT_FILENO) }
+
+    /// Prints a line on standard error.
+    static func complain(_ text: String) { write(text + "\n", to: STDERR_FILENO) }
+
+    static var isErrorTerminal: Bool { isatty(STDERR_FILENO) == 1 }
+    static var isOutputTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
+
+    /// Columns of the terminal; 120 when standard output is not one.
+    static var width: Int {
+        var size = winsize()
+        guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col >= 40 else { return 120 }
+        return Int(size.ws_col)
+    }
+
+    /// Writes all bytes; a reader that went away ends the output, not the work.
+    static func write(_ text: String, to descriptor: Int32) {
+        var bytes = Array(text.utf8)[...]
+        while !bytes.isEmpty {
+            let written = bytes.withUnsafeBytes { system_write(descriptor, $0) }
+            if written > 0 {
+                bytes = bytes.dropFirst(written)
+            } else if errno != EINTR {
+                return
+            }
+        }
+    }
+
+    private static func system_write(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
+        #if canImport(Darwin)
+            Darwin.write(descriptor, bytes.baseAddress, bytes.count)
+        #else
+            Glibc.write(descriptor, bytes.baseAddress, bytes.count)
+        #endif
+    }
+}

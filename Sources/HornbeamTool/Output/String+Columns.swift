@@ -1,0 +1,52 @@
+extension String {
+    /// Columns that the text takes on a terminal: wide East Asian characters and emoji count two.
+    var displayWidth: Int {
+        if utf8.allSatisfy({ $0 < 0x80 }) { return utf8.count }
+        return reduce(0) { $0 + $1.displayWidth }
+    }
+
+    func padded(to width: Int) -> String {
+        self + String(repeating: " ", count: Swift.max(0, width - displayWidth))
+    }
+
+    func paddedOnLeft(to width: Int) -> String {
+        String(repeating: " ", count: Swift.max(0, width - displayWidth)) + self
+    }
+
+    /// The text cut to `width` columns, the last of which is then an ellipsis.
+    func truncated(to width: Int) -> String {
+        guard displayWidth > width else { return self }
+        var result = ""
+        var used = 0
+        for character in self {
+            if used + character.displayWidth > width - 1 { break }
+            result.append(character)
+            used += character.displayWidth
+        }
+        return result + "…"
+    }
+
+    var trimmingTrailingSpaces: String {
+        String(self[..<(lastIndex { $0 != " " }.map(index(after:)) ?? startIndex)])
+    }
+
+    /// The text without line breaks and other control characters, which would break a table or a terminal.
+    var singleLine: String {
+        guard unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else { return self }
+        return String(
+            String.UnicodeScalarView(unicodeScalars.map { $0.properties.generalCategory == .control ? " " : $0 }))
+    }
+}
+
+extension Character {
+    fileprivate var displayWidth: Int {
+        guard let first = unicodeScalars.first else { return 0 }
+        switch first.value {
+        case 0x1100...0x115F, 0x2E80...0xA4CF, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE30...0xFE6F,
+            0xFF00...0xFF60, 0xFFE0...0xFFE6, 0x1F300...0x1FAFF, 0x20000...0x3FFFD:
+            return 2
+        default:
+            return 1
+        }
+    }
+}
