@@ -4,7 +4,10 @@ public import Foundation
 ///
 /// Integers of every width are `int`; `Float` attributes are `double` here and rounded to their
 /// width where they are stored. Collections occur in predicates and as to-many values only.
-public enum PropertyValue: Hashable, Sendable {
+///
+/// `==` tells whether two values are the same in kind and content, texts by their UTF-8 bytes; a NaN is
+/// equal to itself. Whether a predicate finds them equal (`1` and `1.0`) is `isEqual(to:)`.
+public enum PropertyValue: Sendable {
     case null
     case bool(Bool)
     case int(Int64)
@@ -19,4 +22,78 @@ public enum PropertyValue: Hashable, Sendable {
     case array([PropertyValue])
     case set(Set<PropertyValue>)
     case dictionary([String: PropertyValue])
+
+    /// True for `.null`.
+    @inlinable public var isNull: Bool {
+        if case .null = self { true } else { false }
+    }
+
+    /// A word for the kind of value, for messages: `string`, `number`, `date` …
+    public var kindName: String {
+        switch self {
+        case .null: "nil"
+        case .bool: "boolean"
+        case .int, .double, .decimal: "number"
+        case .string: "string"
+        case .date: "date"
+        case .data: "binary data"
+        case .uuid: "UUID"
+        case .uri: "URI"
+        case .objectID: "object ID"
+        case .array: "list"
+        case .set: "set"
+        case .dictionary: "dictionary"
+        }
+    }
+}
+
+extension PropertyValue: Hashable {
+    public static func == (a: Self, b: Self) -> Bool {
+        switch (a, b) {
+        case (.null, .null): true
+        case (.bool(let a), .bool(let b)): a == b
+        case (.int(let a), .int(let b)): a == b
+        case (.double(let a), .double(let b)): a == b || (a.isNaN && b.isNaN)
+        case (.decimal(let a), .decimal(let b)): a == b
+        case (.string(let a), .string(let b)): compareUTF8(a, b) == .same
+        case (.date(let a), .date(let b)): a == b
+        case (.data(let a), .data(let b)): a == b
+        case (.uuid(let a), .uuid(let b)): a == b
+        case (.uri(let a), .uri(let b)): a == b
+        case (.objectID(let a), .objectID(let b)): a == b
+        case (.array(let a), .array(let b)): a == b
+        case (.set(let a), .set(let b)): a == b
+        case (.dictionary(let a), .dictionary(let b)): a == b
+        default: false
+        }
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        switch self {
+        case .null: hasher.combine(0)
+        case .bool(let value): hasher.combine(value)
+        case .int(let value): hasher.combine(value)
+        case .double(let value): hasher.combine(value.isNaN ? Double.nan : value)
+        case .decimal(let value): hasher.combine(value)
+        case .string(let value): hasher.combine(value)
+        case .date(let value): hasher.combine(value)
+        case .data(let value): hasher.combine(value)
+        case .uuid(let value): hasher.combine(value)
+        case .uri(let value): hasher.combine(value)
+        case .objectID(let value): hasher.combine(value)
+        case .array(let value): hasher.combine(value)
+        case .set(let value): hasher.combine(value)
+        case .dictionary(let value): hasher.combine(value)
+        }
+    }
+}
+
+extension PropertyValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral,
+    ExpressibleByFloatLiteral, ExpressibleByBooleanLiteral, ExpressibleByArrayLiteral
+{
+    public init(stringLiteral value: String) { self = .string(value) }
+    public init(integerLiteral value: Int64) { self = .int(value) }
+    public init(floatLiteral value: Double) { self = .double(value) }
+    public init(booleanLiteral value: Bool) { self = .bool(value) }
+    public init(arrayLiteral elements: PropertyValue...) { self = .array(elements) }
 }

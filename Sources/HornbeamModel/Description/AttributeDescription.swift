@@ -1,0 +1,107 @@
+/// An attribute as it is written in a model: its name, its type and what its values must be.
+///
+/// ```swift
+/// AttributeDescription("pages", .integer32, default: 1, minimum: 1, maximum: 20_000)
+/// ```
+/// A required attribute (the default, as in Xcode's files and in Swift) must have a value when it is
+/// saved (ATT-3). Limits, patterns and rules are checked at save too, and are not part of the
+/// version hash (MOD-11).
+public struct AttributeDescription: Hashable, Sendable {
+    public var name: String
+    public var type: AttributeType
+    /// True when the value may be missing at save.
+    public var isOptional: Bool
+    /// True when the value is tracked but never stored (ATT-10).
+    public var isTransient: Bool
+    /// The value of a new object; `.null` for none (ATT-4).
+    public var defaultValue: PropertyValue
+    /// The smallest value allowed: a number, or a date (ATT-5, ATT-6).
+    public var minimum: PropertyValue?
+    /// The largest value allowed: a number, or a date (ATT-5, ATT-6).
+    public var maximum: PropertyValue?
+    /// The fewest characters of a string, or bytes of binary data (ATT-7).
+    public var minimumLength: Int?
+    /// The most characters of a string, or bytes of binary data (ATT-7).
+    public var maximumLength: Int?
+    /// A pattern that the whole string must match (ATT-7).
+    public var pattern: String?
+    /// Predicates over the value itself, called `SELF`, each with the text of its failure (ATT-8).
+    public var rules: [ValidationRule]
+    /// What the value is computed from at each save: `canonical:(name)`, `books.@count`, `now()` (ATT-11).
+    public var derivation: String?
+    /// The name of the composite that gives the elements; for type `composite` (ATT-13).
+    public var compositeName: String?
+    /// The name of the transformer; for type `transformable` (ATT-12).
+    public var valueTransformerName: String?
+    /// The Swift type of the value; for type `transformable`, and for code generation.
+    public var valueClassName: String?
+    /// Allows large values to be kept apart from the row (ATT-14). A permission, not an order.
+    public var allowsExternalBinaryDataStorage: Bool
+    /// Keeps the value in the history's tombstone when the object is deleted (ATT-15).
+    public var preservesValueInHistoryOnDeletion: Bool
+    /// Kept for synchronisation services; no effect on the store (ATT-16).
+    public var allowsCloudEncryption: Bool
+    /// Kept for the platform's search index; no effect on the store (ATT-17).
+    public var isIndexedBySpotlight: Bool
+    /// Kept for the platform's external records; no effect on the store (ATT-17).
+    public var isStoredInExternalRecord: Bool
+    /// For code generation: a plain number instead of a boxed one (ATT-2).
+    public var usesScalarValueType: Bool
+    /// The name by which this attribute is known to older versions of the model; nil means `name` (MOD-13).
+    public var renamingIdentifier: String?
+    /// Text that makes this version differ from others though nothing else does (MOD-12).
+    public var versionHashModifier: String?
+    /// Notes of the app; not part of the version hash (MOD-7).
+    public var userInfo: [String: String]
+
+    public init(
+        _ name: String, _ type: AttributeType, optional: Bool = false, transient: Bool = false,
+        default defaultValue: PropertyValue = .null,
+        minimum: PropertyValue? = nil, maximum: PropertyValue? = nil,
+        minimumLength: Int? = nil, maximumLength: Int? = nil, pattern: String? = nil,
+        rules: [ValidationRule] = [], derivation: String? = nil, composite: String? = nil,
+        transformer: String? = nil, renamedFrom renamingIdentifier: String? = nil,
+        userInfo: [String: String] = [:]
+    ) {
+        self.name = name
+        self.type = type
+        isOptional = optional
+        isTransient = transient
+        self.defaultValue = defaultValue
+        self.minimum = minimum
+        self.maximum = maximum
+        self.minimumLength = minimumLength
+        self.maximumLength = maximumLength
+        self.pattern = pattern
+        self.rules = rules
+        self.derivation = derivation
+        compositeName = composite
+        valueTransformerName = transformer
+        valueClassName = nil
+        allowsExternalBinaryDataStorage = false
+        preservesValueInHistoryOnDeletion = false
+        allowsCloudEncryption = false
+        isIndexedBySpotlight = false
+        isStoredInExternalRecord = false
+        usesScalarValueType = false
+        self.renamingIdentifier = renamingIdentifier
+        versionHashModifier = nil
+        self.userInfo = userInfo
+    }
+
+    /// True when the value is computed from other properties at save (ATT-11).
+    public var isDerived: Bool { derivation != nil }
+}
+
+/// A predicate that each value of a property must satisfy, and what is said when one does not (ATT-8).
+public struct ValidationRule: Hashable, Sendable, Codable {
+    /// The format of a predicate in which `SELF` is the value: `SELF >= 0`.
+    public var predicate: String
+    /// The text of the error; nil for a general one. Localised through `ErrorString/…` (MDL-3).
+    public var warning: String?
+
+    public init(_ predicate: String, warning: String? = nil) {
+        self.predicate = predicate
+        self.warning = warning
+    }
+}

@@ -1,0 +1,65 @@
+/// An entity as it is written in a model: what its objects are made of (MOD-1).
+///
+/// ```swift
+/// Entity("Author") {
+///     Attribute<String>("name", unique: true)
+///     Attribute<Int?>("born")
+///     ToMany<Book>("books", inverse: "author", deleteRule: .cascade)
+/// }
+/// ```
+public struct Entity: Hashable, Sendable {
+    public var name: String
+    /// The Swift class of the objects; nil stands for `ManagedObject` (MOD-2).
+    public var className: String?
+    /// The entity that this one inherits from (MOD-4).
+    public var superentityName: String?
+    /// True when only subentities have objects (MOD-3).
+    public var isAbstract: Bool
+    public var attributes: [AttributeDescription]
+    public var relationships: [RelationshipDescription]
+    public var fetchedProperties: [FetchedPropertyDescription]
+    /// Groups of properties whose values, taken together, are unique (MOD-8).
+    public var uniquenessConstraints: [[String]]
+    public var fetchIndexes: [FetchIndexDescription]
+    /// The name by which this entity is known to older versions of the model; nil means `name` (MOD-13).
+    public var renamingIdentifier: String?
+    /// Text that makes this version differ from others though nothing else does (MOD-12).
+    public var versionHashModifier: String?
+    /// Kept for the platform's search index (MOD-14).
+    public var coreSpotlightDisplayNameExpression: String?
+    /// Notes of the app; not part of the version hash (MOD-7).
+    public var userInfo: [String: String]
+
+    public init(
+        _ name: String, className: String? = nil, parent: String? = nil, abstract: Bool = false,
+        attributes: [AttributeDescription] = [], relationships: [RelationshipDescription] = [],
+        uniquenessConstraints: [[String]] = [], fetchIndexes: [FetchIndexDescription] = [],
+        renamedFrom renamingIdentifier: String? = nil, userInfo: [String: String] = [:]
+    ) {
+        self.name = name
+        self.className = className
+        superentityName = parent
+        isAbstract = abstract
+        self.attributes = attributes
+        self.relationships = relationships
+        fetchedProperties = []
+        self.uniquenessConstraints = uniquenessConstraints
+        self.fetchIndexes = fetchIndexes
+        self.renamingIdentifier = renamingIdentifier
+        versionHashModifier = nil
+        coreSpotlightDisplayNameExpression = nil
+        self.userInfo = userInfo
+    }
+
+    /// An entity whose parts are listed in a block.
+    public init(
+        _ name: String, className: String? = nil, parent: String? = nil, abstract: Bool = false,
+        renamedFrom renamingIdentifier: String? = nil, userInfo: [String: String] = [:],
+        @EntityBuilder _ parts: () -> [EntityPart]
+    ) {
+        self.init(
+            name, className: className, parent: parent, abstract: abstract,
+            renamedFrom: renamingIdentifier, userInfo: userInfo)
+        for part in parts() { part.add(to: &self) }
+    }
+}

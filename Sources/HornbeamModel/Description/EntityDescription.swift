@@ -1,0 +1,157 @@
+/// An entity of a compiled model: its properties with the inherited ones, and its place in the hierarchy.
+///
+/// Immutable. A compiled model and its parts refer to one another and are kept for the life of the
+/// process, so a part may be held on to without its model.
+public final class EntityDescription: Sendable {
+    public let name: String
+    /// The position in `model.entities`.
+    public let index: Int
+    /// The entity as it was written, without what it inherits.
+    public let definition: Entity
+    /// Attributes and relationships: first the inherited ones, then own attributes, then own relationships.
+    public let properties: [PropertyDescription]
+    public let propertiesByName: [String: PropertyDescription]
+    /// The properties that are attributes, in the order of `properties`.
+    public let attributes: [PropertyDescription]
+    public let attributesByName: [String: PropertyDescription]
+    /// The properties that are relationships, in the order of `properties`.
+    public let relationships: [PropertyDescription]
+    public let relationshipsByName: [String: PropertyDescription]
+    /// The fetched properties, first the inherited ones. They have no index and no place in `properties`.
+    public let fetchedProperties: [FetchedPropertyDescription]
+    public let fetchedPropertiesByName: [String: FetchedPropertyDescription]
+    /// The superentity; nil for a root (MOD-4).
+    public let superentity: EntityDescription?
+
+    /// Property indexes by the number of the property's name; −1 for names of other entities.
+    @usableFromInline package let indexByNameID: [Int32]
+
+    // Set once, by the compiler, before the model is published; read only ever after.
+    nonisolated(unsafe) private var link: Link?
+
+    private struct Link {
+        let model: ManagedObjectModel
+        let subentities: [EntityDescription]
+        let constraints: [UniquenessConstraint]
+        let indexes: [FetchIndex]
+    }
+
+    init(definition: Entity, index: Int, superentity: EntityDescription?, own: [PropertyDescription]) {
+        name = definition.name
+        self.index = index
+        self.definition = definition
+        self.superentity = superentity
+        properties = (superentity?.properties ?? []) + own
+        attributes = properties.filter(\.isAttribute)
+        relationships = properties.filter(\.isRelationship)
+        fetchedProperties = (superentity?.fetchedProperties ?? []) + definition.fetchedProperties
+        // Where a name occurs twice the first one stands; the compiler reports it.
+        propertiesByName = Dictionary(properties.map { ($0.name, $0) }) { first, _ in first }
+        attributesByName = Dictionary(attributes.map { ($0.name, $0) }) { first, _ in first }
+        relationshipsByName = Dictionary(relationships.map { ($0.name, $0) }) { first, _ in first }
+        fetchedPropertiesByName = Dictionary(fetchedProperties.map { ($0.name, $0) }) { first, _ in first }
+        var table: [Int32] = []
+        for property in properties {
+            let number = property.nameID.number
+            if table.count <= number { table += Array(repeating: -1, count: number + 1 - table.count) }
+            table[number] = Int32(property.index)
+        }
+        indexByNameID = table
+    }
+
+    func resolve(
+        model: ManagedObjectModel, subentities: [EntityDescription],
+        constraints: [UniquenessConstraint], indexes: [FetchIndex]
+    ) {
+        precondition(link == nil, "An entity is resolved once.")
+        link = Link(model: model, subentities: subentities, constraints: constraints, indexes: indexes)
+    }
+
+    private var resolved: Link {
+        guard let link else { preconditionFailure("The entity is read before its model is complete.") }
+        return link
+    }
+
+    /// The model that the entity belongs to (MDL-6).
+    public var managedObjectModel: ManagedObjectModel { resolved.model }
+
+    /// The entities directly below this one, in the order of the model.
+    public var subentities: [EntityDescription] { resolved.subentities }
+
+    /// The index of the property with that name; nil when the entity has none. One array look-up.
+    @inlinable package func index(of name: PropertyNameID) -> Int? {
+        guard name.number < indexByNameID.count else { return nil }
+        let index = indexByNameID[name.number]
+        return index < 0 ? nil : Int(index)
+    }
+
+    /// The constraints of this entity and of all above it, the topmost first (MOD-8).
+    public var uniquenessConstraints: [UniquenessConstraint] { resolved.constraints }
+
+    /// The indexes of this entity and of all above it, the topmost first (MOD-9).
+    public var fetchIndexes: [FetchIndex] { resolved.indexes }
+}
+
+extension EntityDescription {
+    /// The Swift class of the objects; nil stands for `ManagedObject`.
+    public var className: String? { definition.className }
+    public var isAbstract: Bool { definition.isAbstract }
+    /// The name by which older versions of the model know the entity (MOD-13).
+    public var renamingIdentifier: String { definition.renamingIdentifier ?? name }
+    public var userInfo: [String: String] { definition.userInfo }
+
+    public var subentitiesByName: [String: EntityDescription] {
+        Dictionary(uniqueKeysWithValues: subentities.map { ($0.name, $0) })
+    }
+
+    /// True for the entity itself and for all entities above it (MOD-4).
+    public func isKind(of other: EntityDescription) -> Bool {
+        var entity: EntityDescription? = self
+        while let current = entity {
+            if current === other { return true }
+            entity = current.superentity
+        }
+        return false
+    }
+
+    /// The topmost entity of the hierarchy.
+    public var rootEntity: EntityDescription { superentity?.rootEntity ?? self }
+
+    /// The relationships that lead to an entity (MOD-5).
+    public func relationships(forDestination entity: EntityDescription) -> [PropertyDescription] {
+        relationships.filter { $0.destinationEntity === entity }
+    }
+
+    /// This entity, when it is not abstract, and all such entities below it, in depth-first order.
+    public var concreteDescendants: [EntityDescription] {
+        (isAbstract ? [] : [self]) + subentities.flatMap(\.concreteDescendants)
+    }
+
+    /// The property of that name.
+    ///
+    /// - Throws: `HornbeamError` with code `unknownKey`, naming the property that was perhaps meant.
+    public func property(named name: String) throws -> PropertyDescription {
+        if let property = propertiesByName[name] { return property }
+        throw HornbeamError(
+            .unknownKey,
+            "The entity “\(self.name)” has no property “\(name)”"
+                + suggestion(for: name, among: properties.map(\.name)) + ".",
+            entity: self.name, key: name)
+    }
+}
+
+extension EntityDescription: Hashable, CustomStringConvertible {
+    public static func == (a: EntityDescription, b: EntityDescription) -> Bool { a === b }
+    public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+
+    public var description: String {
+        let parent = superentity.map { ": \($0.name)" } ?? ""
+        return "\(isAbstract ? "abstract " : "")\(name)\(parent) "
+            + "(\(attributes.count) attributes, \(relationships.count) relationships)"
+    }
+}
+
+/// Iterates over the properties (MOD-5).
+extension EntityDescription: Sequence {
+    public func makeIterator() -> IndexingIterator<[PropertyDescription]> { properties.makeIterator() }
+}

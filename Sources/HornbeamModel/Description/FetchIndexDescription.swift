@@ -1,0 +1,64 @@
+/// How an index compares text.
+public enum IndexCollation: String, Hashable, Sendable, Codable, CaseIterable {
+    /// By bytes: answers `==`, `<` and `BEGINSWITH`.
+    case binary
+    /// Without regard to case: answers comparisons with `[c]`.
+    case caseInsensitive
+    /// Without regard to accents: answers comparisons with `[d]`.
+    case diacriticInsensitive
+    /// Without regard to case and accents: answers comparisons with `[cd]`.
+    case caseAndDiacriticInsensitive
+}
+
+/// One part of an index: a property or an expression, and the direction in which it is ordered (MOD-9).
+public struct FetchIndexElement: Hashable, Sendable, ExpressibleByStringLiteral {
+    /// The kinds of index that Core Data knows. An index holds elements of one kind only.
+    public enum Kind: String, Hashable, Sendable, Codable, CaseIterable { case binary, rTree }
+
+    /// A property's name, a key path into a composite, or `self` or `entity` in old models (MOD-10).
+    public var property: String
+    public var isAscending: Bool
+    public var collation: IndexCollation
+    public var kind: Kind
+    /// True when `property` holds the text of an expression instead of a name.
+    public var isExpression: Bool
+
+    public init(
+        _ property: String, ascending: Bool = true, collation: IndexCollation = .binary,
+        kind: Kind = .binary, isExpression: Bool = false
+    ) {
+        self.property = property
+        isAscending = ascending
+        self.collation = collation
+        self.kind = kind
+        self.isExpression = isExpression
+    }
+
+    public init(stringLiteral name: String) { self.init(name) }
+
+    /// The property from the largest value to the smallest.
+    public static func descending(_ property: String, collation: IndexCollation = .binary) -> Self {
+        Self(property, ascending: false, collation: collation)
+    }
+
+    /// The property compared as `collation` says.
+    public static func folded(_ property: String, _ collation: IndexCollation = .caseAndDiacriticInsensitive)
+        -> Self
+    {
+        Self(property, collation: collation)
+    }
+}
+
+/// An index that makes fetches fast and changes nothing else (MOD-9). Not part of the version hash.
+public struct FetchIndexDescription: Hashable, Sendable {
+    public var name: String
+    public var elements: [FetchIndexElement]
+    /// The format of a predicate: only objects that satisfy it are in the index.
+    public var partialPredicate: String?
+
+    public init(_ name: String, _ elements: [FetchIndexElement], where partialPredicate: String? = nil) {
+        self.name = name
+        self.elements = elements
+        self.partialPredicate = partialPredicate
+    }
+}

@@ -1,0 +1,66 @@
+/// A checked, immutable model: the entities of an app and how they belong together (MDL-7, MDL-8).
+///
+/// ```swift
+/// let model = try ManagedObjectModel {
+///     Entity("Author") {
+///         Attribute<String>("name", unique: true)
+///         ToMany<Book>("books", inverse: "author", deleteRule: .cascade)
+///     }
+///     Entity("Book") {
+///         Attribute<String>("title")
+///         Attribute<Int16?>("year", indexed: true)
+///         ToOne<Author>("author", inverse: "books")
+///     }
+/// }
+/// ```
+/// To change a model, change a copy of its `definition` and make a new one.
+public final class ManagedObjectModel: Sendable {
+    /// The model as it was written.
+    public let definition: ModelDefinition
+    /// All entities, in the order in which they were written; abstract ones included.
+    public let entities: [EntityDescription]
+    public let entitiesByName: [String: EntityDescription]
+
+    /// Checks the definition and resolves every name in it.
+    ///
+    /// - Throws: `HornbeamError` with code `invalidModel` and every problem as one of its details.
+    public init(_ definition: ModelDefinition) throws {
+        var compiler = ModelCompiler(definition)
+        let compiled = try compiler.compile()
+        self.definition = definition
+        entities = compiled
+        entitiesByName = Dictionary(uniqueKeysWithValues: compiled.map { ($0.name, $0) })
+        compiler.resolve(compiled, in: self)
+    }
+
+    public convenience init(entities: [Entity]) throws {
+        try self.init(ModelDefinition(entities: entities))
+    }
+
+    /// A model whose entities are listed in a block.
+    public convenience init(@ModelBuilder _ entities: () -> [Entity]) throws {
+        try self.init(ModelDefinition(entities: entities()))
+    }
+
+    /// The entity of that name.
+    ///
+    /// - Throws: `HornbeamError` with code `unknownEntity`, naming the entity that was perhaps meant.
+    public func entity(named name: String) throws -> EntityDescription {
+        if let entity = entitiesByName[name] { return entity }
+        throw HornbeamError(
+            .unknownEntity,
+            "The model has no entity “\(name)”" + suggestion(for: name, among: entities.map(\.name)) + ".",
+            entity: name)
+    }
+}
+
+extension ManagedObjectModel: CustomStringConvertible {
+    public var description: String {
+        "model of \(entities.count) entities: " + entities.map(\.name).joined(separator: ", ")
+    }
+}
+
+/// Iterates over the entities (MOD-5).
+extension ManagedObjectModel: Sequence {
+    public func makeIterator() -> IndexingIterator<[EntityDescription]> { entities.makeIterator() }
+}

@@ -1,0 +1,137 @@
+extension ModelCompiler {
+    mutating func check(_ attribute: AttributeDescription, of entity: String) {
+        checkType(of: attribute, in: entity)
+        checkDefault(of: attribute, in: entity)
+        checkLimits(of: attribute, in: entity)
+        checkLengths(of: attribute, in: entity)
+        checkPattern(of: attribute, in: entity)
+    }
+
+    private mutating func report(_ message: String, _ attribute: AttributeDescription, _ entity: String) {
+        report("“\(entity).\(attribute.name)” \(message)", entity: entity, key: attribute.name)
+    }
+
+    private mutating func checkType(of attribute: AttributeDescription, in entity: String) {
+        if attribute.type == .undefined, !attribute.isTransient {
+            report("has no type: only a transient attribute may do without one.", attribute, entity)
+        }
+        if attribute.type == .composite {
+            checkComposite(of: attribute, in: entity)
+        } else if attribute.compositeName != nil {
+            report("names a composite, and its type is \(attribute.type): make it composite.", attribute, entity)
+        }
+        if attribute.valueTransformerName != nil, attribute.type != .transformable {
+            report("names a transformer, and its type is \(attribute.type): make it transformable.", attribute, entity)
+        }
+        if attribute.isDerived, attribute.isTransient {
+            report("is derived and transient at once: a derived value is stored, so drop one of them.", attribute, entity)
+        }
+        if attribute.isDerived, !attribute.defaultValue.isNull {
+            report("is derived, so its default value would never be seen: remove it.", attribute, entity)
+        }
+    }
+
+    private mutating func checkComposite(of attribute: AttributeDescription, in entity: String) {
+        guard let name = attribute.compositeName else {
+            report("is composite and names no composite: say which one.", attribute, entity)
+            return
+        }
+        if compositesByName[name] == nil {
+            report(
+                "names the composite “\(name)”, which is not in the model"
+                    + suggestion(for: name, among: compositesByName.keys.sorted()) + ".",
+                attribute, entity)
+        }
+    }
+
+    private mutating func checkDefault(of attribute: AttributeDescription, in entity: String) {
+        do {
+            _ = try attribute.defaultValue.coerced(to: attribute.type, entity: entity, key: attribute.name)
+        } catch let error as HornbeamError {
+            report("has a default value that does not fit. \(error.message)", attribute, entity)
+        } catch {
+            report("has a default value that does not fit.", attribute, entity)
+        }
+    }
+
+    private mutating func checkLimits(of attribute: AttributeDescription, in entity: String) {
+        let isOrdered = attribute.type.isNumeric || attribute.type == .date
+        for (limit, word) in [(attribute.minimum, "minimum"), (attribute.maximum, "maximum")] {
+            guard let limit else { continue }
+            if !isOrdered {
+                report(
+                    "has a \(word), and its type is \(attribute.type): numbers and dates have limits, "
+                        + "strings and data have lengths.",
+                    attribute, entity)
+            } else if limit.compared(to: attribute.type == .date ? .date(.unsetValue) : .int(0)) == nil {
+                report(
+                    "has a \(word) of the wrong kind: it must be a \(attribute.type == .date ? "date" : "number").",
+                    attribute, entity)
+            }
+        }
+        if let minimum = attribute.minimum, let maximum = attribute.maximum,
+            minimum.compared(to: maximum) == .greater
+        {
+            report("has a minimum above its maximum: no value would be allowed.", attribute, entity)
+        }
+    }
+
+    private mutating func checkLengths(of attribute: AttributeDescription, in entity: String) {
+        guard attribute.minimumLength != nil || attribute.maximumLength != nil else { return }
+        if attribute.type != .string, attribute.type != .binary {
+            report("has limits of length, and its type is \(attribute.type): only strings and data have a length.", attribute, entity)
+        }
+        if (attribute.minimumLength ?? 0) < 0 || (attribute.maximumLength ?? 0) < 0 {
+            report("has a negative limit of length: use 0 or more.", attribute, entity)
+        }
+        if let minimum = attribute.minimumLength, let maximum = attribute.maximumLength, minimum > maximum {
+            report("has a minimum length above its maximum length: no value would be allowed.", attribute, entity)
+        }
+    }
+
+    private mutating func checkPattern(of attribute: AttributeDescription, in entity: String) {
+        guard attribute.pattern != nil else { return }
+        if attribute.type != .string {
+            report("has a pattern, and its type is \(attribute.type): only strings have one.", attribute, entity)
+        }
+    }
+
+    mutating func check(_ composite: CompositeDescription) {
+        if definition.composites.count(where: { $0.name == composite.name }) > 1 {
+            report("There are two composites named “\(composite.name)”: rename or remove one.", entity: composite.name)
+        }
+        if composite.elements.isEmpty {
+            report("The composite “\(composite.name)” has no elements: add one or remove it.", entity: composite.name)
+        }
+        var seen: Set<String> = []
+        for element in composite.elements {
+            if !seen.insert(element.name).inserted {
+                report("has the same name as another element: rename one.", element, composite.name)
+            }
+            check(element, of: composite.name)
+            if element.type == .undefined || element.type == .objectID {
+                report("is of type \(element.type), which no element of a composite can be.", element, composite.name)
+            }
+            if element.isDerived {
+                report("is derived: an element of a composite cannot be.", element, composite.name)
+            }
+            if element.allowsExternalBinaryDataStorage {
+                report("allows external storage: an element of a composite cannot.", element, composite.name)
+            }
+        }
+        if contains(composite, within: composite.name, depth: 0) {
+            report(
+                "The composite “\(composite.name)” contains itself: remove the element that leads back.",
+                entity: composite.name)
+        }
+    }
+
+    private func contains(_ composite: CompositeDescription, within name: String, depth: Int) -> Bool {
+        composite.elements.contains { element in
+            guard let inner = element.compositeName else { return false }
+            if inner == name { return true }
+            guard depth < compositesByName.count, let next = compositesByName[inner] else { return false }
+            return contains(next, within: name, depth: depth + 1)
+        }
+    }
+}

@@ -1,0 +1,152 @@
+extension ModelCompiler {
+    /// What a name in a constraint or an index stands for.
+    private enum Target {
+        case attribute(AttributeDescription)
+        case relationship(RelationshipDescription)
+        case unknown
+    }
+
+    private func target(_ path: String, in entity: String) -> Target {
+        let steps = path.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+        let line = lineage(of: entity)
+        if steps.count == 1, let found = line.flatMap(\.relationships).first(where: { $0.name == path }) {
+            return .relationship(found)
+        }
+        guard var attribute = line.flatMap(\.attributes).first(where: { $0.name == steps[0] }) else { return .unknown }
+        for step in steps.dropFirst() {
+            guard let composite = attribute.compositeName.flatMap({ compositesByName[$0] }),
+                let element = composite.elements.first(where: { $0.name == step })
+            else { return .unknown }
+            attribute = element
+        }
+        return .attribute(attribute)
+    }
+
+    private func propertyNames(in entity: String) -> [String] {
+        lineage(of: entity).flatMap { $0.attributes.map(\.name) + $0.relationships.map(\.name) }
+    }
+
+    mutating func checkConstraints(of entity: Entity) {
+        for constraint in entity.uniquenessConstraints {
+            if constraint.isEmpty {
+                report("“\(entity.name)” has a uniqueness constraint over nothing: name a property or remove it.", entity: entity.name)
+            }
+            if Set(constraint).count < constraint.count {
+                report(
+                    "The uniqueness constraint (\(constraint.joined(separator: ", "))) of “\(entity.name)” "
+                        + "names a property twice: name it once.",
+                    entity: entity.name)
+            }
+            for path in constraint { checkConstraintPart(path, of: entity) }
+        }
+    }
+
+    private mutating func checkConstraintPart(_ path: String, of entity: Entity) {
+        let reason: String
+        switch target(path, in: entity.name) {
+        case .unknown:
+            reason = "which it does not have" + suggestion(for: path, among: propertyNames(in: entity.name))
+        case .relationship: reason = "which is a relationship: only attributes can be unique"
+        case .attribute(let attribute) where attribute.isTransient: reason = "which is transient: only stored attributes can be unique"
+        case .attribute(let attribute) where attribute.type == .composite:
+            reason = "which is composite: name one of its elements, such as “\(path).x”"
+        case .attribute: return
+        }
+        report("A uniqueness constraint of “\(entity.name)” names “\(path)”, \(reason).", entity: entity.name, key: path)
+    }
+
+    mutating func checkIndexes(of entity: Entity) {
+        var seen: Set<String> = []
+        for index in entity.fetchIndexes {
+            if !seen.insert(index.name).inserted {
+                report("“\(entity.name)” has two indexes named “\(index.name)”: rename or remove one.", entity: entity.name, key: index.name)
+            }
+            if index.elements.isEmpty {
+                report("The index “\(index.name)” of “\(entity.name)” has no elements: name a property or remove it.", entity: entity.name, key: index.name)
+            }
+            if Set(index.elements.map(\.kind)).count > 1 {
+                report(
+                    "The index “\(index.name)” of “\(entity.name)” mixes binary and R-tree elements: "
+                        + "make an index of each kind.",
+                    entity: entity.name, key: index.name)
+            }
+            for element in index.elements where !element.isExpression {
+                check(element, of: index, in: entity)
+            }
+        }
+    }
+
+    private mutating func check(_ element: FetchIndexElement, of index: FetchIndexDescription, in entity: Entity) {
+        if element.standsForObject { return }
+        let reason: String
+        switch target(element.property, in: entity.name) {
+        case .unknown:
+            reason = "which “\(entity.name)” does not have"
+                + suggestion(for: element.property, among: propertyNames(in: entity.name))
+        case .relationship(let relationship) where relationship.isToMany: reason = "which is a to-many relationship: only attributes and to-one relationships can be indexed"
+        case .relationship(let relationship) where relationship.isTransient: reason = "which is transient: only stored properties can be indexed"
+        case .attribute(let attribute) where attribute.isTransient: reason = "which is transient: only stored properties can be indexed"
+        case .attribute(let attribute) where attribute.type == .transformable || attribute.type == .composite:
+            reason = "which is \(attribute.type) and has no order"
+        case .attribute(let attribute) where element.collation != .binary && attribute.type != .string:
+            reason = "which is not a string: only strings have a collation"
+        case .attribute, .relationship: return
+        }
+        report("The index “\(index.name)” of “\(entity.name)” names “\(element.property)”, \(reason).", entity: entity.name, key: index.name)
+    }
+
+    mutating func checkConfigurations() {
+        for (name, members) in definition.configurations.sorted(by: { $0.key < $1.key }) {
+            for member in members where entitiesByName[member] == nil {
+                report(
+                    "The configuration “\(name)” names the entity “\(member)”, which is not in the model"
+                        + suggestion(for: member, among: definition.entities.map(\.name)) + ".",
+                    entity: member, key: name)
+            }
+        }
+    }
+
+    mutating func checkTemplates() {
+        var seen: Set<String> = []
+        for template in definition.fetchRequestTemplates {
+            if !seen.insert(template.name).inserted {
+                report("There are two fetch request templates named “\(template.name)”: rename or remove one.", key: template.name)
+            }
+            if entitiesByName[template.entityName] == nil {
+                report(
+                    "The fetch request template “\(template.name)” names the entity “\(template.entityName)”, "
+                        + "which is not in the model"
+                        + suggestion(for: template.entityName, among: definition.entities.map(\.name)) + ".",
+                    entity: template.entityName, key: template.name)
+            }
+        }
+    }
+
+    // MARK: Resolving
+
+    func constraints(of entity: EntityDescription) -> [UniquenessConstraint] {
+        entity.definition.uniquenessConstraints.map { names in
+            UniquenessConstraint(
+                entity: entity,
+                elements: names.compactMap { PropertyPath($0, in: entity) })
+        }
+    }
+
+    func indexes(of entity: EntityDescription) -> [FetchIndex] {
+        entity.definition.fetchIndexes.map { index in
+            let elements = index.elements.compactMap { element -> FetchIndex.Element? in
+                guard !element.isExpression, !element.standsForObject,
+                    let path = PropertyPath(element.property, in: entity)
+                else { return nil }
+                return FetchIndex.Element(
+                    path: path, isAscending: element.isAscending, collation: element.collation)
+            }
+            return FetchIndex(entity: entity, name: index.name, elements: elements, definition: index)
+        }
+    }
+}
+
+extension FetchIndexElement {
+    /// True for the old special members `self` and `entity`, which mean the keys of object and entity (MOD-10).
+    var standsForObject: Bool { property == "self" || property == "entity" }
+}

@@ -1,0 +1,233 @@
+/// Turns a written model into compiled entities, and finds everything that is wrong with it on the way.
+///
+/// Checking goes on after a problem with the parts that it does not touch, so that one error tells all.
+struct ModelCompiler {
+    let definition: ModelDefinition
+    var problems: [HornbeamError] = []
+
+    /// The written entities by name; of several with one name, the first.
+    let entitiesByName: [String: Entity]
+    let compositesByName: [String: CompositeDescription]
+    /// The superentities that exist and close no cycle, by the name of the subentity.
+    private(set) var parents: [String: String] = [:]
+
+    init(_ definition: ModelDefinition) {
+        self.definition = definition
+        entitiesByName = Dictionary(definition.entities.map { ($0.name, $0) }) { first, _ in first }
+        compositesByName = Dictionary(definition.composites.map { ($0.name, $0) }) { first, _ in first }
+    }
+
+    /// The compiled entities, not yet resolved, in the order of the definition.
+    mutating func compile() throws -> [EntityDescription] {
+        checkEntityNames()
+        checkHierarchy()
+        for composite in definition.composites { check(composite) }
+        for entity in definition.entities {
+            checkPropertyNames(of: entity)
+            for attribute in entity.attributes { check(attribute, of: entity.name) }
+            for relationship in entity.relationships { check(relationship, of: entity) }
+            for property in entity.fetchedProperties { check(property, of: entity) }
+            checkConstraints(of: entity)
+            checkIndexes(of: entity)
+        }
+        checkConfigurations()
+        checkTemplates()
+        if !problems.isEmpty { throw Self.error(for: problems) }
+        return build()
+    }
+
+    /// All problems of the definition, each with the entity and the property concerned; empty for a good one.
+    static func problems(of definition: ModelDefinition) -> [HornbeamError] {
+        var compiler = ModelCompiler(definition)
+        do {
+            _ = try compiler.compile()
+            return []
+        } catch {
+            return compiler.problems
+        }
+    }
+
+    private static func error(for problems: [HornbeamError]) -> HornbeamError {
+        let count = problems.count == 1 ? "a problem" : "\(problems.count) problems"
+        let first = problems.prefix(3).map(\.message).joined(separator: " ")
+        let rest = problems.count > 3 ? " … (all of them are among the details)" : ""
+        return HornbeamError(
+            .invalidModel, "The model has \(count): \(first)\(rest)",
+            entity: problems.first?.entity, key: problems.first?.key, details: problems)
+    }
+
+    mutating func report(_ message: String, entity: String? = nil, key: String? = nil) {
+        problems.append(HornbeamError(.invalidModel, message, entity: entity, key: key))
+    }
+
+    // MARK: Names and hierarchy
+
+    private mutating func checkEntityNames() {
+        var seen: Set<String> = []
+        for entity in definition.entities {
+            if !isIdentifier(entity.name) {
+                report(
+                    "The entity name “\(entity.name)” is not an identifier: "
+                        + "use letters, digits and underscores, and no digit first.",
+                    entity: entity.name)
+            }
+            if !seen.insert(entity.name).inserted {
+                report("There are two entities named “\(entity.name)”: rename or remove one.", entity: entity.name)
+            }
+        }
+    }
+
+    private mutating func checkHierarchy() {
+        for entity in definition.entities {
+            guard let parent = entity.superentityName else { continue }
+            if entitiesByName[parent] == nil {
+                report(
+                    "The parent entity “\(parent)” of “\(entity.name)” is not in the model"
+                        + suggestion(for: parent, among: definition.entities.map(\.name)) + ".",
+                    entity: entity.name)
+            } else {
+                parents[entity.name] = parent
+            }
+        }
+        for entity in definition.entities {
+            guard let cycle = cycle(from: entity.name) else { continue }
+            report(
+                "“\(entity.name)” inherits from itself: \(cycle.joined(separator: " → ")). "
+                    + "Give one of these entities no parent.",
+                entity: entity.name)
+            parents[entity.name] = nil
+        }
+    }
+
+    private func cycle(from name: String) -> [String]? {
+        var path = [name]
+        var current = name
+        while let parent = parents[current] {
+            path.append(parent)
+            if parent == name { return path }
+            if path.dropLast().contains(parent) { return nil }
+            current = parent
+        }
+        return nil
+    }
+
+    /// The entity and those above it, the topmost first.
+    func lineage(of name: String) -> [Entity] {
+        var line: [Entity] = []
+        var current: String? = name
+        while let name = current, let entity = entitiesByName[name] {
+            line.append(entity)
+            current = parents[name]
+        }
+        return line.reversed()
+    }
+
+    private mutating func checkPropertyNames(of entity: Entity) {
+        var inherited: [String: String] = [:]
+        for ancestor in lineage(of: entity.name).dropLast() {
+            for name in ancestor.propertyNames where inherited[name] == nil { inherited[name] = ancestor.name }
+        }
+        var seen: Set<String> = []
+        for name in entity.propertyNames {
+            if !isIdentifier(name) {
+                report(
+                    "The property name “\(name)” of “\(entity.name)” is not an identifier: "
+                        + "use letters, digits and underscores, and no digit first.",
+                    entity: entity.name, key: name)
+            } else if reservedPropertyNames.contains(name) {
+                report(
+                    "The property name “\(name)” of “\(entity.name)” is reserved, because every managed object "
+                        + "has a member of that name: choose another, such as “\(entity.name.lowercasedFirst)\(name.uppercasedFirst)”.",
+                    entity: entity.name, key: name)
+            }
+            if !seen.insert(name).inserted {
+                report(
+                    "“\(entity.name)” has two properties named “\(name)”: rename or remove one.",
+                    entity: entity.name, key: name)
+            } else if let ancestor = inherited[name] {
+                report(
+                    "“\(entity.name).\(name)” is inherited from “\(ancestor)” already: rename or remove one.",
+                    entity: entity.name, key: name)
+            }
+        }
+    }
+
+    // MARK: Building
+
+    private func build() -> [EntityDescription] {
+        var built: [String: EntityDescription] = [:]
+        let indexes = Dictionary(uniqueKeysWithValues: definition.entities.enumerated().map { ($1.name, $0) })
+        func make(_ name: String) -> EntityDescription? {
+            if let entity = built[name] { return entity }
+            guard let written = entitiesByName[name], let index = indexes[name] else { return nil }
+            let superentity = parents[name].flatMap(make)
+            let first = superentity?.properties.count ?? 0
+            let entity = EntityDescription(
+                definition: written, index: index, superentity: superentity,
+                own: properties(of: written, from: first))
+            built[name] = entity
+            return entity
+        }
+        return definition.entities.compactMap { make($0.name) }
+    }
+
+    private func properties(of entity: Entity, from first: Int) -> [PropertyDescription] {
+        var own: [PropertyDescription] = []
+        for attribute in entity.attributes {
+            let elements = attribute.compositeName.flatMap { compositesByName[$0]?.elements } ?? []
+            own.append(PropertyDescription(
+                name: attribute.name, index: first + own.count, kind: .attribute(attribute),
+                compositeElements: elements))
+        }
+        for relationship in entity.relationships {
+            own.append(PropertyDescription(
+                name: relationship.name, index: first + own.count, kind: .relationship(relationship)))
+        }
+        return own
+    }
+
+    /// Connects the entities with one another and with their model.
+    func resolve(_ entities: [EntityDescription], in model: ManagedObjectModel) {
+        let byName = Dictionary(uniqueKeysWithValues: entities.map { ($0.name, $0) })
+        for entity in entities {
+            for property in entity.properties.dropFirst(entity.superentity?.properties.count ?? 0) {
+                let relationship = property.relationship
+                let destination = relationship.flatMap { byName[$0.destinationEntityName] }
+                let inverse = relationship?.inverseName.flatMap { destination?.relationshipsByName[$0] }
+                property.resolve(entity: entity, destination: destination, inverse: inverse)
+            }
+        }
+        for entity in entities {
+            let line = sequence(first: entity, next: \.superentity).reversed()
+            entity.resolve(
+                model: model,
+                subentities: entities.filter { $0.superentity === entity },
+                constraints: line.flatMap(constraints),
+                indexes: line.flatMap(indexes))
+        }
+    }
+}
+
+extension Entity {
+    /// The names of all own properties, fetched ones included.
+    var propertyNames: [String] {
+        attributes.map(\.name) + relationships.map(\.name) + fetchedProperties.map(\.name)
+    }
+}
+
+/// Names that no property may have, since every managed object has a member of that name (MOD-6).
+public let reservedPropertyNames: Set<String> = [
+    "Type", "debugDescription", "description", "entity", "hasChanges", "hash", "hashValue", "init",
+    "isDeleted", "isFault", "isInserted", "isUpdated", "managedObjectContext", "objectID", "self",
+]
+
+/// True for a word that can be a Swift name: letters, digits and underscores, and no digit first.
+private func isIdentifier(_ name: String) -> Bool {
+    guard let first = name.first, first.isLetter || first == "_" else { return false }
+    return name.allSatisfy { $0.isLetter || $0.isNumber || $0 == "_" }
+}
+
+extension String {
+    fileprivate var lowercasedFirst: String { prefix(1).lowercased() + dropFirst() }
+    fileprivate var uppercasedFirst: String { prefix(1).uppercased() + dropFirst() }
+}

@@ -1,0 +1,28 @@
+/// A whole model as it is written: a value to be built, changed, compared and kept in a file.
+///
+/// `ManagedObjectModel(definition)` checks it and makes it usable; `model.definition` gives it back.
+public struct ModelDefinition: Hashable, Sendable {
+    public var entities: [Entity]
+    /// Groups of attributes that attributes of type `composite` name (ATT-13).
+    public var composites: [CompositeDescription]
+    /// Named subsets of the entities' names (MDL-2).
+    public var configurations: [String: [String]]
+    public var fetchRequestTemplates: [FetchRequestTemplate]
+    /// Texts for people, by keys such as `Property/name/Entity/Author` (MDL-3).
+    public var localizationDictionary: [String: String]
+    /// Labels of the developer for this version (MDL-10).
+    public var versionIdentifiers: Set<String>
+
+    public init(
+        entities: [Entity] = [], composites: [CompositeDescription] = [],
+        configurations: [String: [String]] = [:], fetchRequestTemplates: [FetchRequestTemplate] = [],
+        localizationDictionary: [String: String] = [:], versionIdentifiers: Set<String> = []
+    ) {
+        self.entities = entities
+        self.composites = composites
+        self.configurations = configurations
+        self.fetchRequestTemplates = fetchRequestTemplates
+        self.localizationDictionary = localizationDictionary
+        self.versionIdentifiers = versionIdentifiers
+    }
+}

@@ -1,0 +1,136 @@
+/// A property of a compiled model: an attribute or a relationship, with all that it refers to resolved.
+///
+/// An inherited property is the same instance in the entity that declares it and in all entities below
+/// it, with the same `index`.
+public final class PropertyDescription: Sendable {
+    /// What the property is, as it was written.
+    public enum Kind: Sendable {
+        case attribute(AttributeDescription)
+        case relationship(RelationshipDescription)
+    }
+
+    public let name: String
+    /// The position in `properties` of the entity, the same in all subentities.
+    public let index: Int
+    public let kind: Kind
+    /// The elements of a composite attribute, by name (ATT-13); empty for others.
+    public let compositeElements: [AttributeDescription]
+    package let nameID: PropertyNameID
+
+    // Set once, by the compiler, before the model is published; read only ever after.
+    nonisolated(unsafe) private var link: Link?
+
+    private struct Link {
+        let entity: EntityDescription
+        let destination: EntityDescription?
+        let inverse: PropertyDescription?
+    }
+
+    init(name: String, index: Int, kind: Kind, compositeElements: [AttributeDescription] = []) {
+        self.name = name
+        self.index = index
+        self.kind = kind
+        self.compositeElements = compositeElements
+        nameID = PropertyNameID(name)
+    }
+
+    func resolve(entity: EntityDescription, destination: EntityDescription?, inverse: PropertyDescription?) {
+        precondition(link == nil, "A property is resolved once.")
+        link = Link(entity: entity, destination: destination, inverse: inverse)
+    }
+
+    /// The entity that declares the property.
+    public var entity: EntityDescription {
+        guard let link else { preconditionFailure("The property is read before its model is complete.") }
+        return link.entity
+    }
+
+    /// The entity at the other end of a relationship; nil for an attribute.
+    public var destinationEntity: EntityDescription? { link?.destination }
+
+    /// The relationship that leads back; nil for an attribute and for a one-way relationship.
+    public var inverse: PropertyDescription? { link?.inverse }
+}
+
+extension PropertyDescription {
+    /// The attribute as it was written; nil for a relationship.
+    public var attribute: AttributeDescription? {
+        if case .attribute(let attribute) = kind { attribute } else { nil }
+    }
+
+    /// The relationship as it was written; nil for an attribute.
+    public var relationship: RelationshipDescription? {
+        if case .relationship(let relationship) = kind { relationship } else { nil }
+    }
+
+    public var isAttribute: Bool { if case .attribute = kind { true } else { false } }
+    public var isRelationship: Bool { !isAttribute }
+
+    /// The type of an attribute; `objectID` for a relationship.
+    public var attributeType: AttributeType { attribute?.type ?? .objectID }
+
+    /// True for a to-many relationship.
+    public var isToMany: Bool { relationship?.isToMany ?? false }
+
+    /// True for a to-one relationship.
+    public var isToOne: Bool { if case .relationship(let relationship) = kind { !relationship.isToMany } else { false } }
+
+    /// True for a to-many relationship that keeps its order (REL-5).
+    public var isOrdered: Bool { relationship?.isOrdered ?? false }
+
+    /// What happens at the other end when an object is deleted; `noAction` for an attribute.
+    public var deleteRule: DeleteRule { relationship?.deleteRule ?? .noAction }
+
+    public var isOptional: Bool {
+        switch kind {
+        case .attribute(let attribute): attribute.isOptional
+        case .relationship(let relationship): relationship.isOptional
+        }
+    }
+
+    /// True when the property is tracked but never stored (ATT-10, REL-7).
+    public var isTransient: Bool {
+        switch kind {
+        case .attribute(let attribute): attribute.isTransient
+        case .relationship(let relationship): relationship.isTransient
+        }
+    }
+
+    /// True when the value is computed at save (ATT-11).
+    public var isDerived: Bool { attribute?.isDerived ?? false }
+
+    /// The value of a new object; `.null` for a relationship (ATT-4).
+    public var defaultValue: PropertyValue { attribute?.defaultValue ?? .null }
+
+    /// The name by which older versions of the model know the property (MOD-13).
+    public var renamingIdentifier: String {
+        switch kind {
+        case .attribute(let attribute): attribute.renamingIdentifier ?? name
+        case .relationship(let relationship): relationship.renamingIdentifier ?? name
+        }
+    }
+
+    /// The notes that the model holds on the property (MOD-7).
+    public var userInfo: [String: String] {
+        switch kind {
+        case .attribute(let attribute): attribute.userInfo
+        case .relationship(let relationship): relationship.userInfo
+        }
+    }
+}
+
+extension PropertyDescription: Hashable, CustomStringConvertible {
+    public static func == (a: PropertyDescription, b: PropertyDescription) -> Bool { a === b }
+    public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+
+    /// `Book.title: string`, `Author.books: to many Book`.
+    public var description: String {
+        switch kind {
+        case .attribute(let attribute):
+            "\(entity.name).\(name): \(attribute.type)\(attribute.isOptional ? "?" : "")"
+        case .relationship(let relationship):
+            "\(entity.name).\(name): to \(relationship.isToMany ? "many" : "one") "
+                + relationship.destinationEntityName
+        }
+    }
+}

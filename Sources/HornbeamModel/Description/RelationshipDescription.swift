@@ -1,0 +1,93 @@
+/// What happens to the objects at the other end when an object is deleted. Raw values are Core Data's (REL-6).
+public enum DeleteRule: Int, Hashable, Sendable, CaseIterable {
+    /// Nothing: the other end keeps a reference to an object that is gone.
+    case noAction = 0
+    /// The other end forgets the object. The default.
+    case nullify = 1
+    /// The objects at the other end are deleted too.
+    case cascade = 2
+    /// The object cannot be deleted while there are objects at the other end.
+    case deny = 3
+}
+
+/// A relationship as it is written in a model.
+///
+/// ```swift
+/// RelationshipDescription("books", to: "Book", inverse: "author", toMany: true, deleteRule: .cascade)
+/// ```
+public struct RelationshipDescription: Hashable, Sendable {
+    public var name: String
+    /// The name of the entity at the other end.
+    public var destinationEntityName: String
+    /// The name of the relationship of the destination that leads back; nil for a one-way relationship (REL-4).
+    public var inverseName: String?
+    /// True for any number of objects, false for one at most (REL-1).
+    public var isToMany: Bool
+    /// True when a to-many keeps the order of its objects (REL-5).
+    public var isOrdered: Bool
+    /// True when there may be no object at save.
+    public var isOptional: Bool
+    /// True when the relationship is tracked but never stored (REL-7).
+    public var isTransient: Bool
+    /// The fewest objects of a to-many at save; not enforced on an empty optional one (REL-2).
+    public var minCount: Int
+    /// The most objects of a to-many at save; 0 means any number (REL-2).
+    public var maxCount: Int
+    public var deleteRule: DeleteRule
+    /// The name by which this relationship is known to older versions of the model; nil means `name` (MOD-13).
+    public var renamingIdentifier: String?
+    /// Text that makes this version differ from others though nothing else does (MOD-12).
+    public var versionHashModifier: String?
+    /// Notes of the app; not part of the version hash (MOD-7).
+    public var userInfo: [String: String]
+
+    public init(
+        _ name: String, to destination: String, inverse: String? = nil, toMany: Bool = false,
+        ordered: Bool = false, optional: Bool = true, transient: Bool = false,
+        minCount: Int = 0, maxCount: Int? = nil, deleteRule: DeleteRule = .nullify,
+        renamedFrom renamingIdentifier: String? = nil, userInfo: [String: String] = [:]
+    ) {
+        self.name = name
+        destinationEntityName = destination
+        inverseName = inverse
+        isToMany = toMany
+        isOrdered = ordered
+        isOptional = optional
+        isTransient = transient
+        self.minCount = minCount
+        self.maxCount = maxCount ?? (toMany ? 0 : 1)
+        self.deleteRule = deleteRule
+        self.renamingIdentifier = renamingIdentifier
+        versionHashModifier = nil
+        self.userInfo = userInfo
+    }
+}
+
+/// Written as Xcode's word, in camel case (`"noAction"`).
+extension DeleteRule: Codable, CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .noAction: "noAction"
+        case .nullify: "nullify"
+        case .cascade: "cascade"
+        case .deny: "deny"
+        }
+    }
+
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        let name = try container.decode(String.self)
+        guard let rule = Self.allCases.first(where: { $0.description == name }) else {
+            throw DecodingError.dataCorruptedError(
+                in: container,
+                debugDescription: "“\(name)” is not a delete rule"
+                    + suggestion(for: name, among: Self.allCases.map(\.description)) + ".")
+        }
+        self = rule
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(description)
+    }
+}

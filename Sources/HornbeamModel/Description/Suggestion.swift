@@ -1,0 +1,44 @@
+/// The hint “ (did you mean “x”?)” for a name that is not known, or nothing when no known name is near.
+package func suggestion(for name: String, among known: some Sequence<String>) -> String {
+    guard let near = nearestName(to: name, among: known) else { return "" }
+    return " (did you mean “\(near)”?)"
+}
+
+/// The known name with the fewest edits to `name`, ignoring case, when those are at most a third of it.
+///
+/// Names longer than 64 characters get no suggestion, so that hostile input costs little.
+package func nearestName(to name: String, among known: some Sequence<String>) -> String? {
+    let wanted = Array(name.lowercased())
+    guard !wanted.isEmpty, wanted.count <= 64 else { return nil }
+    var best: (name: String, distance: Int)?
+    for candidate in known where candidate != name {
+        let letters = Array(candidate.lowercased())
+        guard letters.count <= 64 else { continue }
+        let distance = editDistance(wanted, letters)
+        let limit = max(1, max(wanted.count, letters.count) / 3)
+        guard distance <= limit else { continue }
+        if let known = best, (known.distance, known.name) <= (distance, candidate) { continue }
+        best = (candidate, distance)
+    }
+    return best?.name
+}
+
+/// The edits (insert, remove, replace, swap of neighbours) that turn one text into the other.
+private func editDistance(_ a: [Character], _ b: [Character]) -> Int {
+    var beforeLast: [Int] = []
+    var last = Array(0...b.count)
+    for i in a.indices {
+        var row = [i + 1]
+        for j in b.indices {
+            let replaced = last[j] + (a[i] == b[j] ? 0 : 1)
+            var best = min(replaced, last[j + 1] + 1, row[j] + 1)
+            if i > 0, j > 0, a[i] == b[j - 1], a[i - 1] == b[j] {
+                best = min(best, beforeLast[j - 1] + 1)
+            }
+            row.append(best)
+        }
+        beforeLast = last
+        last = row
+    }
+    return last[b.count]
+}

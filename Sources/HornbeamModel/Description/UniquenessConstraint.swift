@@ -1,0 +1,50 @@
+/// A stored value within an object: a property, or an element of a composite attribute (`place.lat`).
+public struct PropertyPath: Hashable, Sendable {
+    public let property: PropertyDescription
+    /// The steps into a composite attribute; empty for the property itself.
+    public let compositeSteps: [String]
+
+    /// The value that a name or a path within an entity stands for; nil when there is none.
+    package init?(_ path: String, in entity: EntityDescription) {
+        let steps = path.split(separator: ".").map(String.init)
+        guard let first = steps.first, let property = entity.propertiesByName[first] else { return nil }
+        self.property = property
+        compositeSteps = Array(steps.dropFirst())
+    }
+}
+
+extension PropertyPath: CustomStringConvertible {
+    public var description: String { ([property.name] + compositeSteps).joined(separator: ".") }
+}
+
+/// Attributes whose values, taken together, are unique among an entity and its subentities (MOD-8).
+///
+/// Objects that lack one of the values never collide.
+public struct UniquenessConstraint: Hashable, Sendable {
+    /// The entity that declares the constraint.
+    public let entity: EntityDescription
+    public let elements: [PropertyPath]
+
+    /// The attributes, those of composite elements included.
+    public var properties: [PropertyDescription] { elements.map(\.property) }
+}
+
+/// An index with its properties resolved (MOD-9).
+public struct FetchIndex: Hashable, Sendable {
+    /// One part of an index.
+    public struct Element: Hashable, Sendable {
+        public let path: PropertyPath
+        public let isAscending: Bool
+        public let collation: IndexCollation
+
+        public var property: PropertyDescription { path.property }
+    }
+
+    /// The entity that declares the index.
+    public let entity: EntityDescription
+    public let name: String
+    /// The parts that name properties. Parts over expressions are kept in `definition` only.
+    public let elements: [Element]
+    /// The index as it was written.
+    public let definition: FetchIndexDescription
+}

@@ -1,0 +1,131 @@
+/// The codes that Core Data has, with its numbers (section 1.12 of its error table: VAL-3).
+extension HornbeamError.Code {
+    // A value that may not be saved.
+
+    /// A value breaks a rule of the model (ATT-8).
+    public static let validation = Self(rawValue: 1550)
+    /// A value that must be unique occurs twice (MOD-8).
+    public static let constraintValidation = Self(rawValue: 1551)
+    /// Several errors at once; see `details` (VAL-3).
+    public static let multipleErrors = Self(rawValue: 1560)
+    /// A required property has no value (ATT-3).
+    public static let missingRequiredValue = Self(rawValue: 1570)
+    /// A to-many has fewer objects than its minimum (REL-2).
+    public static let tooFewObjects = Self(rawValue: 1580)
+    /// A to-many has more objects than its maximum (REL-2).
+    public static let tooManyObjects = Self(rawValue: 1590)
+    /// A deny rule keeps the object from being deleted (REL-6).
+    public static let deleteDenied = Self(rawValue: 1600)
+    public static let numberTooLarge = Self(rawValue: 1610)
+    public static let numberTooSmall = Self(rawValue: 1620)
+    public static let dateTooLate = Self(rawValue: 1630)
+    public static let dateTooSoon = Self(rawValue: 1640)
+    public static let invalidDate = Self(rawValue: 1650)
+    public static let stringTooLong = Self(rawValue: 1660)
+    public static let stringTooShort = Self(rawValue: 1670)
+    /// A string does not match the pattern of its attribute (ATT-7).
+    public static let stringPatternMismatch = Self(rawValue: 1680)
+    /// A URI cannot be written as text (ATT-19).
+    public static let uriNotRepresentable = Self(rawValue: 1690)
+
+    // Contexts and coordinators.
+
+    public static let contextLocked = Self(rawValue: 132_000)
+    public static let coordinatorLocked = Self(rawValue: 132_010)
+    /// An object was read of which the store has no row any more.
+    public static let objectNotFound = Self(rawValue: 133_000)
+    /// A relationship leads to an object of another store (REL-8).
+    public static let relationshipAcrossStores = Self(rawValue: 133_010)
+    /// The store holds newer versions of objects that were changed here.
+    public static let mergeConflict = Self(rawValue: 133_020)
+    /// The store holds other objects with values that must be unique.
+    public static let constraintConflict = Self(rawValue: 133_021)
+
+    // Stores.
+
+    public static let unknownStoreType = Self(rawValue: 134_000)
+    public static let storeTypeMismatch = Self(rawValue: 134_010)
+    public static let incompatibleSchema = Self(rawValue: 134_020)
+    public static let saveFailed = Self(rawValue: 134_030)
+    /// Some of several stores were saved, others were not.
+    public static let incompleteSave = Self(rawValue: 134_040)
+    public static let saveConflicts = Self(rawValue: 134_050)
+    public static let general = Self(rawValue: 134_060)
+    public static let storeOperationFailed = Self(rawValue: 134_070)
+    public static let openFailed = Self(rawValue: 134_080)
+    public static let openTimedOut = Self(rawValue: 134_090)
+    public static let unsupportedRequest = Self(rawValue: 134_091)
+    /// The model is not the one that the store was made with (MDL-9).
+    public static let modelMismatch = Self(rawValue: 134_100)
+
+    // Migration and history.
+
+    public static let migrationFailed = Self(rawValue: 134_110)
+    public static let migrationConstraintViolation = Self(rawValue: 134_111)
+    public static let migrationCancelled = Self(rawValue: 134_120)
+    public static let missingSourceModel = Self(rawValue: 134_130)
+    public static let missingMappingModel = Self(rawValue: 134_140)
+    public static let migrationSourceStore = Self(rawValue: 134_150)
+    public static let migrationDestinationStore = Self(rawValue: 134_160)
+    public static let entityMigrationPolicy = Self(rawValue: 134_170)
+    /// Core Data's code for errors of SQLite; Hornbeam never throws it.
+    public static let sqlite = Self(rawValue: 134_180)
+    public static let inferredMappingFailed = Self(rawValue: 134_190)
+    public static let externalRecordImport = Self(rawValue: 134_200)
+    public static let historyTokenExpired = Self(rawValue: 134_301)
+    public static let storeNotFoundInToken = Self(rawValue: 134_501)
+    public static let modelReferenceNotFound = Self(rawValue: 134_504)
+    public static let stagedMigrationFrameworkMismatch = Self(rawValue: 134_505)
+    public static let stagedMigrationBackwards = Self(rawValue: 134_506)
+}
+
+/// Hornbeam's own codes: 9 0xx for models and values, 9 1xx for stores, 9 2xx for predicates.
+extension HornbeamError.Code {
+    /// A model that contradicts itself; each problem is one of `details`.
+    public static let invalidModel = Self(rawValue: 9_001)
+    /// Models of which entities of one name differ cannot be merged (MDL-5).
+    public static let modelsDiffer = Self(rawValue: 9_002)
+    /// A model file that cannot be read: not JSON, not XML, cut off.
+    public static let malformedModelFile = Self(rawValue: 9_003)
+    /// A model file of a newer format than this version reads.
+    public static let newerModelFormat = Self(rawValue: 9_004)
+    /// A class that does not fit its entity.
+    public static let unboundClass = Self(rawValue: 9_005)
+    /// A name that the entity has no property of.
+    public static let unknownKey = Self(rawValue: 9_006)
+    /// A name that the model has no entity of.
+    public static let unknownEntity = Self(rawValue: 9_007)
+    /// A value of another type than the property's.
+    public static let typeMismatch = Self(rawValue: 9_008)
+    /// A name that the model has no request template, composite or configuration of.
+    public static let unknownName = Self(rawValue: 9_009)
+    /// A variable of a request template was not given (MDL-1).
+    public static let missingVariable = Self(rawValue: 9_010)
+
+    /// The path is not a store.
+    public static let notAStore = Self(rawValue: 9_101)
+    /// The store was written by a newer version of Hornbeam.
+    public static let newerFormat = Self(rawValue: 9_102)
+    /// Another process writes to the store.
+    public static let storeInUse = Self(rawValue: 9_103)
+    /// A page of the store does not hold what was written.
+    public static let damaged = Self(rawValue: 9_104)
+    /// The log holds damage before its end.
+    public static let logDamaged = Self(rawValue: 9_105)
+    /// The disk is full.
+    public static let full = Self(rawValue: 9_106)
+    /// The store, its folder or its medium cannot be written.
+    public static let readOnly = Self(rawValue: 9_107)
+    /// Reading or writing a file failed.
+    public static let inputOutput = Self(rawValue: 9_108)
+    /// A sync failed: whether the last saves are durable is not known until the store is reopened.
+    public static let durabilityLost = Self(rawValue: 9_109)
+    /// The store was closed.
+    public static let closed = Self(rawValue: 9_110)
+    /// The snapshot was given up because it had become too old.
+    public static let snapshotExpired = Self(rawValue: 9_111)
+    /// A key or a row is larger than the store can hold.
+    public static let tooLarge = Self(rawValue: 9_112)
+    /// The work was cancelled.
+    public static let cancelled = Self(rawValue: 9_113)
+}

@@ -1,0 +1,53 @@
+public import Foundation
+
+extension HornbeamError: CustomStringConvertible {
+    /// The code, the message, the cause, and each of the single failures on a line of its own. Holds no
+    /// values of the user's data.
+    public var description: String { text(withData: false) }
+
+    /// The description with the values and the objects concerned. For the developer's eyes.
+    public var expandedDescription: String { text(withData: true) }
+
+    private func text(withData: Bool) -> String {
+        var text = "Error \(code.rawValue)"
+        if let entity, let key {
+            text += " at \(entity).\(key)"
+        } else if let name = entity ?? key {
+            text += " at \(name)"
+        }
+        text += ": \(message)"
+        if let cause { text += " Cause: \(cause)" }
+        if withData {
+            if let value { text += "\n    value: \(value.expandedDescription)" }
+            for id in objectIDs { text += "\n    object: \(id)" }
+        }
+        for detail in details {
+            let lines = detail.text(withData: withData).split(separator: "\n", omittingEmptySubsequences: false)
+            text += "\n  - " + lines.joined(separator: "\n    ")
+        }
+        return text
+    }
+
+    /// One error for several: nil for none, the error itself for one, else code `multipleErrors` with the
+    /// single ones as `details` (VAL-3).
+    public static func combining(_ errors: [HornbeamError]) -> HornbeamError? {
+        guard errors.count > 1 else { return errors.first }
+        let single = errors.flatMap { $0.code == .multipleErrors ? $0.details : [$0] }
+        return HornbeamError(
+            .multipleErrors, "There are \(single.count) errors; each of them is among the details.",
+            objectIDs: Array(Set(single.flatMap(\.objectIDs))).sorted { $0.order(to: $1) == .less },
+            details: single)
+    }
+}
+
+extension HornbeamError: LocalizedError {
+    public var errorDescription: String? { description }
+}
+
+extension HornbeamError: Equatable {
+    /// True when all parts are equal.
+    public static func == (a: Self, b: Self) -> Bool {
+        a.code == b.code && a.message == b.message && a.entity == b.entity && a.key == b.key
+            && a.value == b.value && a.objectIDs == b.objectIDs && a.details == b.details && a.cause == b.cause
+    }
+}

@@ -1,0 +1,195 @@
+/// A property named in Swift: in a class to reach it, and in the block of an `Entity` to describe it.
+public protocol PropertyToken: Sendable {
+    /// The name of the property in the model.
+    var name: String { get }
+    /// What the token adds to an entity.
+    var part: EntityPart { get }
+}
+
+/// An attribute of which the Swift type is known.
+///
+/// ```swift
+/// final class Author: ManagedObject {
+///     static let name = Attribute<String>("name", unique: true)
+///     static let born = Attribute<Int?>("born")
+/// }
+/// ```
+/// The type of the attribute and whether it is optional come from `Value`.
+public struct Attribute<Value: AttributeValue>: PropertyToken {
+    public let name: String
+    package let nameID: PropertyNameID
+    private let description: Boxed<AttributeDescription>
+    private let isUnique: Bool
+    private let isIndexed: Bool
+
+    package init(describing description: AttributeDescription, unique: Bool, indexed: Bool) {
+        name = description.name
+        nameID = PropertyNameID(description.name)
+        self.description = Boxed(description)
+        isUnique = unique
+        isIndexed = indexed
+    }
+
+    /// - Parameters:
+    ///   - defaultValue: The value of a new object.
+    ///   - type: Another type of attribute than the one that `Value` stands for, such as `.integer16` for `Int`.
+    ///   - unique: No two objects have the same value.
+    ///   - indexed: Keeps an index, for fetches that compare or sort by this attribute.
+    ///   - minimum, maximum: The limits of a number or a date.
+    ///   - minimumLength, maximumLength: The limits of a string in characters, or of data in bytes.
+    ///   - pattern: A regular expression that the whole string must match.
+    ///   - derivation: What the value is computed from at each save.
+    public init(
+        _ name: String, default defaultValue: Value? = nil, type: AttributeType? = nil,
+        unique: Bool = false, indexed: Bool = false, transient: Bool = false,
+        minimum: Value? = nil, maximum: Value? = nil,
+        minimumLength: Int? = nil, maximumLength: Int? = nil, pattern: String? = nil,
+        derivation: String? = nil, renamedFrom renamingIdentifier: String? = nil
+    ) {
+        let description = AttributeDescription(
+            name, type ?? Value.attributeType, optional: Value.isOptionalValue, transient: transient,
+            default: defaultValue?.propertyValue ?? .null,
+            minimum: minimum?.propertyValue, maximum: maximum?.propertyValue,
+            minimumLength: minimumLength, maximumLength: maximumLength, pattern: pattern,
+            derivation: derivation, renamedFrom: renamingIdentifier)
+        self.init(describing: description, unique: unique, indexed: indexed)
+    }
+
+    public var part: EntityPart {
+        EntityPart(content: .attribute(description.value, isUnique: isUnique, isIndexed: isIndexed))
+    }
+}
+
+extension Attribute where Value == PropertyValue {
+    /// An attribute whose type is named instead of being a Swift type: `Attribute("title", .string)`.
+    public init(
+        _ name: String, _ type: AttributeType, optional: Bool = false,
+        default defaultValue: PropertyValue = .null, unique: Bool = false, indexed: Bool = false,
+        transient: Bool = false, minimum: PropertyValue? = nil, maximum: PropertyValue? = nil,
+        minimumLength: Int? = nil, maximumLength: Int? = nil, pattern: String? = nil,
+        derivation: String? = nil, renamedFrom renamingIdentifier: String? = nil
+    ) {
+        let description = AttributeDescription(
+            name, type, optional: optional, transient: transient, default: defaultValue,
+            minimum: minimum, maximum: maximum, minimumLength: minimumLength,
+            maximumLength: maximumLength, pattern: pattern, derivation: derivation,
+            renamedFrom: renamingIdentifier)
+        self.init(describing: description, unique: unique, indexed: indexed)
+    }
+}
+
+/// The class of the objects at the other end of a relationship that names its destination only.
+public enum UntypedObject: Sendable {}
+
+/// A relationship to one object at most.
+///
+/// `static let author = ToOne<Author>("author", inverse: "books")`. The destination is the entity
+/// with the name of the class unless `to` names another.
+public struct ToOne<Object>: PropertyToken {
+    public let name: String
+    package let nameID: PropertyNameID
+    private let description: Boxed<RelationshipDescription>
+
+    public init(
+        _ name: String, to destination: String? = nil, inverse: String? = nil, optional: Bool = true,
+        deleteRule: DeleteRule = .nullify, renamedFrom renamingIdentifier: String? = nil
+    ) {
+        self.name = name
+        nameID = PropertyNameID(name)
+        description = Boxed(RelationshipDescription(
+            name, to: destination ?? String(describing: Object.self), inverse: inverse,
+            optional: optional, deleteRule: deleteRule, renamedFrom: renamingIdentifier))
+    }
+
+    public var part: EntityPart { EntityPart(content: .relationship(description.value)) }
+}
+
+extension ToOne where Object == UntypedObject {
+    /// A to-one relationship to the entity of that name: `ToOne("author", to: "Author", inverse: "books")`.
+    public init(
+        _ name: String, to destination: String, inverse: String? = nil, optional: Bool = true,
+        deleteRule: DeleteRule = .nullify, renamedFrom renamingIdentifier: String? = nil
+    ) {
+        self.init(
+            name, to: Optional(destination), inverse: inverse, optional: optional,
+            deleteRule: deleteRule, renamedFrom: renamingIdentifier)
+    }
+}
+
+/// A relationship to any number of objects, in no order.
+///
+/// `static let books = ToMany<Book>("books", inverse: "author", deleteRule: .cascade)`.
+public struct ToMany<Object>: PropertyToken {
+    public let name: String
+    package let nameID: PropertyNameID
+    private let description: Boxed<RelationshipDescription>
+
+    public init(
+        _ name: String, to destination: String? = nil, inverse: String? = nil, optional: Bool = true,
+        minCount: Int = 0, maxCount: Int = 0, deleteRule: DeleteRule = .nullify,
+        renamedFrom renamingIdentifier: String? = nil
+    ) {
+        self.name = name
+        nameID = PropertyNameID(name)
+        description = Boxed(RelationshipDescription(
+            name, to: destination ?? String(describing: Object.self), inverse: inverse, toMany: true,
+            optional: optional, minCount: minCount, maxCount: maxCount, deleteRule: deleteRule,
+            renamedFrom: renamingIdentifier))
+    }
+
+    public var part: EntityPart { EntityPart(content: .relationship(description.value)) }
+}
+
+extension ToMany where Object == UntypedObject {
+    /// A to-many relationship to the entity of that name.
+    public init(
+        _ name: String, to destination: String, inverse: String? = nil, optional: Bool = true,
+        minCount: Int = 0, maxCount: Int = 0, deleteRule: DeleteRule = .nullify,
+        renamedFrom renamingIdentifier: String? = nil
+    ) {
+        self.init(
+            name, to: Optional(destination), inverse: inverse, optional: optional, minCount: minCount,
+            maxCount: maxCount, deleteRule: deleteRule, renamedFrom: renamingIdentifier)
+    }
+}
+
+/// A relationship to any number of objects that keeps their order (REL-5).
+public struct OrderedToMany<Object>: PropertyToken {
+    public let name: String
+    package let nameID: PropertyNameID
+    private let description: Boxed<RelationshipDescription>
+
+    public init(
+        _ name: String, to destination: String? = nil, inverse: String? = nil, optional: Bool = true,
+        minCount: Int = 0, maxCount: Int = 0, deleteRule: DeleteRule = .nullify,
+        renamedFrom renamingIdentifier: String? = nil
+    ) {
+        self.name = name
+        nameID = PropertyNameID(name)
+        description = Boxed(RelationshipDescription(
+            name, to: destination ?? String(describing: Object.self), inverse: inverse, toMany: true,
+            ordered: true, optional: optional, minCount: minCount, maxCount: maxCount,
+            deleteRule: deleteRule, renamedFrom: renamingIdentifier))
+    }
+
+    public var part: EntityPart { EntityPart(content: .relationship(description.value)) }
+}
+
+extension OrderedToMany where Object == UntypedObject {
+    /// An ordered to-many relationship to the entity of that name.
+    public init(
+        _ name: String, to destination: String, inverse: String? = nil, optional: Bool = true,
+        minCount: Int = 0, maxCount: Int = 0, deleteRule: DeleteRule = .nullify,
+        renamedFrom renamingIdentifier: String? = nil
+    ) {
+        self.init(
+            name, to: Optional(destination), inverse: inverse, optional: optional, minCount: minCount,
+            maxCount: maxCount, deleteRule: deleteRule, renamedFrom: renamingIdentifier)
+    }
+}
+
+/// Keeps a token small, since tokens are passed on the path of every property access.
+final class Boxed<Value: Sendable>: Sendable {
+    let value: Value
+    init(_ value: Value) { self.value = value }
+}

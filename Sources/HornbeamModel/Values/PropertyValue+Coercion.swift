@@ -1,0 +1,138 @@
+internal import Foundation
+
+extension PropertyValue {
+    /// The value in the form in which an attribute of a type holds it, or an error that says why it has none.
+    ///
+    /// Numbers convert to other numeric types when they keep their value: `3.0` becomes an integer, `3.5`
+    /// does not, and an integer must lie in the range of its width. Floats and doubles are rounded to
+    /// their precision, −0 becomes 0. Nothing else converts. `.null` is a value of every type.
+    ///
+    /// - Throws: `HornbeamError` with code `typeMismatch`, `numberTooLarge` or `numberTooSmall`.
+    public func coerced(to type: AttributeType, entity: String? = nil, key: String? = nil) throws -> PropertyValue {
+        if isNull { return self }
+        switch type {
+        case .undefined: return self
+        case .integer16, .integer32, .integer64:
+            if case .int(let value) = self, type == .integer64 || type.integerRange?.contains(value) == true {
+                return self
+            }
+            return try coercedToInteger(type, entity, key)
+        case .double:
+            if let value = doubleValue { return .double(value == 0 ? 0 : value) }
+        case .float:
+            if let value = doubleValue { return try coercedToFloat(value, entity, key) }
+        case .decimal:
+            if let value = decimalValue { return .decimal(value) }
+        case .boolean:
+            if case .bool = self { return self }
+            if let value = intValue, value == 0 || value == 1 { return .bool(value == 1) }
+        case .string:
+            if case .string = self { return self }
+        case .date:
+            if case .date = self { return self }
+        case .binary:
+            if case .data = self { return self }
+        case .uuid:
+            if case .uuid = self { return self }
+        case .uri:
+            if case .uri = self { return self }
+        case .transformable:
+            if case .data = self { return self }
+        case .objectID:
+            if case .objectID = self { return self }
+        case .composite:
+            if case .dictionary = self { return self }
+        }
+        throw mismatch(type, entity, key)
+    }
+
+    private func coercedToInteger(_ type: AttributeType, _ entity: String?, _ key: String?) throws -> PropertyValue {
+        guard let range = type.integerRange, sortRankIsNumber else { throw mismatch(type, entity, key) }
+        if let value = intValue, range.contains(value) { return .int(value) }
+        let aboveRange = compared(to: .int(range.upperBound)) == .greater
+        let belowRange = compared(to: .int(range.lowerBound)) == .less
+        guard aboveRange || belowRange else { throw mismatch(type, entity, key) }
+        let bound = aboveRange ? "above \(range.upperBound)" : "below \(range.lowerBound)"
+        throw HornbeamError(
+            aboveRange ? .numberTooLarge : .numberTooSmall,
+            "The number given for \(place(entity, key)) is \(bound), which \(type.withArticle) cannot hold. "
+                + "Give a number in range, or a wider type in the model.",
+            entity: entity, key: key, value: self)
+    }
+
+    private func coercedToFloat(_ value: Double, _ entity: String?, _ key: String?) throws -> PropertyValue {
+        let rounded = Float(value)
+        guard rounded.isFinite || !value.isFinite else {
+            throw HornbeamError(
+                value > 0 ? .numberTooLarge : .numberTooSmall,
+                "The number given for \(place(entity, key)) is beyond what a float can hold. "
+                    + "Give a number in range, or make the attribute a double in the model.",
+                entity: entity, key: key, value: self)
+        }
+        return .double(rounded == 0 ? 0 : Double(rounded))
+    }
+
+    private var sortRankIsNumber: Bool {
+        switch self {
+        case .bool, .int, .double, .decimal: true
+        default: false
+        }
+    }
+
+    private func mismatch(_ type: AttributeType, _ entity: String?, _ key: String?) -> HornbeamError {
+        let given: String
+        switch self {
+        case .double where type.integerRange != nil, .decimal where type.integerRange != nil: given = "a number that is not whole"
+        default: given = kindWithArticle
+        }
+        return HornbeamError(
+            .typeMismatch,
+            "The value of \(place(entity, key)) must be \(type.withArticle), and \(given) was given.",
+            entity: entity, key: key, value: self)
+    }
+
+    /// The kind of value as it stands in a sentence: “a string”.
+    package var kindWithArticle: String {
+        switch self {
+        case .null: "nil"
+        case .data: "binary data"
+        case .uri: "a URI"
+        case .objectID: "an object ID"
+        default: "a \(kindName)"
+        }
+    }
+}
+
+extension AttributeType {
+    /// The type as it stands in a sentence: “an integer of 16 bits”.
+    package var withArticle: String {
+        switch self {
+        case .undefined: "any value"
+        case .integer16: "an integer of 16 bits"
+        case .integer32: "an integer of 32 bits"
+        case .integer64: "an integer of 64 bits"
+        case .decimal: "a decimal number"
+        case .double: "a double"
+        case .float: "a float"
+        case .string: "a string"
+        case .boolean: "a boolean"
+        case .date: "a date"
+        case .binary: "binary data"
+        case .uuid: "a UUID"
+        case .uri: "a URI"
+        case .transformable: "a transformable value"
+        case .objectID: "an object ID"
+        case .composite: "a dictionary of the composite's elements"
+        }
+    }
+}
+
+/// A property as it is named in messages: `Book.title`.
+package func place(_ entity: String?, _ key: String?) -> String {
+    switch (entity, key) {
+    case (let entity?, let key?): "“\(entity).\(key)”"
+    case (nil, let key?): "“\(key)”"
+    case (let entity?, nil): "“\(entity)”"
+    case (nil, nil): "the property"
+    }
+}

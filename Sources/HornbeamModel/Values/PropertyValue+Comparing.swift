@@ -1,0 +1,159 @@
+internal import Foundation
+
+/// How one value stands to another in an order.
+public enum ValueOrder: Int, Hashable, Sendable {
+    case less = -1
+    case same = 0
+    case greater = 1
+
+    /// The order seen from the other side.
+    public var reversed: ValueOrder { ValueOrder(rawValue: -rawValue) ?? .same }
+}
+
+extension PropertyValue {
+    /// True when a predicate's `==` holds: numbers by value whatever their type (`true` is 1), texts by
+    /// UTF-8 bytes, `nil` with `nil` only, NaN with nothing.
+    ///
+    /// A decimal meets a double as the double that is nearest to it, so that `0.1` is `0.1`.
+    public func isEqual(to other: PropertyValue) -> Bool {
+        switch (self, other) {
+        case (.null, .null): return true
+        case (.array(let a), .array(let b)):
+            return a.count == b.count && zip(a, b).allSatisfy { $0.isEqual(to: $1) }
+        case (.set, .set), (.dictionary, .dictionary): return self == other
+        default: return compared(to: other) == .same
+        }
+    }
+
+    /// The order of two values of comparable kinds; nil when there is none: `nil`, NaN, collections, a
+    /// text and a number.
+    public func compared(to other: PropertyValue) -> ValueOrder? {
+        switch (self, other) {
+        case (.string(let a), .string(let b)): return compareUTF8(a, b)
+        case (.date(let a), .date(let b)):
+            return orderOf(a.timeIntervalSinceReferenceDate, b.timeIntervalSinceReferenceDate)
+        case (.data(let a), .data(let b)):
+            if a == b { return .same }
+            return a.lexicographicallyPrecedes(b) ? .less : .greater
+        case (.uuid(let a), .uuid(let b)): return orderOf(a, b)
+        case (.uri(let a), .uri(let b)): return compareUTF8(a.absoluteString, b.absoluteString)
+        case (.objectID(let a), .objectID(let b)): return a.order(to: b)
+        default: return comparedAsNumbers(to: other)
+        }
+    }
+
+    /// The place of this value before or after another in a sorted list. Total: every two values have an
+    /// order. Missing values come first, then numbers (NaN before all), texts, dates, data, UUIDs, URIs,
+    /// object IDs, collections.
+    public func sortOrder(to other: PropertyValue) -> ValueOrder {
+        if let order = compared(to: other) { return order }
+        if sortRank != other.sortRank { return orderOf(sortRank, other.sortRank) ?? .same }
+        switch (self, other) {
+        case (.array(let a), .array(let b)):
+            for (x, y) in zip(a, b) {
+                let order = x.sortOrder(to: y)
+                if order != .same { return order }
+            }
+            return orderOf(a.count, b.count) ?? .same
+        case (.set(let a), .set(let b)): return orderOf(a.count, b.count) ?? .same
+        case (.dictionary(let a), .dictionary(let b)): return orderOf(a.count, b.count) ?? .same
+        default:
+            let (a, b) = (isNaN, other.isNaN)
+            return a == b ? .same : (a ? .less : .greater)
+        }
+    }
+
+    private var isNaN: Bool {
+        switch self {
+        case .double(let value): value.isNaN
+        case .decimal(let value): value.isNaN
+        default: false
+        }
+    }
+
+    private var sortRank: Int {
+        switch self {
+        case .null: 0
+        case .bool, .int, .double, .decimal: 1
+        case .string: 2
+        case .date: 3
+        case .data: 4
+        case .uuid: 5
+        case .uri: 6
+        case .objectID: 7
+        case .array: 8
+        case .set: 9
+        case .dictionary: 10
+        }
+    }
+
+    private func comparedAsNumbers(to other: PropertyValue) -> ValueOrder? {
+        switch (self, other) {
+        case (.double(let a), .double(let b)): return orderOf(a, b)
+        case (.decimal(let a), .double(let b)): return orderOf(a.nearestDouble, b)
+        case (.double(let a), .decimal(let b)): return orderOf(a, b.nearestDouble)
+        case (.decimal(let a), .decimal(let b)): return orderOf(a, b)
+        case (.double(let a), _):
+            guard let b = other.smallInteger else { return nil }
+            return orderOf(integer: b, double: a)?.reversed
+        case (.decimal(let a), _):
+            guard let b = other.smallInteger else { return nil }
+            return orderOf(a, Decimal(b))
+        default:
+            guard let a = smallInteger else { return nil }
+            switch other {
+            case .double(let b): return orderOf(integer: a, double: b)
+            case .decimal(let b): return orderOf(Decimal(a), b)
+            default:
+                guard let b = other.smallInteger else { return nil }
+                return orderOf(a, b)
+            }
+        }
+    }
+
+    private var smallInteger: Int64? {
+        switch self {
+        case .int(let value): value
+        case .bool(let value): value ? 1 : 0
+        default: nil
+        }
+    }
+}
+
+/// The order of two texts by their UTF-8 bytes.
+package func compareUTF8(_ a: String, _ b: String) -> ValueOrder {
+    let fast = a.utf8.withContiguousStorageIfAvailable { x -> Int? in
+        b.utf8.withContiguousStorageIfAvailable { y -> Int in
+            guard let first = x.baseAddress, let second = y.baseAddress else { return x.count - y.count }
+            let common = memcmp(first, second, min(x.count, y.count))
+            return common == 0 ? x.count - y.count : Int(common)
+        }
+    }
+    if case .some(.some(let difference)) = fast {
+        return difference < 0 ? .less : (difference == 0 ? .same : .greater)
+    }
+    if a.utf8.elementsEqual(b.utf8) { return .same }
+    return a.utf8.lexicographicallyPrecedes(b.utf8) ? .less : .greater
+}
+
+/// The order of an integer and a double, exact where a conversion to double would round.
+package func orderOf(integer: Int64, double: Double) -> ValueOrder? {
+    if double.isNaN { return nil }
+    if double >= 0x1p63 { return .less }
+    if double < -0x1p63 { return .greater }
+    let whole = double.rounded(.towardZero)
+    let asInteger = Int64(whole)
+    if integer != asInteger { return integer < asInteger ? .less : .greater }
+    return orderOf(0, double - whole)
+}
+
+private func orderOf<T: Comparable>(_ a: T, _ b: T) -> ValueOrder? {
+    a < b ? .less : (a > b ? .greater : (a == b ? .same : nil))
+}
+
+extension Decimal {
+    /// The double that is nearest to this number.
+    package var nearestDouble: Double {
+        isNaN ? .nan : Double(description) ?? .nan
+    }
+}

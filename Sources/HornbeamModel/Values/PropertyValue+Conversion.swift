@@ -1,0 +1,93 @@
+public import Foundation
+
+/// The value as a Swift type, where nothing is lost: `1.0` is an integer, `1.5` and `"1"` are not.
+extension PropertyValue {
+    /// The integer, or the whole number of another numeric type that fits.
+    public var intValue: Int64? {
+        switch self {
+        case .int(let value): return value
+        case .bool(let value): return value ? 1 : 0
+        case .double(let value): return Int64(exactly: value)
+        case .decimal(let value): return value.wholeNumber
+        default: return nil
+        }
+    }
+
+    /// The number as the nearest double.
+    public var doubleValue: Double? {
+        switch self {
+        case .double(let value): return value
+        case .int(let value): return Double(value)
+        case .bool(let value): return value ? 1 : 0
+        case .decimal(let value): return value.nearestDouble
+        default: return nil
+        }
+    }
+
+    /// The number as a decimal: of a double, the shortest one that reads back as the same double.
+    public var decimalValue: Decimal? {
+        switch self {
+        case .decimal(let value): return value
+        case .int(let value): return Decimal(value)
+        case .bool(let value): return value ? 1 : 0
+        case .double(let value): return Decimal(shortest: value)
+        default: return nil
+        }
+    }
+
+    /// The boolean, or whether a number is not zero.
+    public var boolValue: Bool? {
+        switch self {
+        case .bool(let value): return value
+        case .int(let value): return value != 0
+        case .double(let value): return value != 0
+        case .decimal(let value): return value != 0
+        default: return nil
+        }
+    }
+
+    public var stringValue: String? {
+        if case .string(let value) = self { value } else { nil }
+    }
+
+    public var dateValue: Date? {
+        if case .date(let value) = self { value } else { nil }
+    }
+
+    public var dataValue: Data? {
+        if case .data(let value) = self { value } else { nil }
+    }
+
+    public var uuidValue: UUID? {
+        if case .uuid(let value) = self { value } else { nil }
+    }
+
+    public var uriValue: URL? {
+        if case .uri(let value) = self { value } else { nil }
+    }
+
+    public var objectIDValue: ManagedObjectID? {
+        if case .objectID(let value) = self { value } else { nil }
+    }
+}
+
+extension Decimal {
+    /// The decimal with the fewest digits that is nearest to a double; nil for infinities.
+    package init?(shortest value: Double) {
+        if value.isNaN {
+            self = .nan
+            return
+        }
+        guard value.isFinite, let decimal = Decimal(string: "\(value)", locale: nil) else { return nil }
+        self = decimal
+    }
+
+    /// The number, when it is whole and fits 64 bits.
+    var wholeNumber: Int64? {
+        guard !isNaN else { return nil }
+        let number = Int64(truncating: self as NSDecimalNumber)
+        if Decimal(number) == self { return number }
+        // The bridged conversion goes through a double beyond 2⁵³.
+        return Int64(description)
+    }
+}
