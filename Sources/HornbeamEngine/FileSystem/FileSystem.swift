@@ -12,20 +12,24 @@ package protocol FileSystem: Sendable {
     /// The names in a folder, sorted; throws `notAStore` if it is not there.
     func list(_ path: String) throws(EngineError) -> [String]
     func exists(_ path: String) throws(EngineError) -> Bool
+    /// Renames a file or a folder, replacing a file of the target's name.
     func rename(_ source: String, to target: String) throws(EngineError)
+    /// Removes a file or an empty folder; open files stay readable.
     func remove(_ path: String) throws(EngineError)
     /// Takes the exclusive lock of a file (created if missing); throws `storeInUse` when another holds it.
     func lock(_ path: String) throws(EngineError) -> any FileLock
 }
 
 package enum FileMode: Sendable {
+    /// Throws `notAStore` if the file is missing.
     case read
+    /// Throws `notAStore` if the file is missing.
     case readWrite
-    /// Fails if the file exists.
+    /// For reading and writing; throws if the file exists.
     case create
 }
 
-/// An open file. Reads and writes at explicit offsets; closed when released.
+/// An open file. Reads and writes at explicit offsets, from any thread; closed when released.
 package protocol File: AnyObject, Sendable {
     var path: String { get }
     func size() throws(EngineError) -> UInt64

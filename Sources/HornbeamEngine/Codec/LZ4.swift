@@ -1,0 +1,33 @@
+// Compression of pages and log frames by liblz4's block format. The one file of the engine that knows the C library.
+
+internal import CLZ4
+
+/// LZ4 blocks between raw buffers.
+package enum LZ4 {
+    /// Compresses into `target` and returns the bytes used; nil when the result does not fit.
+    ///
+    /// A target smaller than the source is the way to ask for a saving: it stops as soon as the saving is missed.
+    package static func compress(
+        _ source: UnsafeRawBufferPointer, into target: UnsafeMutableRawBufferPointer
+    ) -> Int? {
+        guard source.count > 0, source.count <= Int(Int32.max), target.count > 0 else { return nil }
+        let used = unsafe LZ4_compress_default(
+            source.baseAddress!.assumingMemoryBound(to: CChar.self),
+            target.baseAddress!.assumingMemoryBound(to: CChar.self),
+            Int32(source.count), Int32(clamping: target.count))
+        return used > 0 ? Int(used) : nil
+    }
+
+    /// Decompresses hostile bytes; false unless they yield exactly `target.count` bytes.
+    package static func decompress(
+        _ source: UnsafeRawBufferPointer, into target: UnsafeMutableRawBufferPointer
+    ) -> Bool {
+        guard source.count > 0, source.count <= Int(Int32.max) else { return false }
+        guard target.count > 0, target.count <= Int(Int32.max) else { return false }
+        let made = unsafe LZ4_decompress_safe(
+            source.baseAddress!.assumingMemoryBound(to: CChar.self),
+            target.baseAddress!.assumingMemoryBound(to: CChar.self),
+            Int32(source.count), Int32(target.count))
+        return Int(made) == target.count
+    }
+}

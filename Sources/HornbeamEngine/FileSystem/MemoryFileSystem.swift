@@ -1,0 +1,151 @@
+// Folders and files in memory, for stores that live no longer than their process. Nothing is durable and syncing does
+// nothing; names, errors and locks behave as on a disk, so the engine above is the same.
+
+internal import Synchronization
+
+/// Folders and files in memory.
+package final class MemoryFileSystem: FileSystem {
+    /// What one path names.
+    private enum Entry {
+        case file(MemoryFile.Content)
+        case directory
+    }
+
+    private struct State {
+        /// Every path but the implied root `/` and `.`.
+        var entries: [String: Entry] = [:]
+        var locked: Set<String> = []
+    }
+
+    /// Guards the names; each file guards its own bytes.
+    private let state = Mutex(State())
+
+    package init() {}
+
+    /// The file systems that somebody still holds, by name.
+    private struct Weak {
+        weak var value: MemoryFileSystem?
+    }
+    private static let roots = Mutex<[String: Weak]>([:])
+
+    /// The file system of that name in this process, made at first use and shared as long as somebody holds it.
+    package static func named(_ name: String) -> MemoryFileSystem {
+        roots.withLock { roots in
+            if let present = roots[name]?.value { return present }
+            let made = MemoryFileSystem()
+            roots = roots.filter { $0.value.value != nil }
+            roots[name] = Weak(value: made)
+            return made
+        }
+    }
+
+    package func open(_ path: String, _ mode: FileMode) throws(EngineError) -> any File {
+        let content = try state.withLock { (state) throws(EngineError) -> MemoryFile.Content in
+            switch (state.entries[path], mode) {
+            case (.file(let content), .read), (.file(let content), .readWrite): return content
+            case (nil, .create):
+                try Self.checkParent(of: path, in: state)
+                let content = MemoryFile.Content()
+                state.entries[path] = .file(content)
+                return content
+            case (nil, _): throw Self.missing(path)
+            case (_, .create): throw Self.exists(path)
+            case (.directory, _): throw EngineError(.inputOutput, "A folder cannot be opened as a file.", path: path)
+            }
+        }
+        return MemoryFile(path: path, content: content)
+    }
+
+    package func createDirectory(_ path: String) throws(EngineError) {
+        try state.withLock { (state) throws(EngineError) in
+            guard state.entries[path] == nil, !Self.isRoot(path) else { throw Self.exists(path) }
+            try Self.checkParent(of: path, in: state)
+            state.entries[path] = .directory
+        }
+    }
+
+    package func syncDirectory(_ path: String) throws(EngineError) {
+        try state.withLock { (state) throws(EngineError) in try Self.checkDirectory(path, in: state) }
+    }
+
+    package func list(_ path: String) throws(EngineError) -> [String] {
+        try state.withLock { (state) throws(EngineError) in
+            try Self.checkDirectory(path, in: state)
+            return state.entries.keys.filter { parent(ofPath: $0) == path }.map(lastComponent(ofPath:)).sorted()
+        }
+    }
+
+    package func exists(_ path: String) throws(EngineError) -> Bool {
+        state.withLock { Self.isRoot(path) || $0.entries[path] != nil }
+    }
+
+    package func rename(_ source: String, to target: String) throws(EngineError) {
+        try state.withLock { (state) throws(EngineError) in
+            guard let entry = state.entries[source] else { throw Self.missing(source) }
+            try Self.checkParent(of: target, in: state)
+            if case .directory? = state.entries[target] { throw Self.exists(target) }
+            state.entries[source] = nil
+            state.entries[target] = entry
+            guard case .directory = entry else { return }
+            for (path, inner) in state.entries where path.hasPrefix(source + "/") {
+                state.entries[path] = nil
+                state.entries[target + path.dropFirst(source.count)] = inner
+            }
+        }
+    }
+
+    package func remove(_ path: String) throws(EngineError) {
+        try state.withLock { (state) throws(EngineError) in
+            guard let entry = state.entries[path] else { throw Self.missing(path) }
+            if case .directory = entry, state.entries.keys.contains(where: { parent(ofPath: $0) == path }) {
+                throw EngineError(.inputOutput, "A folder that is not empty cannot be removed.", path: path)
+            }
+            state.entries[path] = nil
+        }
+    }
+
+    package func lock(_ path: String) throws(EngineError) -> any FileLock {
+        try state.withLock { (state) throws(EngineError) in
+            try Self.checkParent(of: path, in: state)
+            guard state.locked.insert(path).inserted else {
+                throw EngineError(
+                    .storeInUse, "The store is open for writing in this process already. Use the one that is open, or close it.",
+                    path: path)
+            }
+            if state.entries[path] == nil { state.entries[path] = .file(MemoryFile.Content()) }
+        }
+        return MemoryFileLock { [weak self] in _ = self?.state.withLock { $0.locked.remove(path) } }
+    }
+
+    private static func isRoot(_ path: String) -> Bool { path == "/" || path == "." }
+
+    private static func checkDirectory(_ path: String, in state: State) throws(EngineError) {
+        if isRoot(path) { return }
+        guard case .directory? = state.entries[path] else { throw missing(path) }
+    }
+
+    private static func checkParent(of path: String, in state: State) throws(EngineError) {
+        try checkDirectory(parent(ofPath: path), in: state)
+    }
+
+    private static func missing(_ path: String) -> EngineError {
+        EngineError(.notAStore, "There is no such file or folder in memory.", path: path)
+    }
+
+    private static func exists(_ path: String) -> EngineError {
+        EngineError(.inputOutput, "The file or folder exists already in memory.", path: path)
+    }
+}
+
+/// A lock that runs a closure when it is released.
+final class MemoryFileLock: FileLock {
+    private let unlock: @Sendable () -> Void
+    private let isReleased = Atomic(false)
+
+    init(unlock: @escaping @Sendable () -> Void) { self.unlock = unlock }
+    deinit { release() }
+
+    func release() {
+        if !isReleased.exchange(true, ordering: .relaxed) { unlock() }
+    }
+}

@@ -1,0 +1,86 @@
+// One open file of the operating system. Guarded by nothing: positional calls on a descriptor are thread-safe, and
+// the descriptor lives as long as the object.
+
+#if canImport(Glibc)
+internal import Glibc
+#else
+internal import Darwin
+#endif
+internal import Synchronization
+
+/// An open file of the operating system.
+final class PosixFile: File {
+    let path: String
+    private let descriptor: Int32
+    /// The process that opened the file: a forked child shares the descriptor and must not use it.
+    private let owner = getpid()
+    private let isClosed = Atomic(false)
+
+    init(path: String, descriptor: Int32) {
+        self.path = path
+        self.descriptor = descriptor
+    }
+
+    deinit {
+        if !isClosed.load(ordering: .relaxed) { _ = posixClose(descriptor) }
+    }
+
+    func size() throws(EngineError) -> UInt64 {
+        var status = stat()
+        _ = try retrying("asking for the file's size", path) { unsafe fstat(descriptor, &status) }
+        return UInt64(status.st_size)
+    }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(EngineError) -> Int {
+        var done = 0
+        while done < buffer.count {
+            let count = unsafe pread(descriptor, buffer.baseAddress! + done, buffer.count - done, off_t(offset) + off_t(done))
+            if count == 0 { break }
+            if count > 0 {
+                done += count
+            } else if errno != EINTR {
+                throw .system(errno, doing: "reading at offset \(offset)", path: path)
+            }
+        }
+        return done
+    }
+
+    func write(_ buffer: UnsafeRawBufferPointer, at offset: UInt64) throws(EngineError) {
+        try checkOwner()
+        var done = 0
+        while done < buffer.count {
+            let count = unsafe pwrite(descriptor, buffer.baseAddress! + done, buffer.count - done, off_t(offset) + off_t(done))
+            if count > 0 {
+                done += count
+            } else if count == 0 {
+                throw .system(EIO, doing: "writing at offset \(offset)", path: path)
+            } else if errno != EINTR {
+                throw .system(errno, doing: "writing at offset \(offset)", path: path)
+            }
+        }
+    }
+
+    func sync() throws(EngineError) {
+        try checkOwner()
+        _ = try retrying("syncing the file", path) { fdatasync(descriptor) }
+    }
+
+    func close() throws(EngineError) {
+        guard !isClosed.exchange(true, ordering: .relaxed) else { return }
+        // After a failed close the descriptor is gone all the same: no second attempt.
+        if posixClose(descriptor) != 0 && errno != EINTR { throw .system(errno, doing: "closing the file", path: path) }
+    }
+
+    private func checkOwner() throws(EngineError) {
+        guard getpid() == owner else {
+            throw EngineError(
+                .closed, "The store was opened before this process was forked. Open it anew in the child process.",
+                path: path)
+        }
+    }
+}
+
+#if !canImport(Glibc)
+/// Darwin's full flush: `fsync` alone leaves data in the drive's cache.
+private func fdatasync(_ descriptor: Int32) -> Int32 { fcntl(descriptor, F_FULLFSYNC) }
+#endif

@@ -1,0 +1,50 @@
+// Places in the log: a logical byte position that is never reset, and the pair of such a place with the chain's value
+// there, which is all that replay needs to begin.
+
+/// A logical byte position in the log of a store: a multiple of 4,096 that only grows, across segments and reopenings.
+package struct LogPosition: Hashable, Sendable, Comparable, CustomStringConvertible {
+    package let rawValue: UInt64
+
+    package static let zero = LogPosition(0)
+
+    package init(_ rawValue: UInt64) { self.rawValue = rawValue }
+    package static func < (a: LogPosition, b: LogPosition) -> Bool { a.rawValue < b.rawValue }
+    package static func + (a: LogPosition, bytes: Int) -> LogPosition { LogPosition(a.rawValue + UInt64(bytes)) }
+    package var description: String { "@\(rawValue)" }
+}
+
+/// A boundary between two groups of the log, with the check of the last frame before it.
+package struct LogMark: Hashable, Sendable, CustomStringConvertible {
+    package var position: LogPosition
+    /// What seeds the check of the next frame.
+    package var check: UInt64
+
+    /// The beginning of the log of a new store.
+    package static let origin = LogMark(position: .zero, check: 0)
+
+    package init(position: LogPosition, check: UInt64) {
+        self.position = position
+        self.check = check
+    }
+
+    package var description: String { "\(position)~\(hexadecimal(check))" }
+}
+
+/// The number of a log segment; names its file, counts up by one, is never used again.
+package struct LogSegmentNumber: Hashable, Sendable, Comparable, CustomStringConvertible {
+    package let rawValue: UInt64
+
+    package init(_ rawValue: UInt64) { self.rawValue = rawValue }
+    package static func < (a: LogSegmentNumber, b: LogSegmentNumber) -> Bool { a.rawValue < b.rawValue }
+    package var next: LogSegmentNumber { LogSegmentNumber(rawValue + 1) }
+    package var description: String { fileName }
+
+    /// `wal-` and 16 decimal digits.
+    package var fileName: String { numberedFileName("wal-", rawValue) }
+
+    /// The number in a file name of this form; nil for any other name.
+    package init?(fileName: String) {
+        guard let number = number(ofFileName: fileName, prefix: "wal-") else { return nil }
+        self.init(number)
+    }
+}

@@ -1,0 +1,18 @@
+// The identity of a store: sixteen random bytes fixed at creation, in every meta block and every log segment.
+
+/// Tells one store from every other.
+package struct StoreIdentifier: Hashable, Sendable, CustomStringConvertible {
+    package let high: UInt64
+    package let low: UInt64
+
+    package init(high: UInt64, low: UInt64) {
+        self.high = high
+        self.low = low
+    }
+
+    package static func random() -> StoreIdentifier {
+        StoreIdentifier(high: .random(in: 1 ... .max), low: .random(in: 0 ... .max))
+    }
+
+    package var description: String { hexadecimal(high) + hexadecimal(low) }
+}

@@ -1,0 +1,135 @@
+// Writing, reading, walking and moving values that lie in the page files by themselves.
+
+extension PageFiles {
+    /// Appends a value in chunks and returns the reference that names it; the reference's count is the length.
+    ///
+    /// The value must not be empty. O(n).
+    package func appendBlob(
+        _ bytes: UnsafeRawBufferPointer, tree: TreeID, checkpoint: UInt64, to appender: PageAppender
+    ) throws(EngineError) -> PageReference {
+        precondition(bytes.count > 0, "An empty value is not a blob.")
+        var references: [PageReference] = []
+        for start in stride(from: 0, to: bytes.count, by: PageAppender.payloadBytesMax) {
+            let end = min(start + PageAppender.payloadBytesMax, bytes.count)
+            let chunk = unsafe UnsafeRawBufferPointer(rebasing: bytes[start..<end])
+            let heading = PageHeading(kind: .blobChunk, tree: tree, checkpoint: checkpoint)
+            unsafe references.append(try appender.append(heading, chunk, count: UInt64(chunk.count)))
+        }
+        var level = 1
+        while references.count > 1 {
+            references = try appendIndexes(references, level: level, tree: tree, checkpoint: checkpoint, to: appender)
+            level += 1
+        }
+        return references[0]
+    }
+
+    /// One index record for each run of references.
+    private func appendIndexes(
+        _ references: [PageReference], level: Int, tree: TreeID, checkpoint: UInt64, to appender: PageAppender
+    ) throws(EngineError) -> [PageReference] {
+        var made: [PageReference] = []
+        for start in stride(from: 0, to: references.count, by: BlobIndex.capacity) {
+            let run = Array(references[start..<min(start + BlobIndex.capacity, references.count)])
+            let heading = PageHeading(kind: .blobIndex, tree: tree, level: level, checkpoint: checkpoint)
+            made.append(try append(BlobIndex(run), heading, to: appender))
+        }
+        return made
+    }
+
+    private func append(
+        _ index: BlobIndex, _ heading: PageHeading, to appender: PageAppender
+    ) throws(EngineError) -> PageReference {
+        let payload = index.encoded
+        let count = index.references.reduce(0) { $0 + $1.count }
+        let reference = unsafe try payload.withBytes { (buffer) throws(EngineError) in
+            unsafe try appender.append(heading, buffer, count: count)
+        }
+        return reference.flagged(PageReference.blobIndexFlag)
+    }
+
+    /// The whole value. Throws `damaged` when a record of it is; allocates no more than the records justify.
+    package func readBlob(_ reference: PageReference) throws(EngineError) -> [UInt8] {
+        var bytes: [UInt8] = []
+        try forEachBlobRecord(reference, above: Int.max) { (record) throws(EngineError) in
+            if record.isBlobIndex { return }
+            guard record.count > 0, record.count <= UInt64(PageAppender.payloadBytesMax) else { throw self.damage(.blob, record) }
+            let start = bytes.count
+            bytes.append(contentsOf: repeatElement(0, count: Int(record.count)))
+            let info = unsafe try bytes.withMutableBytes { (buffer) throws(EngineError) in
+                unsafe try self.read(record, into: unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[start...]), expecting: .blobChunk)
+            }
+            guard info.rawBytes == Int(record.count) else { throw self.damage(.blob, record) }
+        }
+        return bytes
+    }
+
+    /// Calls `body` with the reference of every record of a blob, its index records included.
+    package func forEachBlobPage(
+        _ reference: PageReference, _ body: (PageReference) throws(EngineError) -> Void
+    ) throws(EngineError) {
+        try forEachBlobRecord(reference, above: Int.max, body)
+    }
+
+    /// Levels must fall on the way down, so that a damaged index cannot lead in circles.
+    private func forEachBlobRecord(
+        _ reference: PageReference, above: Int, _ body: (PageReference) throws(EngineError) -> Void
+    ) throws(EngineError) {
+        try body(reference)
+        guard reference.isBlobIndex else { return }
+        let (index, heading) = try readBlobIndex(reference)
+        guard heading.level < above else { throw damage(.blob, reference) }
+        for child in index.references {
+            try forEachBlobRecord(child, above: heading.level, body)
+        }
+    }
+
+    private func readBlobIndex(_ reference: PageReference) throws(EngineError) -> (BlobIndex, PageHeading) {
+        try unsafe withUnsafeTemporaryAllocation(byteCount: PageAppender.payloadBytesMax, alignment: 8) { (buffer) throws(EngineError) in
+            let info = unsafe try read(reference, into: buffer, expecting: .blobIndex)
+            do throws(PageFault) {
+                let payload = unsafe UnsafeRawBufferPointer(rebasing: buffer[..<info.rawBytes])
+                return (try unsafe BlobIndex(decoding: payload, count: reference.count), info.heading)
+            } catch {
+                throw damage(error, reference)
+            }
+        }
+    }
+
+    /// Copies a record to a new place as it is stored, verified against its old address and checked for its new one.
+    package func copy(
+        _ reference: PageReference, to appender: PageAppender, checkpoint: UInt64? = nil
+    ) throws(EngineError) -> PageReference {
+        // The record is lent by a closure that throws page faults only, so the append happens on a copy of it.
+        var stored: [UInt8] = []
+        var header = unsafe try withRecord(reference) { (header, payload) throws(PageFault) in
+            stored = unsafe [UInt8](payload)
+            return header
+        }
+        if let checkpoint { header.heading.checkpoint = checkpoint }
+        return unsafe try stored.withBytes { (payload) throws(EngineError) in
+            try unsafe appender.place(header, payload, flags: reference.flags, count: reference.count)
+        }
+    }
+
+    /// Moves those records of a blob that lie in the chosen files; returns the new reference, or the old one if
+    /// nothing had to move.
+    package func copyBlob(
+        _ reference: PageReference, to appender: PageAppender, checkpoint: UInt64,
+        movingFrom isLeft: (PageFileNumber) -> Bool
+    ) throws(EngineError) -> PageReference {
+        guard reference.isBlobIndex else {
+            return isLeft(reference.file) ? try copy(reference, to: appender, checkpoint: checkpoint) : reference
+        }
+        let (index, old) = try readBlobIndex(reference)
+        var moved: [PageReference] = []
+        for child in index.references {
+            moved.append(try copyBlob(child, to: appender, checkpoint: checkpoint, movingFrom: isLeft))
+        }
+        if moved == index.references {
+            return isLeft(reference.file) ? try copy(reference, to: appender, checkpoint: checkpoint) : reference
+        }
+        var heading = old
+        heading.checkpoint = checkpoint
+        return try append(BlobIndex(moved), heading, to: appender)
+    }
+}

@@ -1,0 +1,51 @@
+// From the appender's buffer to the disk: flush, sync, and what to do when that fails.
+
+internal import Synchronization
+
+extension PageAppender {
+    /// Hands what is buffered to the operating system, so that it can be read back from the file.
+    package func flush() throws(EngineError) {
+        try state.withLock { (state) throws(EngineError) in try writeBuffer(&state) }
+    }
+
+    /// Makes everything appended so far durable: the bytes of each file, then the folder if files are new.
+    ///
+    /// After an error nothing appended since the last good sync may be named by anything durable: call `abandon()`
+    /// and append again. A failed sync is never repeated on the same file.
+    package func sync() throws(EngineError) {
+        try state.withLock { (state) throws(EngineError) in
+            try writeBuffer(&state)
+            for entry in state.unsynced { try entry.file.sync() }
+            if state.hasNewFiles { try files.syncDirectory() }
+            state.unsynced.removeAll()
+            state.hasNewFiles = false
+            state.holdsSyncedBytes = state.number != nil
+            state.bufferOffset = (state.bufferOffset + PageAppender.blockBytes - 1) & ~(PageAppender.blockBytes - 1)
+        }
+    }
+
+    /// Ends the current file; the next append begins a new one.
+    package func seal() throws(EngineError) {
+        try state.withLock { (state) throws(EngineError) in try finishFile(&state) }
+    }
+
+    /// Gives up everything appended since the last good sync; the appender goes on in a new file.
+    ///
+    /// Files that hold nothing durable are removed as far as the file system lets them be; what stays is an orphan,
+    /// which the next opening removes.
+    package func abandon() {
+        state.withLock { state in
+            for entry in state.unsynced {
+                files.seal(entry.number)
+                if entry.holdsSyncedBytes { continue }
+                do throws(EngineError) { try files.remove(entry.number) } catch { continue }
+            }
+            if let number = state.number { files.seal(number) }
+            state.unsynced.removeAll()
+            state.number = nil
+            state.file = nil
+            state.buffered = 0
+            state.hasNewFiles = false
+        }
+    }
+}

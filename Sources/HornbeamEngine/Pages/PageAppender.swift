@@ -1,0 +1,142 @@
+// Appends page records to files of its own: compresses in the caller's thread without a lock, then takes its lock to
+// assign the address, compute the check that depends on it, and copy the record into a buffer that goes out in large
+// writes. What was appended is durable after `sync()`; nothing may name it in durable form before.
+
+internal import Synchronization
+
+/// Appends pages. Any number of threads may append at once; several appenders write to different files.
+package final class PageAppender: Sendable {
+    /// A payload that is stored compressed must be this much smaller: below 88 % of its raw size.
+    static let compressedPercentMax = 88
+    /// After a sync the next record starts on a fresh device block, so that no later write touches a durable one.
+    static let blockBytes: UInt64 = 4096
+    /// The largest payload of one record.
+    package static let payloadBytesMax = 1 << 18
+
+    /// A file with records that no sync has covered.
+    struct Unsynced {
+        var number: PageFileNumber
+        var file: any File
+        /// Whether an earlier sync made part of the file durable.
+        var holdsSyncedBytes: Bool
+    }
+
+    struct State {
+        var number: PageFileNumber?
+        var file: (any File)?
+        /// Where the buffer's first byte goes in the file.
+        var bufferOffset: UInt64 = 0
+        let buffer: WriteBuffer
+        var buffered = 0
+        var unsynced: [Unsynced] = []
+        var hasNewFiles = false
+        /// The current file holds durable records.
+        var holdsSyncedBytes = false
+        var fileSizeLimit: UInt64
+        var bytesAppended: UInt64 = 0
+
+        var end: UInt64 { bufferOffset + UInt64(buffered) }
+    }
+
+    let files: PageFiles
+    /// Guards everything that an append changes; held across the large writes on purpose, they are the pace.
+    let state: Mutex<State>
+
+    init(files: PageFiles, fileSizeLimit: Int, bufferBytes: Int) {
+        let capacity = max(bufferBytes, PageAppender.payloadBytesMax + 4096)
+        self.files = files
+        state = Mutex(State(buffer: WriteBuffer(bytes: capacity), fileSizeLimit: UInt64(fileSizeLimit)))
+    }
+
+    /// The length at which the next record begins a new file.
+    package var fileSizeLimit: Int {
+        get { state.withLock { Int($0.fileSizeLimit) } }
+        set { state.withLock { $0.fileSizeLimit = UInt64(newValue) } }
+    }
+
+    /// Bytes of records appended in the appender's life, padding included.
+    package var bytesAppended: UInt64 { state.withLock { $0.bytesAppended } }
+
+    /// Appends one page and returns the reference that names it; `count` goes into the reference as it is.
+    ///
+    /// The payload is at most 256 KiB. Throws `full` when the disk is; then call `abandon()`.
+    package func append(
+        _ heading: PageHeading, _ payload: UnsafeRawBufferPointer, count: UInt64 = 0
+    ) throws(EngineError) -> PageReference {
+        precondition(heading.tree <= .max && heading.level < 256, "A page header holds 24 bits of tree and 8 of level.")
+        precondition(payload.count <= PageAppender.payloadBytesMax, "A page's payload is at most 256 KiB.")
+        let goal = payload.count * PageAppender.compressedPercentMax / 100
+        return try unsafe withUnsafeTemporaryAllocation(byteCount: goal + 1, alignment: 8) { (scratch) throws(EngineError) in
+            let target = unsafe UnsafeMutableRawBufferPointer(rebasing: scratch[..<goal])
+            if let used = unsafe LZ4.compress(payload, into: target) {
+                let header = PageHeader(heading: heading, codec: .lz4, storedBytes: used, rawBytes: payload.count)
+                return try unsafe place(header, UnsafeRawBufferPointer(rebasing: target[..<used]), count: count)
+            }
+            let header = PageHeader(heading: heading, codec: .raw, storedBytes: payload.count, rawBytes: payload.count)
+            return try unsafe place(header, payload, count: count)
+        }
+    }
+
+    /// Puts an encoded record at the end of the current file.
+    func place(
+        _ header: PageHeader, _ payload: UnsafeRawBufferPointer, flags: UInt16 = 0, count: UInt64
+    ) throws(EngineError) -> PageReference {
+        try state.withLock { (state) throws(EngineError) in
+            let length = header.recordBytes
+            let number = try prepare(&state, for: length)
+            let record = unsafe state.buffer[state.buffered..<state.buffered + length]
+            let offset = state.end
+            unsafe header.encode(into: record)
+            let body = unsafe UnsafeMutableRawBufferPointer(rebasing: record[PageHeader.bytes...])
+            unsafe body.copyMemory(from: payload)
+            for index in payload.count..<body.count { unsafe body[index] = 0 }
+            let address = UInt64(number.rawValue) << 32 | offset >> 3
+            let check = unsafe PageHeader.check(
+                header: UnsafeRawBufferPointer(record), payload: payload, salt: files.salt, address: address)
+            unsafe record.storeBytes(of: check.littleEndian, toByteOffset: PageHeader.checkOffset, as: UInt64.self)
+            state.buffered += length
+            state.bytesAppended += UInt64(length)
+            return PageReference(
+                file: number, offset: offset, recordBytes: length, flags: flags, check: check, count: count)
+        }
+    }
+
+    /// Makes room for a record in the buffer, in a new file if the current one is full or there is none.
+    private func prepare(_ state: inout State, for length: Int) throws(EngineError) -> PageFileNumber {
+        if state.number != nil, state.end > 0, state.end + UInt64(length) > state.fileSizeLimit {
+            try finishFile(&state)
+        }
+        if state.buffered + length > state.buffer.count { try writeBuffer(&state) }
+        if let number = state.number {
+            if state.unsynced.last?.number != number { noteUnsynced(&state) }
+            return number
+        }
+        let (number, file) = try files.create(for: self)
+        state.number = number
+        state.file = file
+        state.bufferOffset = 0
+        state.hasNewFiles = true
+        state.holdsSyncedBytes = false
+        noteUnsynced(&state)
+        return number
+    }
+
+    private func noteUnsynced(_ state: inout State) {
+        guard let number = state.number, let file = state.file else { return }
+        state.unsynced.append(Unsynced(number: number, file: file, holdsSyncedBytes: state.holdsSyncedBytes))
+    }
+
+    func writeBuffer(_ state: inout State) throws(EngineError) {
+        guard state.buffered > 0, let file = state.file else { return }
+        try unsafe file.write(UnsafeRawBufferPointer(state.buffer[0..<state.buffered]), at: state.bufferOffset)
+        state.bufferOffset += UInt64(state.buffered)
+        state.buffered = 0
+    }
+
+    func finishFile(_ state: inout State) throws(EngineError) {
+        try writeBuffer(&state)
+        if let number = state.number { files.seal(number) }
+        state.number = nil
+        state.file = nil
+    }
+}

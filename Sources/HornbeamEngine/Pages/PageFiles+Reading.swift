@@ -1,0 +1,81 @@
+// Reading a page: one positional read of the whole record, then magic, sizes, check and the stamp of the reference,
+// and only then the payload is unpacked. A bad record is read once more, since a wrong read may pass; a record that
+// stays bad is an error that names file, offset and field.
+
+extension PageFiles {
+    /// Reads and verifies a page into the start of `buffer`, which holds at least its raw bytes.
+    ///
+    /// Throws `damaged` when the record fails its check, is not the one that the reference was made for, or is not
+    /// of the kind expected.
+    package func read(
+        _ reference: PageReference, into buffer: UnsafeMutableRawBufferPointer, expecting kind: PageKind? = nil
+    ) throws(EngineError) -> PageInfo {
+        unsafe try withRecord(reference) { (header, payload) throws(PageFault) in
+            if let kind, header.heading.kind != kind { throw .unexpected }
+            guard header.rawBytes <= buffer.count else { throw .raw }
+            let target = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[..<header.rawBytes])
+            switch header.codec {
+            case .raw: unsafe target.copyMemory(from: payload)
+            case .lz4: guard unsafe LZ4.decompress(payload, into: target) else { throw .compression }
+            }
+            return PageInfo(heading: header.heading, rawBytes: header.rawBytes)
+        }
+    }
+
+    /// Lends the verified header and the stored payload of a record.
+    func withRecord<R>(
+        _ reference: PageReference, _ body: (PageHeader, UnsafeRawBufferPointer) throws(PageFault) -> R
+    ) throws(EngineError) -> R {
+        let count = reference.recordBytes
+        guard !reference.isEmpty, reference.address >> 63 == 0, count >= PageHeader.bytes else {
+            throw damage(.address, reference)
+        }
+        return try unsafe withUnsafeTemporaryAllocation(byteCount: count, alignment: 8) { (record) throws(EngineError) in
+            var fault = PageFault.check
+            for _ in 0..<2 {
+                let filled = unsafe try fill(record, from: reference)
+                do throws(PageFault) {
+                    guard filled else { throw .short }
+                    let header = unsafe try verified(UnsafeRawBufferPointer(record), reference)
+                    let payload = unsafe record[PageHeader.bytes..<PageHeader.bytes + header.storedBytes]
+                    return unsafe try body(header, unsafe UnsafeRawBufferPointer(rebasing: payload))
+                } catch {
+                    fault = error
+                }
+            }
+            throw damage(fault, reference)
+        }
+    }
+
+    /// False when the file ends before the record does.
+    private func fill(_ record: UnsafeMutableRawBufferPointer, from reference: PageReference) throws(EngineError) -> Bool {
+        let entry = try handle(reference.file)
+        if unsafe try entry.file.read(into: record, at: reference.offset) == record.count { return true }
+        guard let appender = entry.appender else { return false }
+        try appender.flush()
+        return unsafe try entry.file.read(into: record, at: reference.offset) == record.count
+    }
+
+    private func verified(
+        _ record: UnsafeRawBufferPointer, _ reference: PageReference
+    ) throws(PageFault) -> PageHeader {
+        let header = try unsafe PageHeader.decode(record).get()
+        guard header.recordBytes == record.count else { throw .size }
+        let payload = unsafe UnsafeRawBufferPointer(
+            rebasing: record[PageHeader.bytes..<PageHeader.bytes + header.storedBytes])
+        let check = unsafe PageHeader.check(header: record, payload: payload, salt: salt, address: reference.address)
+        let stored = unsafe record.load(fromByteOffset: PageHeader.checkOffset, as: UInt64.self)
+        guard UInt64(littleEndian: stored) == check else { throw .check }
+        guard check & 0xFFFF_FFFF_0000_0000 == reference.checkHalf else { throw .stamp }
+        guard header.codec == .lz4 || header.rawBytes == header.storedBytes else { throw .raw }
+        return header
+    }
+
+    func damage(_ fault: PageFault, _ reference: PageReference) -> EngineError {
+        EngineError(
+            .damaged,
+            "The page at offset \(reference.offset) of \(reference.file.fileName) is damaged: \(fault.rawValue) is wrong. "
+                + "Run a check, and restore the store from a backup.",
+            path: path(of: reference.file))
+    }
+}

@@ -1,0 +1,101 @@
+// The page files of a store: append-only files of packed page records, each named by a number that is never used
+// again. No byte is written twice; a file goes away whole. Files grow through appenders, each with files of its own,
+// and are read from any thread. Nothing here knows trees: who references what is the business of the layers above.
+
+internal import Synchronization
+
+/// The page files of one store.
+package final class PageFiles: Sendable {
+    /// What is known of one file.
+    struct Entry {
+        var file: any File
+        /// The appender that may still hold the file's last bytes in its buffer.
+        weak var appender: PageAppender?
+    }
+
+    private struct State {
+        var entries: [PageFileNumber: Entry] = [:]
+        var nextFile: PageFileNumber
+    }
+
+    package let directory: String
+    let fileSystem: any FileSystem
+    let salt: UInt64
+    /// Guards the table of open files and the next number.
+    private let state: Mutex<State>
+
+    /// The page files in a folder. New files get numbers from `nextFile` on, above every number present.
+    package init(
+        directory: String, fileSystem: any FileSystem, salt: UInt64, nextFile: PageFileNumber = .first
+    ) throws(EngineError) {
+        self.directory = directory
+        self.fileSystem = fileSystem
+        self.salt = salt
+        let highest = try fileSystem.list(directory).compactMap(PageFileNumber.init(fileName:)).max()
+        state = Mutex(State(nextFile: highest.map { max($0.next, nextFile) } ?? nextFile))
+    }
+
+    /// The number that the next new file gets; kept in the meta file, so that numbers never come back.
+    package var nextFile: PageFileNumber { state.withLock { $0.nextFile } }
+
+    /// The files present, by number.
+    package func files() throws(EngineError) -> [PageFileSummary] {
+        var summaries: [PageFileSummary] = []
+        for number in try fileSystem.list(directory).compactMap(PageFileNumber.init(fileName:)) {
+            summaries.append(PageFileSummary(number: number, bytes: try handle(number).file.size()))
+        }
+        return summaries.sorted { $0.number < $1.number }
+    }
+
+    /// An appender with a file of its own, created when something is first appended.
+    package func makeAppender(fileSizeLimit: Int = 4 << 20, bufferBytes: Int = 1 << 20) -> PageAppender {
+        PageAppender(files: self, fileSizeLimit: fileSizeLimit, bufferBytes: bufferBytes)
+    }
+
+    /// Unlinks a file that nothing references any more; durable after the next `syncDirectory()`.
+    package func remove(_ file: PageFileNumber) throws(EngineError) {
+        forget(file)
+        try fileSystem.remove(path(of: file))
+    }
+
+    /// Makes created and removed files durable as entries of the folder.
+    package func syncDirectory() throws(EngineError) {
+        try fileSystem.syncDirectory(directory)
+    }
+
+    func path(of file: PageFileNumber) -> String { join(directory, file.fileName) }
+
+    /// The open file, opened for reading at first use.
+    func handle(_ number: PageFileNumber) throws(EngineError) -> Entry {
+        if let entry = state.withLock({ $0.entries[number] }) { return entry }
+        let opened = Entry(file: try fileSystem.open(path(of: number), .read), appender: nil)
+        return state.withLock { state in
+            if let entry = state.entries[number] { return entry }
+            state.entries[number] = opened
+            return opened
+        }
+    }
+
+    /// A new file for an appender, under a number never used before.
+    func create(for appender: PageAppender) throws(EngineError) -> (PageFileNumber, any File) {
+        let number = try state.withLock { (state) throws(EngineError) in
+            guard state.nextFile < .last else {
+                throw EngineError(.full, "All numbers of page files are used up. Copy the store's content to a new one.", path: directory)
+            }
+            defer { state.nextFile = state.nextFile.next }
+            return state.nextFile
+        }
+        let file = try fileSystem.open(path(of: number), .create)
+        state.withLock { $0.entries[number] = Entry(file: file, appender: appender) }
+        return (number, file)
+    }
+
+    /// The appender will write nothing more to the file.
+    func seal(_ number: PageFileNumber) {
+        state.withLock { $0.entries[number]?.appender = nil }
+    }
+
+    func forget(_ number: PageFileNumber) {
+        state.withLock { _ = $0.entries.removeValue(forKey: number) }
+    }
+}

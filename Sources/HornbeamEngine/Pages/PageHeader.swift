@@ -1,0 +1,131 @@
+// The 32 bytes before the payload of every page record, little-endian, 8-byte aligned in the file:
+//
+//      0        2      3       4              8           12          15      16                    24          32
+//      +--------+------+-------+--------------+-----------+-----------+-------+---------------------+-----------+
+//      | magic  | kind | codec | stored bytes | raw bytes | tree (24) | level | checkpoint sequence | check     |
+//      +--------+------+-------+--------------+-----------+-----------+-------+---------------------+-----------+
+//
+// The check is XXH64 over bytes 0 ..< 24 and the stored payload, seeded with the store's salt and the record's own
+// address, so that a record is valid in one place of one store only.
+
+/// What a page holds.
+package enum PageKind: UInt8, Sendable, Hashable, CaseIterable {
+    case indexLeaf = 1
+    case tableLeaf = 2
+    case inner = 3
+    case blobChunk = 4
+    case blobIndex = 5
+    case catalogue = 6
+    case fileTable = 7
+}
+
+/// What a page says about itself.
+package struct PageHeading: Hashable, Sendable {
+    package var kind: PageKind
+    package var tree: TreeID
+    /// 0 at the leaves; at most 255.
+    package var level: Int
+    /// The sequence number of the checkpoint that wrote the page.
+    package var checkpoint: UInt64
+
+    package init(kind: PageKind, tree: TreeID, level: Int = 0, checkpoint: UInt64) {
+        self.kind = kind
+        self.tree = tree
+        self.level = level
+        self.checkpoint = checkpoint
+    }
+}
+
+/// A page that was read and verified.
+package struct PageInfo: Hashable, Sendable {
+    package var heading: PageHeading
+    package var rawBytes: Int
+}
+
+/// How a payload is stored.
+enum PageCodec: UInt8 {
+    case raw = 0
+    case lz4 = 1
+}
+
+/// The header of a page record.
+struct PageHeader {
+    static let bytes = 32
+    static let magic: UInt16 = 0x4248
+
+    // Offsets of the fields.
+    static let kindOffset = 2
+    static let codecOffset = 3
+    static let storedOffset = 4
+    static let rawOffset = 8
+    static let treeOffset = 12
+    static let checkpointOffset = 16
+    static let checkOffset = 24
+
+    var heading: PageHeading
+    var codec: PageCodec
+    var storedBytes: Int
+    var rawBytes: Int
+
+    /// Header, payload and padding.
+    var recordBytes: Int { (PageHeader.bytes + storedBytes + 7) & ~7 }
+
+    /// Writes everything but the check.
+    func encode(into buffer: UnsafeMutableRawBufferPointer) {
+        unsafe buffer.storeBytes(of: PageHeader.magic.littleEndian, as: UInt16.self)
+        unsafe buffer.storeBytes(of: heading.kind.rawValue, toByteOffset: PageHeader.kindOffset, as: UInt8.self)
+        unsafe buffer.storeBytes(of: codec.rawValue, toByteOffset: PageHeader.codecOffset, as: UInt8.self)
+        unsafe buffer.storeBytes(of: UInt32(storedBytes).littleEndian, toByteOffset: PageHeader.storedOffset, as: UInt32.self)
+        unsafe buffer.storeBytes(of: UInt32(rawBytes).littleEndian, toByteOffset: PageHeader.rawOffset, as: UInt32.self)
+        let tree = heading.tree.rawValue | UInt32(heading.level) << 24
+        unsafe buffer.storeBytes(of: tree.littleEndian, toByteOffset: PageHeader.treeOffset, as: UInt32.self)
+        unsafe buffer.storeBytes(
+            of: heading.checkpoint.littleEndian, toByteOffset: PageHeader.checkpointOffset, as: UInt64.self)
+    }
+
+    /// The header in hostile bytes; the name of the first bad field instead if there is one.
+    static func decode(_ buffer: UnsafeRawBufferPointer) -> Result<PageHeader, PageFault> {
+        guard unsafe UInt16(littleEndian: buffer.load(as: UInt16.self)) == magic else { return .failure(.magic) }
+        guard let kind = unsafe PageKind(rawValue: buffer[kindOffset]) else { return .failure(.kind) }
+        guard let codec = unsafe PageCodec(rawValue: buffer[codecOffset]) else { return .failure(.codec) }
+        let stored = unsafe UInt32(littleEndian: buffer.load(fromByteOffset: storedOffset, as: UInt32.self))
+        let raw = unsafe UInt32(littleEndian: buffer.load(fromByteOffset: rawOffset, as: UInt32.self))
+        let tree = unsafe UInt32(littleEndian: buffer.load(fromByteOffset: treeOffset, as: UInt32.self))
+        let checkpoint = unsafe UInt64(littleEndian: buffer.load(fromByteOffset: checkpointOffset, as: UInt64.self))
+        let heading = PageHeading(
+            kind: kind, tree: TreeID(tree & 0xFF_FFFF), level: Int(tree >> 24), checkpoint: checkpoint)
+        return .success(PageHeader(heading: heading, codec: codec, storedBytes: Int(stored), rawBytes: Int(raw)))
+    }
+
+    /// The check of a record whose header, up to the check, and payload are given.
+    static func check(
+        header: UnsafeRawBufferPointer, payload: UnsafeRawBufferPointer, salt: UInt64, address: UInt64
+    ) -> UInt64 {
+        let fields = unsafe UnsafeRawBufferPointer(rebasing: header[..<checkOffset])
+        return unsafe XXH64.hash(fields, payload, seed: salt ^ mixed(address))
+    }
+
+    /// Spreads an address over 64 bits (the finalizer of SplitMix64).
+    static func mixed(_ address: UInt64) -> UInt64 {
+        var value = address &+ 0x9E37_79B9_7F4A_7C15
+        value = (value ^ value >> 30) &* 0xBF58_476D_1CE4_E5B9
+        value = (value ^ value >> 27) &* 0x94D0_49BB_1331_11EB
+        return value ^ value >> 31
+    }
+}
+
+/// What is wrong with a record, in the words of an error message.
+enum PageFault: String, Error {
+    case address = "the reference's address names no page"
+    case short = "the file ends before the record does"
+    case magic = "the magic number"
+    case kind = "the kind"
+    case codec = "the codec"
+    case size = "the stored size"
+    case raw = "the raw size"
+    case check = "the check"
+    case stamp = "the check, which is not the one that its reference holds"
+    case compression = "the compressed payload"
+    case unexpected = "the kind, which is not the one expected"
+    case blob = "the blob's index"
+}
