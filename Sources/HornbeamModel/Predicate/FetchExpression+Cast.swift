@@ -1,0 +1,146 @@
+import Foundation
+
+extension FetchExpression.CastType {
+    /// Finds a type by its Foundation name, or by the same name without its prefix: `Date`, `UUID`.
+    package init?(named name: String) {
+        for type in Self.allCases where type.rawValue == name || type.rawValue.dropFirst(2) == name {
+            self = type
+            return
+        }
+        return nil
+    }
+
+    /// Casts a constant while parsing; nil when the result shall be computed, or refused, later.
+    package func folded(_ value: PropertyValue) -> PropertyValue? {
+        cast(value).map(FetchExpression.normalized)
+    }
+
+    /// The value as this type; nil when there is no such value. nil casts to nil.
+    package func cast(_ value: PropertyValue) -> PropertyValue? {
+        if value == .null { return .null }
+        switch self {
+        case .date: return date(value).map(PropertyValue.date)
+        case .number: return number(value)
+        case .decimal: return decimal(value).map(PropertyValue.decimal)
+        case .string: return string(value).map(PropertyValue.string)
+        case .data: return data(value).map(PropertyValue.data)
+        case .uuid: return uuid(value).map(PropertyValue.uuid)
+        case .url: return url(value).map(PropertyValue.uri)
+        case .set: return elements(value).map { .set(Set($0)) }
+        case .array: return elements(value).map(PropertyValue.array)
+        case .dictionary: return dictionary(value)
+        case .objectID: return objectID(value).map(PropertyValue.objectID)
+        }
+    }
+
+    private func date(_ value: PropertyValue) -> Date? {
+        switch value {
+        case .date(let date): date
+        case .int(let seconds): Date(timeIntervalSinceReferenceDate: Double(seconds))
+        case .double(let seconds): Date(timeIntervalSinceReferenceDate: seconds)
+        case .decimal(let seconds): Date(timeIntervalSinceReferenceDate: NSDecimalNumber(decimal: seconds).doubleValue)
+        default: nil
+        }
+    }
+
+    private func number(_ value: PropertyValue) -> PropertyValue? {
+        switch value {
+        case .int, .double, .decimal: value
+        case .bool(let flag): .int(flag ? 1 : 0)
+        case .date(let date): .double(date.timeIntervalSinceReferenceDate)
+        case .string(let text): Int64(text).map(PropertyValue.int) ?? Double(text).map(PropertyValue.double)
+        default: nil
+        }
+    }
+
+    private func decimal(_ value: PropertyValue) -> Decimal? {
+        switch value {
+        case .decimal(let number): number
+        case .int(let number): Decimal(number)
+        case .double(let number): Decimal(shortest: number)
+        case .string(let text): Decimal(predicateText: text)
+        default: nil
+        }
+    }
+
+    private func string(_ value: PropertyValue) -> String? {
+        switch value {
+        case .string(let text): text
+        case .bool(let flag): flag ? "1" : "0"
+        case .int(let number): String(number)
+        case .double(let number): number == number.rounded() && abs(number) < 1e15 ? String(Int64(number)) : "\(number)"
+        case .decimal(let number): "\(number)"
+        case .uuid(let uuid): uuid.uuidString
+        case .uri(let url): url.absoluteString
+        default: nil
+        }
+    }
+
+    private func data(_ value: PropertyValue) -> Data? {
+        switch value {
+        case .data(let data): data
+        case .string(let text): Data(base64Encoded: text)
+        default: nil
+        }
+    }
+
+    private func uuid(_ value: PropertyValue) -> UUID? {
+        switch value {
+        case .uuid(let uuid): uuid
+        case .string(let text): UUID(uuidString: text)
+        default: nil
+        }
+    }
+
+    private func url(_ value: PropertyValue) -> URL? {
+        switch value {
+        case .uri(let url): url
+        case .string(let text): URL(string: text)
+        default: nil
+        }
+    }
+
+    private func objectID(_ value: PropertyValue) -> ManagedObjectID? {
+        switch value {
+        case .objectID(let id): id
+        case .string(let text): ManagedObjectID(predicateText: text)
+        default: nil
+        }
+    }
+
+    private func elements(_ value: PropertyValue) -> [PropertyValue]? {
+        switch value {
+        case .array(let values): values
+        case .set(let values): Array(values)
+        default: nil
+        }
+    }
+
+    /// A dictionary from a list of keys and values in turn.
+    private func dictionary(_ value: PropertyValue) -> PropertyValue? {
+        if case .dictionary = value { return value }
+        guard case .array(let values) = value, values.count.isMultiple(of: 2) else { return nil }
+        var pairs: [String: PropertyValue] = [:]
+        for place in stride(from: 0, to: values.count, by: 2) {
+            guard case .string(let key) = values[place] else { return nil }
+            pairs[key] = values[place + 1]
+        }
+        return .dictionary(pairs)
+    }
+}
+
+extension ManagedObjectID {
+    /// `entity/store/entity number/reference`: the ID as predicates print it. A temporary ID has no store.
+    var predicateText: String {
+        "\(entityName)/\(storeIdentifier?.uuidString ?? "temporary")/\(origin.entityNumber)/\(reference)"
+    }
+
+    init?(predicateText: String) {
+        let parts = predicateText.split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.count == 4, let number = Int(parts[2]), let reference = UInt64(parts[3]) else { return nil }
+        let store = UUID(uuidString: String(parts[1]))
+        guard store != nil || parts[1] == "temporary" else { return nil }
+        let origin = Origin(entityName: String(parts[0]), storeIdentifier: store, entityNumber: number)
+        self.init(origin: origin, reference: reference)
+    }
+}

@@ -1,0 +1,55 @@
+extension FetchPredicate {
+    /// Parses a format such as `"latitude > %d AND name BEGINSWITH[c] %@"`.
+    ///
+    /// `%@` takes any value, a collection, nil, a predicate or an expression; `%K` a key path; `%d` and its
+    /// family a number. `$name` stands for a value that `substituting(_:)` or the evaluation supplies.
+    /// Safe for texts from untrusted sources: bounded in length and depth, and calling nothing but the
+    /// built-in functions. Linear in the length of the format.
+    /// - Throws: `HornbeamError` with code `predicateSyntax`, which shows the place with a caret.
+    public init(format: String, _ arguments: (any PredicateArgument)?...) throws {
+        try self.init(format: format, arguments: arguments)
+    }
+
+    /// Parses a format with its arguments in an array.
+    /// - Throws: `HornbeamError` with code `predicateSyntax`.
+    public init(format: String, arguments: [(any PredicateArgument)?]) throws {
+        let values = arguments.map { $0?.predicateArgument ?? .value(.null) }
+        node = try PredicateParser.predicate(format, values)
+    }
+
+    /// The predicate in canonical form. It parses back to a predicate that prints itself; only blocks
+    /// cannot be written.
+    public var predicateFormat: String { PredicatePrinter.format(node) }
+}
+
+extension FetchPredicate: CustomStringConvertible {
+    public var description: String { predicateFormat }
+}
+
+extension FetchExpression {
+    /// Parses a format such as `"lines.@sum.price * 1.2"`.
+    /// - Throws: `HornbeamError` with code `predicateSyntax`, which shows the place with a caret.
+    public init(format: String, _ arguments: (any PredicateArgument)?...) throws {
+        try self.init(format: format, arguments: arguments)
+    }
+
+    /// Parses a format with its arguments in an array.
+    /// - Throws: `HornbeamError` with code `predicateSyntax`.
+    public init(format: String, arguments: [(any PredicateArgument)?]) throws {
+        let values = arguments.map { $0?.predicateArgument ?? .value(.null) }
+        node = try PredicateParser.expression(format, values)
+    }
+
+    /// The expression of one key path, such as `"author.name"`.
+    /// - Throws: `HornbeamError` with code `predicateSyntax`.
+    public init(keyPath: String) throws {
+        node = try PredicateParser.expression("%K", [.value(.string(keyPath))])
+    }
+
+    /// The expression in canonical form, which parses back to it.
+    public var expressionFormat: String { PredicatePrinter.format(node) }
+}
+
+extension FetchExpression: CustomStringConvertible {
+    public var description: String { expressionFormat }
+}

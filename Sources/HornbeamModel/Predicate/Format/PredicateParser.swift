@@ -1,0 +1,316 @@
+/// Reads a predicate format by recursive descent, in one pass.
+///
+/// A parenthesis may open a predicate or an expression; both are read by the same functions, which
+/// answer what they found, so nothing is ever read twice. The height of the tree is bounded, so that
+/// no text can exhaust the stack here or in whoever walks the tree later.
+struct PredicateParser {
+    /// Trees higher than this are refused.
+    static let heightMax = 120
+    /// Formats longer than this many bytes are refused.
+    static let formatLengthMax = 1 << 20
+
+    var scanner: PredicateScanner
+    var token: PredicateToken
+    let arguments: [PredicateArgumentValue]
+    var argumentsUsed = 0
+    var depth = 0
+
+    init(_ format: String, _ arguments: [PredicateArgumentValue]) throws(PredicateSyntaxProblem) {
+        guard format.utf8.count <= Self.formatLengthMax else {
+            throw PredicateSyntaxProblem(
+                offset: 0, complaint: "it is longer than \(Self.formatLengthMax) bytes; pass long lists as arguments of %@")
+        }
+        scanner = PredicateScanner(format)
+        token = scanner.next()
+        self.arguments = arguments
+    }
+
+    /// What a piece of text turned out to be.
+    struct Parsed {
+        enum Kind {
+            case predicate(FetchPredicate.Node)
+            case expression(FetchExpression.Node)
+        }
+        var kind: Kind
+        var height: Int
+        var start: Int
+    }
+
+    static func predicate(_ format: String, _ arguments: [PredicateArgumentValue]) throws -> FetchPredicate.Node {
+        do throws(PredicateSyntaxProblem) {
+            var parser = try PredicateParser(format, arguments)
+            let node = try parser.requirePredicate(parser.parseOr()).node
+            try parser.finish()
+            return node
+        } catch {
+            throw error.error(in: format)
+        }
+    }
+
+    static func expression(_ format: String, _ arguments: [PredicateArgumentValue]) throws -> FetchExpression.Node {
+        do throws(PredicateSyntaxProblem) {
+            var parser = try PredicateParser(format, arguments)
+            let node = try parser.requireExpression(parser.parseOr()).node
+            try parser.finish()
+            return node
+        } catch {
+            throw error.error(in: format)
+        }
+    }
+
+    // MARK: Tokens
+
+    mutating func advance() { token = scanner.next() }
+
+    func at(_ sign: PredicateToken.Sign) -> Bool { token.kind == .sign(sign) }
+    func at(_ keyword: PredicateToken.Keyword) -> Bool { token.kind == .keyword(keyword) }
+
+    mutating func take(_ sign: PredicateToken.Sign) -> Bool {
+        guard at(sign) else { return false }
+        advance()
+        return true
+    }
+
+    mutating func take(_ keyword: PredicateToken.Keyword) -> Bool {
+        guard at(keyword) else { return false }
+        advance()
+        return true
+    }
+
+    mutating func expect(_ sign: PredicateToken.Sign, _ wanted: String) throws(PredicateSyntaxProblem) {
+        guard take(sign) else { throw unexpected(wanted) }
+    }
+
+    private mutating func finish() throws(PredicateSyntaxProblem) {
+        guard token.kind == .end else { throw unexpected("AND, OR or the end of the format") }
+        guard argumentsUsed == arguments.count else {
+            throw PredicateSyntaxProblem(
+                offset: scanner.count,
+                complaint: "it has \(argumentsUsed) placeholders but \(arguments.count) arguments were given")
+        }
+    }
+
+    /// The complaint about the current token.
+    func unexpected(_ wanted: String) -> PredicateSyntaxProblem {
+        let found: String
+        switch token.kind {
+        case .end: found = "the format ends here"
+        case .unterminatedString: return PredicateSyntaxProblem(offset: token.start, complaint: "the string that begins here has no closing quote")
+        case .sign(.closeParenthesis): found = "found a parenthesis that closes too early"
+        default: found = "found “\(scanner.text(token.start..<min(token.end, token.start + 40)))”"
+        }
+        return PredicateSyntaxProblem(offset: token.start, complaint: "expected \(wanted), but \(found)")
+    }
+
+    func problem(_ complaint: String, at offset: Int? = nil) -> PredicateSyntaxProblem {
+        PredicateSyntaxProblem(offset: offset ?? token.start, complaint: complaint)
+    }
+
+    // MARK: Results
+
+    func grown(_ height: Int, at start: Int) throws(PredicateSyntaxProblem) -> Int {
+        guard height < Self.heightMax else { throw problem("it is nested more than \(Self.heightMax) levels deep", at: start) }
+        return height + 1
+    }
+
+    mutating func enter() throws(PredicateSyntaxProblem) {
+        depth += 1
+        guard depth <= Self.heightMax else { throw problem("it is nested more than \(Self.heightMax) levels deep") }
+    }
+
+    func requirePredicate(_ parsed: Parsed) throws(PredicateSyntaxProblem) -> (node: FetchPredicate.Node, height: Int) {
+        switch parsed.kind {
+        case .predicate(let node): return (node, parsed.height)
+        case .expression: throw unexpected("an operator such as ==, <, IN or CONTAINS")
+        }
+    }
+
+    func requireExpression(_ parsed: Parsed) throws(PredicateSyntaxProblem) -> (node: FetchExpression.Node, height: Int) {
+        switch parsed.kind {
+        case .expression(let node): return (node, parsed.height)
+        case .predicate: throw problem("expected a value, but a whole comparison begins here", at: parsed.start)
+        }
+    }
+
+    // MARK: Compound predicates
+
+    mutating func parseOr() throws(PredicateSyntaxProblem) -> Parsed {
+        try enter()
+        defer { depth -= 1 }
+        let first = try parseAnd()
+        guard at(.or) || at(.doubleBar) else { return first }
+        var nodes: [FetchPredicate.Node] = []
+        var height = 0
+        try append(first, to: &nodes, &height)
+        while take(.or) || take(.doubleBar) { try append(parseAnd(), to: &nodes, &height) }
+        return Parsed(kind: .predicate(.or(nodes)), height: try grown(height, at: first.start), start: first.start)
+    }
+
+    private mutating func parseAnd() throws(PredicateSyntaxProblem) -> Parsed {
+        let first = try parseNot()
+        guard at(.and) || at(.doubleAmpersand) else { return first }
+        var nodes: [FetchPredicate.Node] = []
+        var height = 0
+        try append(first, to: &nodes, &height)
+        while take(.and) || take(.doubleAmpersand) { try append(parseNot(), to: &nodes, &height) }
+        return Parsed(kind: .predicate(.and(nodes)), height: try grown(height, at: first.start), start: first.start)
+    }
+
+    private func append(
+        _ parsed: Parsed, to nodes: inout [FetchPredicate.Node], _ height: inout Int
+    ) throws(PredicateSyntaxProblem) {
+        let (node, nodeHeight) = try requirePredicate(parsed)
+        nodes.append(node)
+        height = max(height, nodeHeight)
+    }
+
+    private mutating func parseNot() throws(PredicateSyntaxProblem) -> Parsed {
+        guard at(.not) || at(.exclamation) else { return try parseComparison() }
+        let start = token.start
+        advance()
+        try enter()
+        defer { depth -= 1 }
+        let (node, height) = try requirePredicate(parseNot())
+        return Parsed(kind: .predicate(.not(node)), height: try grown(height, at: start), start: start)
+    }
+
+    // MARK: Comparisons
+
+    private mutating func parseComparison() throws(PredicateSyntaxProblem) -> Parsed {
+        let start = token.start
+        if at(.truePredicate) || at(.falsePredicate) {
+            let value = at(.truePredicate)
+            advance()
+            return Parsed(kind: .predicate(.constant(value)), height: 1, start: start)
+        }
+        let quantifier = takeQuantifier()
+        let left = try parseExpression()
+        if case .predicate = left.kind {
+            guard quantifier == nil else {
+                throw problem("expected a collection after \(quantifier!.word), but a whole comparison begins here", at: left.start)
+            }
+            return left
+        }
+        guard let (comparator, isNegated) = try takeComparator() else {
+            guard quantifier == nil else { throw unexpected("an operator such as ==, <, IN or CONTAINS") }
+            return left
+        }
+        let options = try takeOptions(after: comparator)
+        let right = try parseExpression()
+        var node = FetchPredicate.Node.comparison(
+            try comparison(left, comparator, right, options: options, quantifier: quantifier))
+        var height = try grown(max(left.height, right.height), at: start)
+        if isNegated != (quantifier == .some(.none)) {
+            node = .not(node)
+            height = try grown(height, at: start)
+        }
+        return Parsed(kind: .predicate(node), height: height, start: start)
+    }
+
+    private enum Quantifier {
+        case any, all, none
+        var modifier: FetchPredicate.Modifier { self == .all ? .all : .any }
+        var word: String {
+            switch self {
+            case .any: "ANY"
+            case .all: "ALL"
+            case .none: "NONE"
+            }
+        }
+    }
+
+    private mutating func takeQuantifier() -> Quantifier? {
+        if take(.any) || take(.some) { return .any }
+        if take(.all) { return .all }
+        if take(.none) { return Quantifier.none }
+        return nil
+    }
+
+    private func comparison(
+        _ left: Parsed, _ comparator: FetchPredicate.Comparator, _ right: Parsed,
+        options: FetchPredicate.Options, quantifier: Quantifier?
+    ) throws(PredicateSyntaxProblem) -> FetchPredicate.Comparison {
+        let rightNode = try requireExpression(right).node
+        if comparator == .between { try checkBounds(rightNode, at: right.start) }
+        return try FetchPredicate.Comparison(
+            requireExpression(left).node, comparator, rightNode, options: options,
+            modifier: quantifier?.modifier ?? .direct)
+    }
+
+    private func checkBounds(_ node: FetchExpression.Node, at start: Int) throws(PredicateSyntaxProblem) {
+        let count: Int
+        switch node {
+        case .constant(.array(let values)): count = values.count
+        case .aggregate(let nodes): count = nodes.count
+        case .constant(.null): return
+        case .constant: count = 1
+        default: return
+        }
+        guard count == 2 else { throw problem("BETWEEN needs two bounds, {low, high}, but there are \(count)", at: start) }
+    }
+
+    private mutating func takeComparator() throws(PredicateSyntaxProblem) -> (FetchPredicate.Comparator, negated: Bool)? {
+        if at(.not) {
+            advance()
+            guard let comparator = Self.wordComparator(token.kind) else {
+                throw unexpected("IN, BETWEEN, CONTAINS, BEGINSWITH, ENDSWITH, LIKE or MATCHES after NOT")
+            }
+            advance()
+            return (comparator, true)
+        }
+        guard let comparator = Self.signComparator(token.kind) ?? Self.wordComparator(token.kind) else { return nil }
+        advance()
+        return (comparator, false)
+    }
+
+    private static func signComparator(_ kind: PredicateToken.Kind) -> FetchPredicate.Comparator? {
+        guard case .sign(let sign) = kind else { return nil }
+        switch sign {
+        case .equal: return .equal
+        case .notEqual: return .notEqual
+        case .less: return .lessThan
+        case .lessOrEqual: return .lessThanOrEqual
+        case .greater: return .greaterThan
+        case .greaterOrEqual: return .greaterThanOrEqual
+        default: return nil
+        }
+    }
+
+    private static func wordComparator(_ kind: PredicateToken.Kind) -> FetchPredicate.Comparator? {
+        guard case .keyword(let keyword) = kind else { return nil }
+        switch keyword {
+        case .in: return .in
+        case .between: return .between
+        case .contains: return .contains
+        case .beginsWith: return .beginsWith
+        case .endsWith: return .endsWith
+        case .like: return .like
+        case .matches: return .matches
+        case .typeConformsTo: return .typeConformsTo
+        case .typeEquals: return .typeEquals
+        default: return nil
+        }
+    }
+
+    private mutating func takeOptions(after comparator: FetchPredicate.Comparator) throws(PredicateSyntaxProblem) -> FetchPredicate.Options {
+        guard at(.openBracket) else { return [] }
+        guard comparator != .between, comparator != .typeConformsTo, comparator != .typeEquals else {
+            throw problem("\(comparator.word) takes no options")
+        }
+        advance()
+        var options: FetchPredicate.Options = []
+        for byte in scanner.bytes[token.start..<token.end] {
+            switch byte | 0x20 {
+            case UInt8(ascii: "c"): options.insert(.caseInsensitive)
+            case UInt8(ascii: "d"): options.insert(.diacriticInsensitive)
+            case UInt8(ascii: "n"): options.insert(.normalized)
+            case UInt8(ascii: "l"): options.insert(.localeSensitive)
+            default: throw unexpected("options out of c, d, n and l")
+            }
+        }
+        guard !options.isEmpty else { throw unexpected("options out of c, d, n and l") }
+        advance()
+        try expect(.closeBracket, "“]” after the options")
+        return options
+    }
+}

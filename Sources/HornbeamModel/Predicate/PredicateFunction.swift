@@ -1,0 +1,89 @@
+/// The functions that a predicate may call. There are no others, so that a format from an untrusted
+/// source cannot reach code.
+package enum PredicateFunction: String, Hashable, Sendable, CaseIterable {
+    case sum = "sum:"
+    case count = "count:"
+    case min = "min:"
+    case max = "max:"
+    case average = "average:"
+    case median = "median:"
+    case mode = "mode:"
+    case standardDeviation = "stddev:"
+    case add = "add:to:"
+    case subtract = "from:subtract:"
+    case multiply = "multiply:by:"
+    case divide = "divide:by:"
+    case modulus = "modulus:by:"
+    case squareRoot = "sqrt:"
+    case log10 = "log:"
+    case naturalLog = "ln:"
+    case power = "raise:toPower:"
+    case exponential = "exp:"
+    case floor = "floor:"
+    case ceiling = "ceiling:"
+    case absolute = "abs:"
+    case truncate = "trunc:"
+    case uppercase = "uppercase:"
+    case lowercase = "lowercase:"
+    case canonical = "canonical:"
+    case length = "length:"
+    case random = "random"
+    case randomBelow = "randomn:"
+    case now = "now"
+    case bitAnd = "bitwiseAnd:with:"
+    case bitOr = "bitwiseOr:with:"
+    case bitXor = "bitwiseXor:with:"
+    case shiftLeft = "leftshift:by:"
+    case shiftRight = "rightshift:by:"
+    case onesComplement = "onesComplement:"
+    case noIndex = "noindex:"
+    case distance = "distanceToLocation:fromLocation:"
+
+    /// Finds a function by its name with colons, or by the part before the first colon.
+    package init?(named name: String) {
+        guard let found = Self.byName[name] else { return nil }
+        self = found
+    }
+
+    private static let byName: [String: PredicateFunction] = {
+        var names: [String: PredicateFunction] = [:]
+        for function in allCases {
+            names[function.rawValue] = function
+            let first = function.rawValue.prefix { $0 != ":" }
+            names[String(first)] = function
+            names[function.rawValue.replacing(":", with: "")] = function
+        }
+        return names
+    }()
+
+    private var colons: Int { rawValue.utf8.count { $0 == UInt8(ascii: ":") } }
+
+    /// How many arguments the function takes.
+    package var argumentCounts: ClosedRange<Int> {
+        switch self {
+        case .now, .random: 0...0
+        case .sum, .count, .min, .max, .average, .median, .mode, .standardDeviation: 1...Int.max
+        default: colons...colons
+        }
+    }
+
+    /// True when the same arguments give another result at another time.
+    package var isVolatile: Bool { self == .now || self == .random || self == .randomBelow }
+
+    /// The sign and the precedence of functions that are written between their arguments.
+    package var infix: (sign: String, precedence: Int)? {
+        switch self {
+        case .bitOr: ("|", 2)
+        case .bitXor: ("^", 3)
+        case .bitAnd: ("&", 4)
+        case .shiftLeft: ("<<", 5)
+        case .shiftRight: (">>", 5)
+        case .add: ("+", 6)
+        case .subtract: ("-", 6)
+        case .multiply: ("*", 7)
+        case .divide: ("/", 7)
+        case .power: ("**", 9)
+        default: nil
+        }
+    }
+}
