@@ -169,7 +169,7 @@ extension PredicateParser {
     mutating func takeCollectionOperator() throws(PredicateSyntaxProblem) -> FetchExpression.Step {
         let name = scanner.text(token.start + 1..<token.end)
         guard let found = FetchExpression.CollectionOperator(rawValue: name) else {
-            throw problem("there is no operator @\(name)" + Suggestion.clause(name, among: FetchExpression.CollectionOperator.allCases.map(\.rawValue), prefix: "@"))
+            throw problem("there is no operator @\(name)" + suggestion(for: name, among: FetchExpression.CollectionOperator.allCases.map(\.rawValue)))
         }
         advance()
         return .collection(found)

@@ -101,7 +101,7 @@ extension PredicateParser {
         guard let function = PredicateFunction(named: name) else {
             throw problem(
                 "there is no function \(name)"
-                    + Suggestion.clause(name, among: PredicateFunction.allCases.map(\.rawValue)), at: start)
+                    + suggestion(for: name, among: PredicateFunction.allCases.map(\.rawValue)), at: start)
         }
         let (nodes, height) = try parseArguments()
         return try call(function, nodes, height, start)
@@ -195,7 +195,7 @@ extension PredicateParser {
         guard let function = PredicateFunction(named: name) else {
             throw problem(
                 "FUNCTION calls built-in functions only, and there is none named \(name)"
-                    + Suggestion.clause(name, among: PredicateFunction.allCases.map(\.rawValue)), at: opening)
+                    + suggestion(for: name, among: PredicateFunction.allCases.map(\.rawValue)), at: opening)
         }
         return try call(function, [nodes[0]] + nodes[2...], height, start)
     }
@@ -209,7 +209,7 @@ extension PredicateParser {
         guard let type = FetchExpression.CastType(named: name) else {
             throw problem(
                 "CAST knows no type \(name)"
-                    + Suggestion.clause(name, among: FetchExpression.CastType.allCases.map(\.rawValue)), at: opening)
+                    + suggestion(for: name, among: FetchExpression.CastType.allCases.map(\.rawValue)), at: opening)
         }
         if case .constant(let value) = nodes[0], let constant = type.folded(value) {
             return leaf(.constant(constant), start)
