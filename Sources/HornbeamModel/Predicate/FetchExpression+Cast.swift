@@ -38,7 +38,7 @@ extension FetchExpression.CastType {
         case .date(let date): date
         case .int(let seconds): Date(timeIntervalSinceReferenceDate: Double(seconds))
         case .double(let seconds): Date(timeIntervalSinceReferenceDate: seconds)
-        case .decimal(let seconds): Date(timeIntervalSinceReferenceDate: NSDecimalNumber(decimal: seconds).doubleValue)
+        case .decimal(let seconds): Date(timeIntervalSinceReferenceDate: seconds.nearestDouble)
         default: nil
         }
     }
@@ -57,7 +57,7 @@ extension FetchExpression.CastType {
         switch value {
         case .decimal(let number): number
         case .int(let number): Decimal(number)
-        case .double(let number): Decimal(shortest: number)
+        case .double(let number): number.isFinite ? Decimal(shortest: number) : nil
         case .string(let text): Decimal(predicateText: text)
         default: nil
         }
@@ -103,7 +103,8 @@ extension FetchExpression.CastType {
     private func objectID(_ value: PropertyValue) -> ManagedObjectID? {
         switch value {
         case .objectID(let id): id
-        case .string(let text): ManagedObjectID(predicateText: text)
+        case .string(let text): URL(string: text).flatMap(ManagedObjectID.init(uriRepresentation:))
+        case .uri(let url): ManagedObjectID(uriRepresentation: url)
         default: nil
         }
     }
@@ -129,18 +130,13 @@ extension FetchExpression.CastType {
     }
 }
 
-extension ManagedObjectID {
-    /// `entity/store/entity number/reference`: the ID as predicates print it. A temporary ID has no store.
-    var predicateText: String {
-        "\(entityName)/\(storeIdentifier?.uuidString ?? "temporary")/\(origin.entityNumber)/\(reference)"
-    }
-
-    init?(predicateText: String) {
-        let parts = predicateText.split(separator: "/", omittingEmptySubsequences: false)
-        guard parts.count == 4, let number = Int(parts[2]), let reference = UInt64(parts[3]) else { return nil }
-        let store = UUID(uuidString: String(parts[1]))
-        guard store != nil || parts[1] == "temporary" else { return nil }
-        let origin = Origin(entityName: String(parts[0]), storeIdentifier: store, entityNumber: number)
-        self.init(origin: origin, reference: reference)
+extension Decimal {
+    /// A decimal that is written in full; unlike `Decimal(string:)` it refuses trailing text.
+    init?(predicateText text: String) {
+        let isPlain = text.utf8.allSatisfy {
+            ($0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9")) || "+-.eE".utf8.contains($0)
+        }
+        guard isPlain, let value = Decimal(string: text, locale: nil) else { return nil }
+        self = value
     }
 }
