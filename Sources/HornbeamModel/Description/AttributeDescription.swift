@@ -91,6 +91,12 @@ public struct AttributeDescription: Hashable, Sendable {
 
     /// True when the value is computed from other properties at save (ATT-11).
     public var isDerived: Bool { derivation != nil }
+
+    /// True when a value of the right type, or none, can be wrong.
+    var hasRules: Bool {
+        !isOptional || minimum != nil || maximum != nil || minimumLength != nil || maximumLength != nil
+            || pattern != nil || !rules.isEmpty || type == .date
+    }
 }
 
 /// A predicate that each value of a property must satisfy, and what is said when one does not (ATT-8).

@@ -1,3 +1,5 @@
+internal import Foundation
+
 extension ModelCompiler {
     mutating func check(_ attribute: AttributeDescription, of entity: String) {
         checkType(of: attribute, in: entity)
@@ -5,6 +7,13 @@ extension ModelCompiler {
         checkLimits(of: attribute, in: entity)
         checkLengths(of: attribute, in: entity)
         checkPattern(of: attribute, in: entity)
+        for rule in attribute.rules {
+            do {
+                _ = try ParsedRule(rule)
+            } catch {
+                report("has a rule that does not parse. \(message(of: error))", attribute, entity)
+            }
+        }
     }
 
     private mutating func report(_ message: String, _ attribute: AttributeDescription, _ entity: String) {
@@ -47,10 +56,8 @@ extension ModelCompiler {
     private mutating func checkDefault(of attribute: AttributeDescription, in entity: String) {
         do {
             _ = try attribute.defaultValue.coerced(to: attribute.type, entity: entity, key: attribute.name)
-        } catch let error as HornbeamError {
-            report("has a default value that does not fit. \(error.message)", attribute, entity)
         } catch {
-            report("has a default value that does not fit.", attribute, entity)
+            report("has a default value that does not fit. \(message(of: error))", attribute, entity)
         }
     }
 
@@ -90,9 +97,12 @@ extension ModelCompiler {
     }
 
     private mutating func checkPattern(of attribute: AttributeDescription, in entity: String) {
-        guard attribute.pattern != nil else { return }
+        guard let pattern = attribute.pattern else { return }
         if attribute.type != .string {
             report("has a pattern, and its type is \(attribute.type): only strings have one.", attribute, entity)
+        }
+        if (try? NSRegularExpression(pattern: pattern)) == nil {
+            report("has the pattern \(pattern), which is not a regular expression.", attribute, entity)
         }
     }
 

@@ -208,6 +208,9 @@ struct ModelCompiler {
     }
 }
 
+/// What an error says, without its code.
+func message(of error: any Error) -> String { (error as? HornbeamError)?.message ?? "\(error)" }
+
 extension Entity {
     /// The names of all own properties, fetched ones included.
     var propertyNames: [String] {

@@ -1,3 +1,5 @@
+internal import Foundation
+
 /// A property of a compiled model: an attribute or a relationship, with all that it refers to resolved.
 ///
 /// An inherited property is the same instance in the entity that declares it and in all entities below
@@ -16,6 +18,12 @@ public final class PropertyDescription: Sendable {
     /// The elements of a composite attribute, by name (ATT-13); empty for others.
     public let compositeElements: [AttributeDescription]
     package let nameID: PropertyNameID
+    /// True when a value can break a rule: the property is required, or has limits, a pattern or rules.
+    package let needsValidation: Bool
+    /// The compiled pattern of the attribute (ATT-7).
+    let expression: NSRegularExpression?
+    /// The parsed rules of the attribute (ATT-8).
+    let rules: [ParsedRule]
 
     // Set once, by the compiler, before the model is published; read only ever after.
     nonisolated(unsafe) private var link: Link?
@@ -26,12 +34,24 @@ public final class PropertyDescription: Sendable {
         let inverse: PropertyDescription?
     }
 
+    /// The compiler has checked pattern and rules, so that they parse here.
     init(name: String, index: Int, kind: Kind, compositeElements: [AttributeDescription] = []) {
         self.name = name
         self.index = index
         self.kind = kind
         self.compositeElements = compositeElements
         nameID = PropertyNameID(name)
+        switch kind {
+        case .attribute(let attribute):
+            expression = attribute.pattern.flatMap { try? NSRegularExpression(pattern: $0) }
+            rules = attribute.rules.compactMap { try? ParsedRule($0) }
+            needsValidation = attribute.hasRules
+        case .relationship(let relationship):
+            expression = nil
+            rules = []
+            needsValidation = !relationship.isOptional || relationship.minCount > 0
+                || (relationship.isToMany && relationship.maxCount > 0)
+        }
     }
 
     func resolve(entity: EntityDescription, destination: EntityDescription?, inverse: PropertyDescription?) {

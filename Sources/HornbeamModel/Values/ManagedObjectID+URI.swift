@@ -31,7 +31,7 @@ extension ManagedObjectID {
     ///
     /// Permanent: `x-hornbeam://<store-UUID>/<Entity>/p<number>`. Temporary: `x-hornbeam:///<Entity>/t<number>`,
     /// of no use once the process has ended.
-    public var uriRepresentation: URL {
+    public func uriRepresentation() -> URL {
         var parts = URLComponents()
         parts.scheme = "x-hornbeam"
         parts.host = storeIdentifier?.uuidString ?? ""
@@ -62,7 +62,7 @@ extension ManagedObjectID {
 
 extension ManagedObjectID: CustomStringConvertible {
     /// The URI.
-    public var description: String { uriRepresentation.absoluteString }
+    public var description: String { uriRepresentation().absoluteString }
 }
 
 /// Coded as the text of its URI.
@@ -79,6 +79,6 @@ extension ManagedObjectID: Codable {
 
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
-        try container.encode(uriRepresentation.absoluteString)
+        try container.encode(uriRepresentation().absoluteString)
     }
 }

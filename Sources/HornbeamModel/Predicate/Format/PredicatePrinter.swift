@@ -180,7 +180,7 @@ struct PredicatePrinter {
         case .data(let data): writeCast("\"\(data.base64EncodedString())\"", .data)
         case .uuid(let uuid): writeCast("\"\(uuid.uuidString)\"", .uuid)
         case .uri(let url): writeCast(quoting(url.absoluteString), .url)
-        case .objectID(let id): writeCast(quoting(id.uriRepresentation.absoluteString), .objectID)
+        case .objectID(let id): writeCast(quoting(id.uriRepresentation().absoluteString), .objectID)
         case .array(let values): text += list(values.map(printed))
         case .set(let values):
             let elements = list(values.map(printed).sorted())
