@@ -17,7 +17,7 @@ import Testing
 
     @Test func linesFitAScreen() {
         let wide = Repository.swiftFiles.flatMap { file in
-            file.lines.indices.filter { file.lines[$0].count > 140 }.map { "\(file.place($0)): \(file.lines[$0].count) columns" }
+            file.lines.indices.filter { file.lines[$0].count > 160 }.map { "\(file.place($0)): \(file.lines[$0].count) columns" }
         }
         #expect(wide == [])
     }
