@@ -1,0 +1,150 @@
+import Foundation
+
+/// Calculating with values: whole numbers stay whole until they overflow, a decimal makes the result a
+/// decimal, else a double makes it a double. What cannot be calculated is nil.
+enum Arithmetic {
+    private enum Operands {
+        case integers(Int64, Int64)
+        case doubles(Double, Double)
+        case decimals(Decimal, Decimal)
+    }
+
+    private static func operands(_ a: PropertyValue, _ b: PropertyValue) -> Operands? {
+        switch (a.normalizedNumber, b.normalizedNumber) {
+        case (.int(let x), .int(let y)): return .integers(x, y)
+        case (.decimal, .int), (.int, .decimal), (.decimal, .decimal), (.decimal, .double), (.double, .decimal):
+            guard let x = a.decimalValue, let y = b.decimalValue else { return nil }
+            return .decimals(x, y)
+        case (.int, .double), (.double, .int), (.double, .double):
+            guard let x = a.doubleValue, let y = b.doubleValue else { return nil }
+            return .doubles(x, y)
+        default: return nil
+        }
+    }
+
+    static func add(_ a: PropertyValue, _ b: PropertyValue) -> PropertyValue {
+        switch (a, b) {
+        case (.date(let date), let seconds): return moved(date, by: seconds.doubleValue)
+        case (let seconds, .date(let date)): return moved(date, by: seconds.doubleValue)
+        default: return calculate(a, b, { $0.addingReportingOverflow($1) }, +, +)
+        }
+    }
+
+    static func subtract(_ a: PropertyValue, _ b: PropertyValue) -> PropertyValue {
+        switch (a, b) {
+        case (.date(let later), .date(let earlier)): return .double(later.timeIntervalSince(earlier))
+        case (.date(let date), let seconds): return moved(date, by: seconds.doubleValue.map { -$0 })
+        default: return calculate(a, b, { $0.subtractingReportingOverflow($1) }, -, -)
+        }
+    }
+
+    static func multiply(_ a: PropertyValue, _ b: PropertyValue) -> PropertyValue {
+        calculate(a, b, { $0.multipliedReportingOverflow(by: $1) }, *, *)
+    }
+
+    /// Whole numbers divide to the whole number towards zero; a whole number through 0 is nil.
+    static func divide(_ a: PropertyValue, _ b: PropertyValue) -> PropertyValue {
+        switch operands(a, b) {
+        case .integers(_, 0): return .null
+        case .decimals(_, 0): return .null
+        default: return calculate(a, b, { $0.dividedReportingOverflow(by: $1) }, /, /)
+        }
+    }
+
+    static func modulus(_ a: PropertyValue, _ b: PropertyValue) -> PropertyValue {
+        switch operands(a, b) {
+        case .integers(_, 0), .decimals, nil: return .null
+        case .integers(_, -1): return .int(0)
+        case .integers(let x, let y): return .int(x % y)
+        case .doubles(let x, let y): return .double(x.truncatingRemainder(dividingBy: y))
+        }
+    }
+
+    static func power(_ a: PropertyValue, _ b: PropertyValue) -> PropertyValue {
+        if case .integers(let base, let exponent) = operands(a, b), exponent >= 0, let whole = power(base, exponent) {
+            return .int(whole)
+        }
+        guard let x = a.doubleValue, let y = b.doubleValue else { return .null }
+        return .double(pow(x, y))
+    }
+
+    private static func power(_ base: Int64, _ exponent: Int64) -> Int64? {
+        if base == 0 || base == 1 { return exponent == 0 ? 1 : base }
+        if base == -1 { return exponent % 2 == 0 ? 1 : -1 }
+        guard exponent < 64 else { return nil }
+        var result: Int64 = 1
+        for _ in 0..<exponent {
+            let (product, overflow) = result.multipliedReportingOverflow(by: base)
+            if overflow { return nil }
+            result = product
+        }
+        return result
+    }
+
+    private static func moved(_ date: Date, by seconds: Double?) -> PropertyValue {
+        seconds.map { .date(date.addingTimeInterval($0)) } ?? .null
+    }
+
+    private static func calculate(
+        _ a: PropertyValue, _ b: PropertyValue,
+        _ integers: (Int64, Int64) -> (partialValue: Int64, overflow: Bool),
+        _ doubles: (Double, Double) -> Double, _ decimals: (Decimal, Decimal) -> Decimal
+    ) -> PropertyValue {
+        switch operands(a, b) {
+        case .integers(let x, let y):
+            let (result, overflow) = integers(x, y)
+            return overflow ? .double(doubles(Double(x), Double(y))) : .int(result)
+        case .doubles(let x, let y): return .double(doubles(x, y))
+        case .decimals(let x, let y): return .decimal(decimals(x, y))
+        case nil: return .null
+        }
+    }
+
+    // MARK: Aggregates
+
+    /// 0 for no values.
+    static func sum(_ values: [PropertyValue]) -> PropertyValue { values.reduce(.int(0), add) }
+
+    /// nil for no values.
+    static func average(_ values: [PropertyValue]) -> PropertyValue {
+        if values.isEmpty { return .null }
+        let total = sum(values)
+        if case .decimal = total { return divide(total, .int(Int64(values.count))) }
+        return total.doubleValue.map { .double($0 / Double(values.count)) } ?? .null
+    }
+
+    /// The least or greatest value; nil for no values. Values of several kinds have the order of sorting.
+    static func extreme(_ values: [PropertyValue], _ wanted: ValueOrder) -> PropertyValue {
+        guard var best = values.first else { return .null }
+        for value in values.dropFirst() where value.sortOrder(to: best) == wanted { best = value }
+        return best
+    }
+
+    static func median(_ values: [PropertyValue]) -> PropertyValue {
+        let sorted = values.sorted { $0.sortOrder(to: $1) == .less }
+        guard let middle = sorted.indices.isEmpty ? nil : sorted.count / 2 else { return .null }
+        return sorted.count % 2 == 1 ? sorted[middle] : average([sorted[middle - 1], sorted[middle]])
+    }
+
+    /// The most frequent values, in their order.
+    static func mode(_ values: [PropertyValue]) -> PropertyValue {
+        var counts: [PropertyValue: Int] = [:]
+        for value in values { counts[value.normalizedForEquality, default: 0] += 1 }
+        let most = counts.values.max() ?? 0
+        return .array(counts.filter { $0.value == most }.keys.sorted { $0.sortOrder(to: $1) == .less })
+    }
+
+    /// The standard deviation of the whole population; nil for no values.
+    static func standardDeviation(_ values: [PropertyValue]) -> PropertyValue {
+        let numbers = values.compactMap(\.doubleValue)
+        guard !numbers.isEmpty else { return .null }
+        let mean = numbers.reduce(0, +) / Double(numbers.count)
+        return .double((numbers.reduce(0) { $0 + ($1 - mean) * ($1 - mean) } / Double(numbers.count)).squareRoot())
+    }
+}
+
+extension PropertyValue {
+    fileprivate var normalizedNumber: PropertyValue {
+        if case .bool(let flag) = self { .int(flag ? 1 : 0) } else { self }
+    }
+}

@@ -1,0 +1,64 @@
+import Foundation
+import Synchronization
+
+/// The right side of MATCHES: an ICU regular expression that must match the whole text, with a bound on
+/// the work, so that `(a+)+b` against a long text ends with an error instead of not ending.
+struct BoundedPattern: Sendable {
+    /// How often the engine may report that it is still busy; one report stands for some thousand steps.
+    private static let reportsMax = 20_000
+
+    private let expression: NSRegularExpression
+    private let pattern: String
+
+    /// - Throws: `HornbeamError` with code `predicateEvaluation` when `pattern` is no regular expression.
+    init(_ pattern: String, _ options: FetchPredicate.Options) throws {
+        self.pattern = pattern
+        let isFolding = options.contains(.caseInsensitive) && !options.contains(.normalized)
+        do {
+            expression = try NSRegularExpression(
+                pattern: "\\A(?:\(pattern))\\z", options: isFolding ? [.caseInsensitive] : [])
+        } catch {
+            throw HornbeamError(
+                .predicateEvaluation,
+                "The right side of MATCHES is not a regular expression: \(pattern.debugDescription). "
+                    + "Check its brackets and escapes; a backslash in a format is written twice.")
+        }
+    }
+
+    private static let cache = Mutex<[String: BoundedPattern]>([:])
+
+    /// The pattern, compiled once; some hundred patterns are kept.
+    static func cached(_ pattern: String, _ options: FetchPredicate.Options) throws -> BoundedPattern {
+        let key = "\(options.rawValue):\(pattern)"
+        if let known = cache.withLock({ $0[key] }) { return known }
+        let made = try BoundedPattern(pattern, options)
+        cache.withLock {
+            if $0.count >= 200 { $0.removeAll() }
+            $0[key] = made
+        }
+        return made
+    }
+
+    /// - Throws: `HornbeamError` with code `predicateEvaluation` when it takes too long.
+    func matches(_ text: String) throws -> Bool {
+        var isFound = false
+        var reports = 0
+        let range = NSRange(location: 0, length: text.utf16.count)
+        expression.enumerateMatches(in: text, options: [.reportProgress], range: range) { match, _, stop in
+            if match != nil {
+                isFound = true
+                stop.pointee = true
+            } else {
+                reports += 1
+                if reports > Self.reportsMax { stop.pointee = true }
+            }
+        }
+        guard isFound || reports <= Self.reportsMax else {
+            throw HornbeamError(
+                .predicateEvaluation,
+                "MATCHES gave up on the regular expression \(pattern.debugDescription), which needs too many steps. "
+                    + "Rewrite it without repetitions inside repetitions.")
+        }
+        return isFound
+    }
+}

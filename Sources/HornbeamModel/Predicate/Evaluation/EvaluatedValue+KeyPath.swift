@@ -1,0 +1,73 @@
+import Foundation
+
+extension EvaluatedValue {
+    /// Follows the steps of a key path. nil stays nil; over a collection a key maps to a flat collection.
+    func value(along steps: ArraySlice<FetchExpression.Step>) throws -> EvaluatedValue {
+        var current = self
+        var rest = steps
+        while let step = rest.popFirst() {
+            switch step {
+            case .name(let key): current = try current.value(forKey: key)
+            case .collection(let found): return try current.aggregate(found, rest)
+            }
+        }
+        return current
+    }
+
+    /// The value of one key, whatever this is.
+    func value(forKey key: String) throws -> EvaluatedValue {
+        switch self {
+        case .object(let object): return try object.evaluatedValue(forKey: key)
+        case .value(.null): return self
+        case .value(.dictionary(let pairs)): return .value(pairs[key] ?? .null)
+        case .value(.string(let text)) where key == "length": return .value(.int(Int64(text.utf16.count)))
+        default:
+            guard let elements else { throw noKey(key) }
+            return .collection(try Self.mapped(elements, key), isOrdered: isOrderedCollection)
+        }
+    }
+
+    private static func mapped(_ elements: [EvaluatedValue], _ key: String) throws -> [EvaluatedValue] {
+        var result: [EvaluatedValue] = []
+        result.reserveCapacity(elements.count)
+        for element in elements {
+            let value = try element.value(forKey: key)
+            if let inner = value.elements { result += inner } else { result.append(value) }
+        }
+        return result
+    }
+
+    private func noKey(_ key: String) -> HornbeamError {
+        let kind: String
+        if case .value(let value) = self { kind = value.kindWithArticle } else { kind = "the value" }
+        return HornbeamError(.predicateEvaluation, "There is no key “\(key)” in \(kind).", key: key)
+    }
+
+    // MARK: Collection operators
+
+    private func aggregate(
+        _ operation: FetchExpression.CollectionOperator, _ rest: ArraySlice<FetchExpression.Step>
+    ) throws -> EvaluatedValue {
+        guard isNull || elements != nil else {
+            throw HornbeamError(
+                .predicateEvaluation, "@\(operation.rawValue) needs a collection, but the key path before it leads to a single value.")
+        }
+        let operands = try (isNull ? .collection([], isOrdered: true) : self).value(along: rest).members
+        let numbers = operands.compactMap { element -> PropertyValue? in
+            if case .value(let value) = element, value != .null { value } else { nil }
+        }
+        switch operation {
+        case .count: return .value(.int(Int64(operands.count)))
+        case .sum: return .value(Arithmetic.sum(numbers))
+        case .avg: return .value(Arithmetic.average(numbers))
+        case .min: return .value(Arithmetic.extreme(numbers, .less))
+        case .max: return .value(Arithmetic.extreme(numbers, .greater))
+        case .unionOfObjects, .unionOfArrays, .unionOfSets:
+            return .collection(operands.filter { !$0.isNull }, isOrdered: isOrderedCollection)
+        case .distinctUnionOfObjects, .distinctUnionOfArrays, .distinctUnionOfSets:
+            var seen: Set<EqualityKey> = []
+            return .collection(
+                operands.filter { !$0.isNull && seen.insert($0.equalityKey).inserted }, isOrdered: isOrderedCollection)
+        }
+    }
+}

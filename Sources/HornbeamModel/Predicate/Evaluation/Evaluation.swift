@@ -1,0 +1,161 @@
+/// The meaning of predicates: one object, one set of variables, one answer.
+///
+/// Two-valued: every comparison is true or false, nil included. This interpreter is the reference;
+/// compiled predicates and stores answer the same. It throws only for what has no answer: a key that
+/// does not exist, a variable without a value, ANY or ALL over a single value.
+struct Evaluation {
+    let object: EvaluatedValue
+    var variables: [String: EvaluatedValue]
+
+    init(_ object: EvaluatedValue, _ variables: [String: PropertyValue] = [:]) {
+        self.object = object
+        self.variables = variables.mapValues { .value($0) }
+    }
+
+    mutating func holds(_ node: FetchPredicate.Node) throws -> Bool {
+        switch node {
+        case .constant(let value): return value
+        case .comparison(let comparison): return try holds(comparison)
+        case .and(let nodes):
+            for node in nodes where try !holds(node) { return false }
+            return true
+        case .or(let nodes):
+            for node in nodes where try holds(node) { return true }
+            return false
+        case .not(let node): return try !holds(node)
+        case .block(let block): return try block.body(object, variables.compactMapValues(\.propertyValue))
+        }
+    }
+
+    private mutating func holds(_ comparison: FetchPredicate.Comparison) throws -> Bool {
+        let left = try value(comparison.left)
+        let right = try value(comparison.right)
+        let test = ComparisonTest(comparator: comparison.comparator, options: comparison.options)
+        switch comparison.modifier {
+        case .direct:
+            if comparison.left == .anyKey { return try left.members.contains { try test.holds($0, right) } }
+            if comparison.right == .anyKey { return try right.members.contains { try test.holds(left, $0) } }
+            return try test.holds(left, right)
+        case .any: return try collection(left, comparison).contains { try test.holds($0, right) }
+        case .all: return try collection(left, comparison).allSatisfy { try test.holds($0, right) }
+        }
+    }
+
+    /// The members of the left side of ANY and ALL. A path that ends at nil has none.
+    private func collection(_ left: EvaluatedValue, _ comparison: FetchPredicate.Comparison) throws -> [EvaluatedValue] {
+        if left.isNull { return [] }
+        if let elements = left.elements { return elements }
+        let word = comparison.modifier == .all ? "ALL" : "ANY"
+        throw HornbeamError(
+            .predicateEvaluation,
+            "\(word) needs a collection, but \(FetchExpression(node: comparison.left)) is a single value. Leave out \(word).")
+    }
+
+    mutating func value(_ node: FetchExpression.Node) throws -> EvaluatedValue {
+        switch node {
+        case .constant(let value): return .value(value)
+        case .evaluatedObject: return object
+        case .variable(let name): return try variable(name)
+        case .keyPath(.evaluatedObject, let steps): return try object.value(along: steps[...])
+        case .keyPath(let root, let steps): return try value(root).value(along: steps[...])
+        case .function(let function, let nodes): return try call(function, nodes)
+        case .set(let sign, let left, let right): return try sign.combine(value(left), value(right))
+        case .subquery(let collection, let name, let predicate): return try subquery(value(collection), name, predicate)
+        case .aggregate(let nodes): return .collection(try nodes.map { try value($0) }, isOrdered: true)
+        case .anyKey: return try allValues()
+        case .conditional(let predicate, let yes, let no): return try holds(predicate) ? value(yes) : value(no)
+        case .index(let collection, let index): return try element(index, of: value(collection))
+        case .cast(let inner, let type): return try cast(value(inner), type)
+        case .assignment(let name, let inner):
+            variables[name] = try value(inner)
+            return variables[name]!
+        case .fetch:
+            throw HornbeamError(
+                .predicateEvaluation, "FETCH is evaluated by a context only; run the request first and pass its result as %@.")
+        }
+    }
+
+    private func variable(_ name: String) throws -> EvaluatedValue {
+        guard let value = variables[name] else {
+            throw HornbeamError(
+                .predicateEvaluation,
+                "The variable $\(name) has no value. Pass one when evaluating, or use substituting(_:) first.")
+        }
+        return value
+    }
+
+    private mutating func call(_ function: PredicateFunction, _ nodes: [FetchExpression.Node]) throws -> EvaluatedValue {
+        var arguments: [EvaluatedValue] = []
+        for node in nodes { arguments.append(try value(node)) }
+        return function.result(arguments)
+    }
+
+    private mutating func subquery(
+        _ collection: EvaluatedValue, _ name: String, _ predicate: FetchPredicate.Node
+    ) throws -> EvaluatedValue {
+        let outer = variables[name]
+        defer { variables[name] = outer }
+        var matches: [EvaluatedValue] = []
+        for element in collection.members {
+            variables[name] = element
+            if try holds(predicate) { matches.append(element) }
+        }
+        return .collection(matches, isOrdered: collection.isOrderedCollection)
+    }
+
+    private func allValues() throws -> EvaluatedValue {
+        switch object {
+        case .object(let keyed):
+            guard let keys = keyed.evaluatedKeys else { break }
+            return .collection(try keys.map { try keyed.evaluatedValue(forKey: $0) }, isOrdered: false)
+        case .value(.dictionary(let pairs)):
+            return .collection(pairs.values.map { .value($0) }, isOrdered: false)
+        case .value, .collection: break
+        }
+        throw HornbeamError(.predicateEvaluation, "ANYKEY needs an object that knows its keys.")
+    }
+
+    private mutating func element(_ index: FetchExpression.Index, of collection: EvaluatedValue) throws -> EvaluatedValue {
+        if case .value(let node) = index { return try element(value(node), of: collection) }
+        guard let elements = collection.elements else { return .value(.null) }
+        switch index {
+        case .first: return elements.first ?? .value(.null)
+        case .last: return elements.last ?? .value(.null)
+        case .size, .value: return .value(.int(Int64(elements.count)))
+        }
+    }
+
+    private func element(_ key: EvaluatedValue, of collection: EvaluatedValue) throws -> EvaluatedValue {
+        switch key {
+        case .value(.string(let name)): return try collection.value(forKey: name)
+        case .value(let number):
+            guard let place = number.intValue, let elements = collection.elements else { return .value(.null) }
+            return elements.indices.contains(Int(place)) ? elements[Int(place)] : .value(.null)
+        case .object, .collection: return .value(.null)
+        }
+    }
+
+    private func cast(_ value: EvaluatedValue, _ type: FetchExpression.CastType) throws -> EvaluatedValue {
+        if let plain = value.propertyValue, let result = type.cast(plain) { return .value(result) }
+        return .value(.null)
+    }
+}
+
+extension FetchExpression.SetOperator {
+    /// The set that two collections make; nil counts as empty.
+    func combine(_ left: EvaluatedValue, _ right: EvaluatedValue) -> EvaluatedValue {
+        var seen: Set<EvaluatedValue.EqualityKey> = []
+        let others = Set(right.members.map(\.equalityKey))
+        var result = left.members.filter { element in
+            let key = element.equalityKey
+            guard seen.insert(key).inserted else { return false }
+            switch self {
+            case .union: return true
+            case .intersect: return others.contains(key)
+            case .minus: return !others.contains(key)
+            }
+        }
+        if self == .union { result += right.members.filter { seen.insert($0.equalityKey).inserted } }
+        return .collection(result, isOrdered: false)
+    }
+}

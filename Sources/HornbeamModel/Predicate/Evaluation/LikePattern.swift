@@ -1,0 +1,71 @@
+/// The right side of LIKE: `*` stands for any run of characters, `?` for one Unicode scalar, a backslash
+/// takes the meaning from the next character. Matching takes time in proportion to text times pattern
+/// at worst, and no memory.
+struct LikePattern: Sendable {
+    private static let one: UInt16 = 256
+    private static let run: UInt16 = 257
+
+    /// Bytes, and the two wildcards above 255.
+    private let tokens: [UInt16]
+
+    init(_ pattern: String, _ folding: TextFolding) {
+        var tokens: [UInt16] = []
+        var literal = String.UnicodeScalarView()
+        func flush() {
+            for byte in folding.folded(String(literal)) { tokens.append(UInt16(byte)) }
+            literal = .init()
+        }
+        var isEscaped = false
+        for scalar in pattern.unicodeScalars {
+            if !isEscaped, scalar == "\\" {
+                isEscaped = true
+            } else if !isEscaped, scalar == "*" || scalar == "?" {
+                flush()
+                let token = scalar == "*" ? Self.run : Self.one
+                if token != Self.run || tokens.last != Self.run { tokens.append(token) }
+            } else {
+                literal.append(scalar)
+                isEscaped = false
+            }
+        }
+        if isEscaped { literal.append("\\") }
+        flush()
+        self.tokens = tokens
+    }
+
+    func matches(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
+        var place = 0
+        var index = 0
+        // After the last run seen: where to go on in the pattern, and how much of the text the run takes.
+        var retry: (token: Int, text: Int)?
+        while place < text.count {
+            if index < tokens.count, tokens[index] == Self.run {
+                index += 1
+                retry = (index, place)
+            } else if index < tokens.count, tokens[index] == Self.one {
+                place = Self.nextScalar(text, place)
+                index += 1
+            } else if index < tokens.count, tokens[index] == UInt16(text[place]) {
+                place += 1
+                index += 1
+            } else if let last = retry {
+                place = Self.nextScalar(text, last.text)
+                index = last.token
+                retry = (index, place)
+            } else {
+                return false
+            }
+        }
+        while index < tokens.count, tokens[index] == Self.run { index += 1 }
+        return index == tokens.count
+    }
+
+    private static func nextScalar(_ text: UnsafeBufferPointer<UInt8>, _ place: Int) -> Int {
+        var next = place + 1
+        while next < text.count, text[next] & 0xC0 == 0x80 { next += 1 }
+        return next
+    }
+
+    /// The bytes that every matching text begins with; the planner makes a key range of them.
+    var literalPrefix: [UInt8] { tokens.prefix { $0 < 256 }.map { UInt8($0) } }
+}

@@ -1,0 +1,177 @@
+import Foundation
+
+/// A string operator with its right side prepared: what `name ENDSWITH[c] 'x'` asks of a text's bytes.
+///
+/// The evaluator and the scans of a store both use it, so that a text satisfies an operator everywhere
+/// or nowhere. Texts are UTF-8; `nil` satisfies none of these operators except `!=`.
+package struct StringTest: Sendable {
+    private enum Kind: Sendable {
+        case equal, notEqual, less, lessOrEqual, greater, greaterOrEqual
+        case begins, ends, contains
+        case like(LikePattern)
+        case matches(BoundedPattern)
+        case never
+    }
+
+    private let kind: Kind
+    private let needle: [UInt8]
+    private let folding: TextFolding
+
+    /// True when the test needs the text as the operator's options fold it.
+    package var folds: Bool { folding != .none }
+
+    /// - Returns: nil when the operator is none of strings: IN, BETWEEN.
+    /// - Throws: `HornbeamError` when the right side is no regular expression.
+    package init?(_ comparator: FetchPredicate.Comparator, _ right: String, _ options: FetchPredicate.Options) throws {
+        folding = TextFolding(options, isOrdering: comparator.isOrdering)
+        needle = comparator == .matches ? [] : folding.folded(right)
+        switch comparator {
+        case .equal: kind = .equal
+        case .notEqual: kind = .notEqual
+        case .lessThan: kind = .less
+        case .lessThanOrEqual: kind = .lessOrEqual
+        case .greaterThan: kind = .greater
+        case .greaterThanOrEqual: kind = .greaterOrEqual
+        case .beginsWith: kind = needle.isEmpty ? .never : .begins
+        case .endsWith: kind = needle.isEmpty ? .never : .ends
+        case .contains: kind = needle.isEmpty ? .never : .contains
+        case .like: kind = .like(LikePattern(right, folding))
+        case .matches: kind = .matches(try BoundedPattern.cached(right, options))
+        case .typeEquals: kind = .equal
+        case .in, .between, .typeConformsTo: return nil
+        }
+    }
+
+    package func holds(_ text: String) throws -> Bool {
+        if case .matches(let pattern) = kind { return try pattern.matches(text) }
+        if let result = try text.utf8.withContiguousStorageIfAvailable({ try holds($0) }) { return result }
+        return try Array(text.utf8).withUnsafeBufferPointer { try holds($0) }
+    }
+
+    /// - Throws: `HornbeamError` when MATCHES takes too long.
+    package func holds(_ text: UnsafeBufferPointer<UInt8>) throws -> Bool {
+        if case .matches(let pattern) = kind { return try pattern.matches(String(decoding: text, as: UTF8.self)) }
+        guard folds else { return holdsFolded(text) }
+        if folding == .lowercase, let result = holdsInASCII(text) { return result }
+        return folding.folded(text).withUnsafeBufferPointer(holdsFolded)
+    }
+
+    private func holdsFolded(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
+        switch kind {
+        case .equal: isEqual(text)
+        case .notEqual: !isEqual(text)
+        case .less: order(text) < 0
+        case .lessOrEqual: order(text) <= 0
+        case .greater: order(text) > 0
+        case .greaterOrEqual: order(text) >= 0
+        case .begins: text.count >= needle.count && memcmp(text.baseAddress!, needle, needle.count) == 0
+        case .ends:
+            text.count >= needle.count
+                && memcmp(text.baseAddress! + (text.count - needle.count), needle, needle.count) == 0
+        case .contains: isFound(in: text)
+        case .like(let pattern): pattern.matches(text)
+        case .matches, .never: false
+        }
+    }
+
+    private func isEqual(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
+        text.count == needle.count && (needle.isEmpty || memcmp(text.baseAddress!, needle, needle.count) == 0)
+    }
+
+    private func isFound(in text: UnsafeBufferPointer<UInt8>) -> Bool {
+        guard text.count >= needle.count, var place = text.baseAddress.map({ UnsafeRawPointer($0) }) else { return false }
+        let end = place + (text.count - needle.count + 1)
+        while let hit = memchr(place, Int32(needle[0]), end - place) {
+            if memcmp(hit, needle, needle.count) == 0 { return true }
+            place = UnsafeRawPointer(hit) + 1
+        }
+        return false
+    }
+
+    private func order(_ text: UnsafeBufferPointer<UInt8>) -> Int {
+        let common = min(text.count, needle.count)
+        let difference = common == 0 ? 0 : Int(memcmp(text.baseAddress!, needle, common))
+        return difference == 0 ? text.count - needle.count : difference
+    }
+
+    /// `[c]` at a fixed place of an ASCII text needs no folded copy; nil when it does.
+    private func holdsInASCII(_ text: UnsafeBufferPointer<UInt8>) -> Bool? {
+        let start: Int
+        switch kind {
+        case .equal where text.count == needle.count: start = 0
+        case .begins where text.count >= needle.count: start = 0
+        case .ends where text.count >= needle.count: start = text.count - needle.count
+        default: return nil
+        }
+        for byte in text where byte >= 0x80 { return nil }
+        for index in needle.indices where Folding.lower(text[start + index]) != needle[index] { return false }
+        return true
+    }
+}
+
+/// How an operator's options change texts before they meet.
+enum TextFolding: Equatable, Sendable {
+    case none, lowercase, unmarked, both, localized
+
+    init(_ options: FetchPredicate.Options, isOrdering: Bool) {
+        let isCaseInsensitive = options.contains(.caseInsensitive)
+        let isMarkInsensitive = options.contains(.diacriticInsensitive)
+        if options.contains(.normalized) {
+            self = .none
+        } else if isOrdering, options.contains(.localeSensitive) {
+            self = .localized
+        } else {
+            self = isCaseInsensitive ? (isMarkInsensitive ? .both : .lowercase) : (isMarkInsensitive ? .unmarked : .none)
+        }
+    }
+
+    func folded(_ text: String) -> [UInt8] {
+        if self == .none { return Array(text.utf8) }
+        if let result = text.utf8.withContiguousStorageIfAvailable({ folded($0) }) { return result }
+        return Array(text.utf8).withUnsafeBufferPointer { folded($0) }
+    }
+
+    func folded(_ text: UnsafeBufferPointer<UInt8>) -> [UInt8] {
+        if self == .localized { return Folding.localizedStandardKey(text) }
+        return Folding.fold(
+            text, caseInsensitive: self == .lowercase || self == .both,
+            diacriticInsensitive: self == .unmarked || self == .both)
+    }
+}
+
+extension FetchPredicate.Comparator {
+    /// `<`, `<=`, `>`, `>=` and BETWEEN.
+    package var isOrdering: Bool {
+        switch self {
+        case .lessThan, .lessThanOrEqual, .greaterThan, .greaterThanOrEqual, .between: true
+        default: false
+        }
+    }
+
+    /// Whether an order of left to right satisfies an ordering operator or an equality.
+    package func holds(for order: ValueOrder) -> Bool {
+        switch self {
+        case .lessThan: order == .less
+        case .lessThanOrEqual: order != .greater
+        case .greaterThan: order == .greater
+        case .greaterThanOrEqual: order != .less
+        case .equal: order == .same
+        case .notEqual: order != .same
+        default: false
+        }
+    }
+
+    /// The operator that says the same with the sides exchanged; nil for those that have none.
+    package var mirrored: FetchPredicate.Comparator? {
+        switch self {
+        case .lessThan: .greaterThan
+        case .lessThanOrEqual: .greaterThanOrEqual
+        case .greaterThan: .lessThan
+        case .greaterThanOrEqual: .lessThanOrEqual
+        case .equal, .notEqual: self
+        case .in: .contains
+        case .contains: .in
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,101 @@
+extension FetchPredicate {
+    /// A copy in which the variables with a value are replaced by it. Others stay; they are bound later, or
+    /// evaluation throws.
+    public func substituting(_ variables: [String: PropertyValue]) -> FetchPredicate {
+        FetchPredicate(node: node.substituting(variables))
+    }
+
+    /// A copy without variables, as a fetch needs it.
+    /// - Throws: `HornbeamError` with code `predicateEvaluation` naming a variable that has no value (MDL-1).
+    public func substitutingAll(_ variables: [String: PropertyValue]) throws -> FetchPredicate {
+        let bound = substituting(variables)
+        guard let missing = bound.node.freeVariables.sorted().first else { return bound }
+        throw HornbeamError(
+            .predicateEvaluation,
+            "The variable $\(missing) has no value. A fetch needs a value for every variable of its predicate.")
+    }
+
+    /// The names of the variables that must be given a value, without those that a SUBQUERY binds.
+    public var variableNames: Set<String> { node.freeVariables }
+}
+
+extension FetchExpression {
+    /// A copy in which the variables with a value are replaced by it.
+    public func substituting(_ variables: [String: PropertyValue]) -> FetchExpression {
+        FetchExpression(node: node.substituting(variables.mapValues(Self.normalized)))
+    }
+}
+
+extension FetchPredicate.Node {
+    func substituting(_ variables: [String: PropertyValue]) -> Self {
+        switch self {
+        case .constant, .block: return self
+        case .comparison(var comparison):
+            comparison.left = comparison.left.substituting(variables)
+            comparison.right = comparison.right.substituting(variables)
+            return .comparison(comparison)
+        case .and(let nodes): return .and(nodes.map { $0.substituting(variables) })
+        case .or(let nodes): return .or(nodes.map { $0.substituting(variables) })
+        case .not(let node): return .not(node.substituting(variables))
+        }
+    }
+
+    var freeVariables: Set<String> {
+        var found: Set<String> = []
+        switch self {
+        case .constant, .block: break
+        case .comparison(let comparison): found = comparison.left.freeVariables.union(comparison.right.freeVariables)
+        case .and(let nodes), .or(let nodes): for node in nodes { found.formUnion(node.freeVariables) }
+        case .not(let node): found = node.freeVariables
+        }
+        return found
+    }
+}
+
+extension FetchExpression.Node {
+    /// The variable of a SUBQUERY is its own and hides one of the same name outside.
+    func substituting(_ variables: [String: PropertyValue]) -> Self {
+        switch self {
+        case .variable(let name): return variables[name].map { .constant(FetchExpression.normalized($0)) } ?? self
+        case .subquery(let collection, let name, let predicate):
+            var inner = variables
+            inner[name] = nil
+            return .subquery(collection.substituting(variables), name, predicate.substituting(inner))
+        case .conditional(let predicate, let yes, let no):
+            return .conditional(
+                predicate.substituting(variables), yes.substituting(variables), no.substituting(variables))
+        case .aggregate(let nodes):
+            let bound = nodes.map { $0.substituting(variables) }
+            return FetchExpression.constants(bound).map { .constant(.array($0)) } ?? .aggregate(bound)
+        case .keyPath(let root, let steps): return root == .evaluatedObject ? self : .keyPath(root.substituting(variables), steps)
+        case .function(let function, let nodes): return .function(function, nodes.map { $0.substituting(variables) })
+        case .set(let sign, let left, let right): return .set(sign, left.substituting(variables), right.substituting(variables))
+        case .index(let node, .value(let index)):
+            return .index(node.substituting(variables), .value(index.substituting(variables)))
+        case .index(let node, let index): return .index(node.substituting(variables), index)
+        case .cast(let node, let type): return .cast(node.substituting(variables), type)
+        case .assignment(let name, let node): return .assignment(name, node.substituting(variables))
+        case .fetch(let request, let context, let countOnly):
+            return .fetch(request.substituting(variables), context.substituting(variables), countOnly: countOnly)
+        case .constant, .evaluatedObject, .anyKey: return self
+        }
+    }
+
+    var freeVariables: Set<String> {
+        var found: Set<String> = []
+        switch self {
+        case .variable(let name): return [name]
+        case .subquery(let collection, let name, let predicate):
+            return collection.freeVariables.union(predicate.freeVariables.subtracting([name]))
+        case .conditional(let predicate, let yes, let no):
+            return predicate.freeVariables.union(yes.freeVariables).union(no.freeVariables)
+        case .keyPath(let root, _): return root == .evaluatedObject ? [] : root.freeVariables
+        case .function(_, let nodes), .aggregate(let nodes): for node in nodes { found.formUnion(node.freeVariables) }
+        case .set(_, let left, let right), .fetch(let left, let right, _), .index(let left, .value(let right)):
+            found = left.freeVariables.union(right.freeVariables)
+        case .index(let node, _), .cast(let node, _), .assignment(_, let node): return node.freeVariables
+        case .constant, .evaluatedObject, .anyKey: break
+        }
+        return found
+    }
+}

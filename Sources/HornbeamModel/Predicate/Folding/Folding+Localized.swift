@@ -1,0 +1,48 @@
+extension Folding {
+    /// A key whose byte order is the order of `.localizedStandard`: first without case and marks, with
+    /// runs of digits by their value; texts that are still the same come in the order of their bytes.
+    ///
+    /// One order for all places, so that a store sorts the same everywhere: it knows no locale.
+    package static func localizedStandardKey(_ text: some Collection<UInt8>) -> [UInt8] {
+        let folded = fold(text, caseInsensitive: true, diacriticInsensitive: true)
+        var key: [UInt8] = []
+        key.reserveCapacity(folded.count + text.count + 4)
+        var index = 0
+        while index < folded.count {
+            guard isDigit(folded[index]) else {
+                key.append(folded[index])
+                index += 1
+                continue
+            }
+            let start = index
+            while index < folded.count, isDigit(folded[index]) { index += 1 }
+            appendNumber(folded[start..<index], to: &key)
+        }
+        key.append(0)
+        key.append(contentsOf: text)
+        return key
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool { byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9") }
+
+    /// A run of digits: the digit zero (so that it stands among other characters as digits do), the
+    /// number of digits without leading zeros, the digits.
+    private static func appendNumber(_ digits: ArraySlice<UInt8>, to key: inout [UInt8]) {
+        var value = digits.drop { $0 == UInt8(ascii: "0") }
+        key.append(UInt8(ascii: "0"))
+        while value.count > 253 {
+            key.append(255)
+            key.append(contentsOf: value.prefix(253))
+            value = value.dropFirst(253)
+        }
+        key.append(UInt8(value.count) + 1)
+        key.append(contentsOf: value)
+    }
+
+    /// The order of two texts under `.localizedStandard`.
+    package static func localizedStandardOrder(_ a: String, _ b: String) -> ValueOrder {
+        let (x, y) = (localizedStandardKey(a.utf8), localizedStandardKey(b.utf8))
+        if x == y { return .same }
+        return x.lexicographicallyPrecedes(y) ? .less : .greater
+    }
+}

@@ -1,0 +1,160 @@
+/// Case folding and removal of marks, over Unicode scalars, with tables of our own.
+///
+/// The system's tables change with its version. These never do, so that an index key made today equals
+/// the key made from the same text in ten years, and memory and store agree. `[c]` maps every scalar by
+/// its full case folding (ß becomes ss); `[d]` takes the marks off letters and drops marks that stand
+/// alone. Neither normalises otherwise.
+package enum Folding {
+    /// The number of this set of tables; index keys record it.
+    package static let version = 1
+
+    /// The text folded; the same bytes when neither letter is asked for. Bytes that are no UTF-8 stay.
+    package static func fold(
+        _ text: some Collection<UInt8>, caseInsensitive: Bool, diacriticInsensitive: Bool
+    ) -> [UInt8] {
+        let done = text.withContiguousStorageIfAvailable {
+            fold($0, caseInsensitive: caseInsensitive, diacriticInsensitive: diacriticInsensitive)
+        }
+        if let done { return done }
+        return Array(text).withUnsafeBufferPointer {
+            fold($0, caseInsensitive: caseInsensitive, diacriticInsensitive: diacriticInsensitive)
+        }
+    }
+
+    /// The text folded as the options of an operator ask: `[n]` overrides the others.
+    package static func fold(_ text: String, _ options: FetchPredicate.Options) -> [UInt8] {
+        guard !options.contains(.normalized) else { return Array(text.utf8) }
+        return fold(
+            text.utf8, caseInsensitive: options.contains(.caseInsensitive),
+            diacriticInsensitive: options.contains(.diacriticInsensitive))
+    }
+
+    /// True when every byte is ASCII, so that folding is nothing but lower case.
+    private static func isASCII(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+        var all: UInt8 = 0
+        for byte in bytes { all |= byte }
+        return all < 0x80
+    }
+
+    private static func fold(
+        _ bytes: UnsafeBufferPointer<UInt8>, caseInsensitive: Bool, diacriticInsensitive: Bool
+    ) -> [UInt8] {
+        guard caseInsensitive || diacriticInsensitive, !bytes.isEmpty else { return Array(bytes) }
+        if isASCII(bytes) {
+            guard caseInsensitive else { return Array(bytes) }
+            return [UInt8](unsafeUninitializedCapacity: bytes.count) { buffer, count in
+                for index in 0..<bytes.count { buffer[index] = lower(bytes[index]) }
+                count = bytes.count
+            }
+        }
+        var result: [UInt8] = []
+        result.reserveCapacity(bytes.count + 8)
+        let table = table(caseInsensitive, diacriticInsensitive)
+        var index = 0
+        while index < bytes.count {
+            let byte = bytes[index]
+            if byte < 0x80 {
+                result.append(caseInsensitive ? lower(byte) : byte)
+                index += 1
+            } else {
+                let (scalar, length) = decode(bytes, index)
+                if let folded = scalar.flatMap({ table.folded($0) }) {
+                    result.append(contentsOf: folded)
+                } else {
+                    result.append(contentsOf: bytes[index..<index + length])
+                }
+                index += length
+            }
+        }
+        return result
+    }
+
+    @inline(__always)
+    static func lower(_ byte: UInt8) -> UInt8 {
+        byte &- UInt8(ascii: "A") < 26 ? byte | 0x20 : byte
+    }
+
+    /// The scalar at a place and its length in bytes; one byte and no scalar where the text is not UTF-8.
+    static func decode(_ bytes: UnsafeBufferPointer<UInt8>, _ index: Int) -> (scalar: UInt32?, length: Int) {
+        let first = UInt32(bytes[index])
+        let length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2
+        guard first >= 0xC2, first < 0xF5, index + length <= bytes.count else { return (nil, 1) }
+        var value = first & (0xFF >> UInt32(length + 1))
+        for place in 1..<length {
+            let next = UInt32(bytes[index + place])
+            guard next & 0xC0 == 0x80 else { return (nil, 1) }
+            value = value << 6 | next & 0x3F
+        }
+        return (value, length)
+    }
+
+    // MARK: Tables
+
+    private static func table(_ caseInsensitive: Bool, _ diacriticInsensitive: Bool) -> FoldingTable {
+        switch (caseInsensitive, diacriticInsensitive) {
+        case (true, true): both
+        case (true, false): cases
+        default: diacritics
+        }
+    }
+
+    private static let cases = FoldingTable(caseMap.mapValues(utf8))
+    private static let diacritics = FoldingTable(markMap.mapValues(utf8))
+
+    /// Marks come off first, since a letter with marks may fold to a letter and a mark.
+    private static let both: FoldingTable = {
+        var map: [UInt32: [UInt8]] = [:]
+        for scalar in Set(caseMap.keys).union(markMap.keys) {
+            let folded = (markMap[scalar] ?? [scalar]).flatMap { caseMap[$0] ?? [$0] }
+            map[scalar] = utf8(folded.flatMap { markMap[$0] ?? [$0] })
+        }
+        return FoldingTable(map)
+    }()
+
+    private static let caseMap: [UInt32: [UInt32]] = {
+        var map: [UInt32: [UInt32]] = [:]
+        for run in caseRuns {
+            for place in 0..<run.count {
+                let scalar = run.first + place * run.step
+                map[scalar] = [UInt32(Int64(scalar) + Int64(run.delta))]
+            }
+        }
+        for group in caseExpansions.unicodeScalars.split(separator: " ") {
+            map[group.first!.value] = group.dropFirst().map(\.value)
+        }
+        return map
+    }()
+
+    private static let markMap: [UInt32: [UInt32]] = {
+        var map: [UInt32: [UInt32]] = [:]
+        for group in markedLetters.unicodeScalars.split(separator: " ") {
+            for scalar in group.dropFirst() { map[scalar.value] = [group.first!.value] }
+        }
+        for range in marks {
+            for scalar in range.first...range.last { map[scalar] = [] }
+        }
+        return map
+    }()
+
+    private static func utf8(_ scalars: [UInt32]) -> [UInt8] {
+        scalars.flatMap { Unicode.Scalar($0).flatMap { UTF8.encode($0) }.map(Array.init) ?? [] }
+    }
+}
+
+/// What scalars fold to, as UTF-8: a direct table for the lower scalars, a dictionary for the rest.
+private struct FoldingTable: Sendable {
+    private let low: [[UInt8]?]
+    private let high: [UInt32: [UInt8]]
+
+    init(_ map: [UInt32: [UInt8]]) {
+        var low = [[UInt8]?](repeating: nil, count: 0x2200)
+        for (scalar, bytes) in map where Int(scalar) < low.count { low[Int(scalar)] = bytes }
+        self.low = low
+        high = map.filter { $0.key >= 0x2200 }
+    }
+
+    func folded(_ scalar: UInt32) -> [UInt8]? {
+        if Int(scalar) < low.count { return low[Int(scalar)] }
+        return high[scalar]
+    }
+}

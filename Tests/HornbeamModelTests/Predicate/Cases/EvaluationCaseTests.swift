@@ -1,0 +1,65 @@
+import Foundation
+import HornbeamModel
+import Testing
+
+/// The shared cases that evaluate: predicates on objects and values, expressions, refusals.
+@Suite(.enabled(if: CaseFile.areAvailable))
+struct EvaluationCaseTests {
+    @Test func predicatesHoldWhereTheCasesSayTheyDo() throws {
+        let failures = try CaseFile("evaluate.jsonl").run(Self.outcome)
+        #expect(failures == [])
+    }
+
+    @Test func predicatesThatMustBeRefusedAreRefused() throws {
+        let failures = try CaseFile("errors.jsonl").run { entry in
+            do {
+                return "not refused: \(try Self.outcome(entry) ?? "")"
+            } catch is HornbeamError {
+                return nil
+            }
+        }
+        #expect(failures == [])
+    }
+
+    @Test func expressionsHaveTheStatedValues() throws {
+        let failures = try CaseFile("expressions.jsonl").run { entry in
+            let expression = try FetchExpression(
+                format: entry["expression"]?.text ?? "", arguments: (entry["args"]?.list ?? []).map { $0.propertyValue() })
+            let value = try expression.value(with: entry["object"]?.propertyValue() ?? .null)
+            let wanted = entry["value"]?.propertyValue() ?? .null
+            if let tolerance = entry["tolerance"]?.number, let number = value.propertyValue?.doubleValue {
+                return abs(number - (wanted.doubleValue ?? .nan)) <= tolerance ? nil : "\(number)"
+            }
+            return value.propertyValue?.isEqual(to: wanted) == true ? nil : "gives \(value)"
+        }
+        #expect(failures == [])
+    }
+
+    /// nil when the case comes out as stated, else what came out.
+    static func outcome(_ entry: CaseValue) throws -> String? {
+        if let name = entry["objects"]?["fixture"]?.text { return try fixtureOutcome(entry, name) }
+        let predicate = try entry.predicate()
+        let variables = (entry["variables"]?.object ?? [:]).mapValues { $0.propertyValue() }
+        if let objects = entry["objects"]?.list {
+            var matching: [Int64] = []
+            for (place, object) in objects.enumerated()
+            where try predicate.evaluate(with: object.propertyValue(), variables: variables) {
+                matching.append(Int64(place))
+            }
+            let wanted = entry["expect"]?.propertyValue()
+            return wanted == .array(matching.map { .int($0) }) ? nil : "matches \(matching)"
+        }
+        let result = try predicate.evaluate(with: entry["object"]?.propertyValue() ?? .null, variables: variables)
+        return result == entry["expect"]?.flag ? nil : "is \(result)"
+    }
+
+    private static func fixtureOutcome(_ entry: CaseValue, _ name: String) throws -> String? {
+        let fixture = try Fixture(name)
+        let entity = try fixture.model.entity(named: entry["objects"]?["entity"]?.text ?? "")
+        let predicate = try entry.predicate(fixture.identity)
+        let matching = try fixture.objects.filter { try $0.entity == entity && predicate.evaluate(with: $0) }.map(\.id)
+        if let count = entry["expectCount"]?.number, Double(matching.count) != count { return "matches \(matching)" }
+        guard let wanted = entry["expect"]?.list?.compactMap(\.text) else { return nil }
+        return Set(wanted) == Set(matching) ? nil : "matches \(matching), not \(wanted)"
+    }
+}
