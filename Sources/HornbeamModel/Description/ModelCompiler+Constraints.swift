@@ -47,7 +47,8 @@ extension ModelCompiler {
         case .unknown:
             reason = "which it does not have" + suggestion(for: path, among: propertyNames(in: entity.name))
         case .relationship: reason = "which is a relationship: only attributes can be unique"
-        case .attribute(let attribute) where attribute.isTransient: reason = "which is transient: only stored attributes can be unique"
+        case .attribute(let attribute) where attribute.isTransient:
+            reason = "which is transient: only stored attributes can be unique"
         case .attribute(let attribute) where attribute.type == .composite:
             reason = "which is composite: name one of its elements, such as “\(path).x”"
         case .attribute: return
@@ -83,9 +84,12 @@ extension ModelCompiler {
         case .unknown:
             reason = "which “\(entity.name)” does not have"
                 + suggestion(for: element.property, among: propertyNames(in: entity.name))
-        case .relationship(let relationship) where relationship.isToMany: reason = "which is a to-many relationship: only attributes and to-one relationships can be indexed"
-        case .relationship(let relationship) where relationship.isTransient: reason = "which is transient: only stored properties can be indexed"
-        case .attribute(let attribute) where attribute.isTransient: reason = "which is transient: only stored properties can be indexed"
+        case .relationship(let relationship) where relationship.isToMany:
+            reason = "which is a to-many relationship: only attributes and to-one relationships can be indexed"
+        case .relationship(let relationship) where relationship.isTransient:
+            reason = "which is transient: only stored properties can be indexed"
+        case .attribute(let attribute) where attribute.isTransient:
+            reason = "which is transient: only stored properties can be indexed"
         case .attribute(let attribute) where attribute.type == .transformable || attribute.type == .composite:
             reason = "which is \(attribute.type) and has no order"
         case .attribute(let attribute) where element.collation != .binary && attribute.type != .string:

@@ -8,43 +8,45 @@ struct ControlParagraph {
     }
 
     /// The fields that a package record is made of; all others are passed over.
-    private enum Name: String, CaseIterable {
-        case package = "Package"
-        case version = "Version"
-        case architecture = "Architecture"
-        case section = "Section"
-        case priority = "Priority"
-        case maintainer = "Maintainer"
-        case description = "Description"
-        case homepage = "Homepage"
-        case installedSize = "Installed-Size"
-        case size = "Size"
-        case essential = "Essential"
-        case status = "Status"
-        case tag = "Tag"
-        case depends = "Depends"
-        case preDepends = "Pre-Depends"
-        case recommends = "Recommends"
-        case suggests = "Suggests"
-        case enhances = "Enhances"
+    private enum Name: Int, CaseIterable {
+        case package, version, architecture, section, priority, maintainer, description, homepage, installedSize, size
+        case essential, status, tag, depends, preDepends, recommends, suggests, enhances
+
+        var spelling: String {
+            switch self {
+            case .installedSize: "Installed-Size"
+            case .preDepends: "Pre-Depends"
+            default: "\(self)".prefix(1).uppercased() + "\(self)".dropFirst()
+            }
+        }
+
+        init(_ kind: DependencyKind) {
+            self = switch kind {
+            case .depends: .depends
+            case .preDepends: .preDepends
+            case .recommends: .recommends
+            case .suggests: .suggests
+            case .enhances: .enhances
+            }
+        }
     }
 
     /// Known names by length, so that a field is compared with two or three of them at most.
     private static let namesByLength: [[(bytes: [UInt8], name: Name)]] = {
         var table = [[(bytes: [UInt8], name: Name)]](repeating: [], count: 16)
-        for name in Name.allCases { table[name.rawValue.utf8.count].append((Array(name.rawValue.utf8), name)) }
+        for name in Name.allCases { table[name.spelling.utf8.count].append((Array(name.spelling.utf8), name)) }
         return table
     }()
 
     private let line: Int
-    private var fields: [Name: Field] = [:]
+    /// By name.
+    private var fields = [Field?](repeating: nil, count: Name.allCases.count)
 
     /// - Parameters:
     ///   - bytes: the paragraph without the blank line behind it; must outlive this value.
     ///   - line: the number of its first line.
     init(_ bytes: UnsafeRawBufferPointer, line: Int) throws(CatalogueProblem) {
         self.line = line
-        fields.reserveCapacity(24)
         var position = 0
         var number = line
         while position < bytes.count {
@@ -75,18 +77,22 @@ struct ControlParagraph {
             throw CatalogueProblem(line: number, reason: "the line has no field name")
         }
         guard let name = Self.name(UnsafeRawBufferPointer(rebasing: bytes[..<colon])) else { return }
-        let value = Field(value: Self.trimmed(UnsafeRawBufferPointer(rebasing: bytes[(colon + 1)...])), line: number)
-        guard fields.updateValue(value, forKey: name) == nil else {
-            throw CatalogueProblem(line: number, reason: "the field \(name.rawValue) occurs twice")
+        guard fields[name.rawValue] == nil else {
+            throw CatalogueProblem(line: number, reason: "the field \(name.spelling) occurs twice")
         }
+        let value = Self.trimmed(UnsafeRawBufferPointer(rebasing: bytes[(colon + 1)...]))
+        fields[name.rawValue] = Field(value: value, line: number)
     }
 
     /// Field names do not distinguish case.
     private static func name(_ bytes: UnsafeRawBufferPointer) -> Name? {
         guard bytes.count < namesByLength.count else { return nil }
-        return namesByLength[bytes.count].first { candidate in
-            zip(candidate.bytes, bytes).allSatisfy { $0 | 0x20 == $1 | 0x20 }
-        }?.name
+        return namesByLength[bytes.count].first { isSame($0.bytes, bytes) }?.name
+    }
+
+    private static func isSame(_ a: [UInt8], _ b: UnsafeRawBufferPointer) -> Bool {
+        for (index, byte) in a.enumerated() where byte | 0x20 != b[index] | 0x20 { return false }
+        return true
     }
 
     private static func trimmed(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
@@ -106,7 +112,7 @@ extension ControlParagraph {
         record.section = try text(.section)
         record.priority = try text(.priority)
         record.maintainer = try text(.maintainer).map(MaintainerName.init(parsing:))
-        record.summary = try text(.description).map { String($0.prefix { !$0.isNewline }) }
+        record.summary = try firstLine(.description)
         record.homepage = try text(.homepage)
         record.installedSize = try number(.installedSize).map { $0 * 1024 }
         record.downloadSize = try number(.size)
@@ -118,23 +124,27 @@ extension ControlParagraph {
 
     private func required(_ name: Name) throws(CatalogueProblem) -> String {
         guard let text = try text(name), !text.isEmpty else {
-            throw CatalogueProblem(line: line, reason: "the paragraph has no field \(name.rawValue)")
+            throw CatalogueProblem(line: line, reason: "the paragraph has no field \(name.spelling)")
         }
         return text
     }
 
     private func text(_ name: Name) throws(CatalogueProblem) -> String? {
-        guard let field = fields[name] else { return nil }
+        guard let field = fields[name.rawValue] else { return nil }
         guard let text = String(validating: field.value, as: UTF8.self) else {
-            throw CatalogueProblem(line: field.line, reason: "the field \(name.rawValue) is not UTF-8 text")
+            throw CatalogueProblem(line: field.line, reason: "the field \(name.spelling) is not UTF-8 text")
         }
         return text
+    }
+
+    private func firstLine(_ name: Name) throws(CatalogueProblem) -> String? {
+        try text(name).map { text in String(text.utf8.prefix { $0 != 0x0A && $0 != 0x0D }) ?? text }
     }
 
     private func number(_ name: Name) throws(CatalogueProblem) -> Int64? {
         guard let text = try text(name) else { return nil }
         guard let number = Int64(text), (0...(1 << 50)).contains(number) else {
-            throw CatalogueProblem(line: fields[name]?.line ?? line, reason: "the field \(name.rawValue) is not a size")
+            throw CatalogueProblem(line: fields[name.rawValue]?.line ?? line, reason: "the field \(name.spelling) is not a size")
         }
         return number
     }
@@ -147,7 +157,7 @@ extension ControlParagraph {
     private func dependencies() throws(CatalogueProblem) -> [DependencyField] {
         var result: [DependencyField] = []
         for kind in DependencyKind.allCases {
-            guard let name = Name(rawValue: kind.rawValue), let field = fields[name] else { continue }
+            guard let field = fields[Name(kind).rawValue] else { continue }
             do {
                 result.append(DependencyField(kind: kind, clauses: try DependencyParser.clauses(field.value)))
             } catch {

@@ -3,24 +3,27 @@ enum DebianVersion {
     /// Negative when `a` is earlier than `b`, 0 when they are the same version, positive when it is later.
     static func compare(_ a: String, _ b: String) -> Int {
         if a == b { return 0 }
-        let a = Parts(a)
-        let b = Parts(b)
-        if a.epoch != b.epoch { return a.epoch < b.epoch ? -1 : 1 }
-        let order = comparePart(a.upstream, b.upstream)
-        return order != 0 ? order : comparePart(a.revision, b.revision)
+        var a = a
+        var b = b
+        return a.withUTF8 { a in
+            b.withUTF8 { b in compare(Parts(a[...]), Parts(b[...])) }
+        }
     }
+
+    private typealias Bytes = Slice<UnsafeBufferPointer<UInt8>>
 
     private struct Parts {
         var epoch = 0
-        var upstream: ArraySlice<UInt8>
-        var revision: ArraySlice<UInt8> = []
+        var upstream: Bytes
+        var revision: Bytes
 
-        init(_ text: String) {
-            upstream = Array(text.utf8)[...]
-            if let colon = upstream.firstIndex(of: UInt8(ascii: ":")) {
-                epoch = Int(String(decoding: upstream[..<colon], as: UTF8.self)) ?? 0
-                upstream = upstream[(colon + 1)...]
+        init(_ text: Bytes) {
+            upstream = text
+            if let colon = text.firstIndex(of: UInt8(ascii: ":")) {
+                epoch = Int(String(decoding: text[..<colon], as: UTF8.self)) ?? 0
+                upstream = text[(colon + 1)...]
             }
+            revision = text[text.endIndex...]
             if let hyphen = upstream.lastIndex(of: UInt8(ascii: "-")) {
                 revision = upstream[(hyphen + 1)...]
                 upstream = upstream[..<hyphen]
@@ -28,8 +31,14 @@ enum DebianVersion {
         }
     }
 
+    private static func compare(_ a: Parts, _ b: Parts) -> Int {
+        if a.epoch != b.epoch { return a.epoch < b.epoch ? -1 : 1 }
+        let order = comparePart(a.upstream, b.upstream)
+        return order != 0 ? order : comparePart(a.revision, b.revision)
+    }
+
     /// Compares runs of other characters and runs of digits in turn, as Debian Policy 5.6.12 lays down.
-    private static func comparePart(_ a: ArraySlice<UInt8>, _ b: ArraySlice<UInt8>) -> Int {
+    private static func comparePart(_ a: Bytes, _ b: Bytes) -> Int {
         var a = a
         var b = b
         while !a.isEmpty || !b.isEmpty {
@@ -45,7 +54,7 @@ enum DebianVersion {
         return 0
     }
 
-    private static func compareDigits(_ a: inout ArraySlice<UInt8>, _ b: inout ArraySlice<UInt8>) -> Int {
+    private static func compareDigits(_ a: inout Bytes, _ b: inout Bytes) -> Int {
         let x = takeDigits(&a)
         let y = takeDigits(&b)
         if x.count != y.count { return x.count - y.count }
@@ -53,7 +62,8 @@ enum DebianVersion {
         return 0
     }
 
-    private static func takeDigits(_ text: inout ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+    /// The digits in front, without leading zeros.
+    private static func takeDigits(_ text: inout Bytes) -> Bytes {
         let digits = text.prefix(while: isDigit)
         text = text[digits.endIndex...]
         return digits.drop { $0 == UInt8(ascii: "0") }

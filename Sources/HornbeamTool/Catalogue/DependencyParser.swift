@@ -65,18 +65,23 @@ struct DependencyParser {
 
     private mutating func relation() throws(Failure) -> VersionConstraint.Relation {
         let start = position
-        while let byte = peek, byte == UInt8(ascii: "<") || byte == UInt8(ascii: ">") || byte == UInt8(ascii: "=") {
-            position += 1
-        }
-        switch text(start..<position) {
-        case "<<": return .earlier
+        let first = takeSign()
+        let second = takeSign()
+        switch (first, second) {
+        case ("<", "<"): return .earlier
         // A single sign is the old spelling and includes equality.
-        case "<=", "<": return .earlierOrEqual
-        case "=": return .equal
-        case ">=", ">": return .laterOrEqual
-        case ">>": return .later
+        case ("<", "="), ("<", nil): return .earlierOrEqual
+        case ("=", nil): return .equal
+        case (">", "="), (">", nil): return .laterOrEqual
+        case (">", ">"): return .later
         default: throw Failure(offset: start, reason: "one of << <= = >= >> was expected")
         }
+    }
+
+    private mutating func takeSign() -> Unicode.Scalar? {
+        guard let byte = peek, (UInt8(ascii: "<")...UInt8(ascii: ">")).contains(byte) else { return nil }
+        position += 1
+        return Unicode.Scalar(byte)
     }
 
     private mutating func words(until close: Unicode.Scalar) throws(Failure) -> [String] {

@@ -29,19 +29,22 @@ struct MaintainerName: Hashable, Sendable {
 extension MaintainerName {
     /// Reads `Jane Doe <jane@example.org>`, with or without quotes around the name.
     init(parsing text: String) {
-        guard let open = text.lastIndex(of: "<"), let close = text[open...].firstIndex(of: ">") else {
-            self.init(name: Self.tidied(text[...]), address: nil)
+        let bytes = text.utf8
+        guard let open = bytes.lastIndex(of: UInt8(ascii: "<")),
+            let close = bytes[open...].firstIndex(of: UInt8(ascii: ">"))
+        else {
+            self.init(name: Self.tidied(bytes[...]), address: nil)
             return
         }
-        let address = String(text[text.index(after: open)..<close])
-        let name = Self.tidied(text[..<open])
+        let address = String(text[bytes.index(after: open)..<close])
+        let name = Self.tidied(bytes[..<open])
         self.init(name: name.isEmpty ? address : name, address: address.isEmpty ? nil : address)
     }
 
-    private static func tidied(_ text: Substring) -> String {
-        var text = text.drop { $0.isWhitespace }
-        while text.last?.isWhitespace == true { text.removeLast() }
-        if text.count >= 2, text.first == "\"", text.last == "\"" { text = text.dropFirst().dropLast() }
-        return String(text)
+    private static func tidied(_ text: Substring.UTF8View) -> String {
+        var text = text.drop { $0 <= 0x20 }
+        while let last = text.last, last <= 0x20 { text.removeLast() }
+        if text.count >= 2, text.first == UInt8(ascii: "\""), text.last == UInt8(ascii: "\"") { text = text.dropFirst().dropLast() }
+        return String(Substring(text))
     }
 }

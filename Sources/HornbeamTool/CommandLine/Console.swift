@@ -18,20 +18,22 @@ enum Console {
         return Int(size.ws_col)
     }
 
-    /// Writes all bytes; a reader that went away ends the output, not the work.
-    static func write(_ text: String, to descriptor: Int32) {
+    /// Writes all bytes; false when the reader went away, which ends the output and not the work.
+    @discardableResult
+    static func write(_ text: String, to descriptor: Int32) -> Bool {
         var bytes = Array(text.utf8)[...]
         while !bytes.isEmpty {
-            let written = bytes.withUnsafeBytes { system_write(descriptor, $0) }
+            let written = bytes.withUnsafeBytes { writeOnce(descriptor, $0) }
             if written > 0 {
                 bytes = bytes.dropFirst(written)
             } else if errno != EINTR {
-                return
+                return false
             }
         }
+        return true
     }
 
-    private static func system_write(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
+    private static func writeOnce(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
         #if canImport(Darwin)
             Darwin.write(descriptor, bytes.baseAddress, bytes.count)
         #else

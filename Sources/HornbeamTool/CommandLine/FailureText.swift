@@ -10,6 +10,7 @@ enum FailureText {
         case let error as HornbeamError: describe(error)
         case let error as EngineError: error.message
         case let error as CatalogueError: error.description
+        case let error as CommandFailure: error.description
         default: "\(error)"
         }
     }
