@@ -1,0 +1,37 @@
+// Little-endian integers in raw buffers, bounds-checked: the words from which the layouts of the format are built.
+
+extension UnsafeRawBufferPointer {
+    /// The little-endian integer at an offset, aligned or not. Traps beyond the end: check ranges of hostile bytes before.
+    @inlinable
+    package func integer<T: FixedWidthInteger & BitwiseCopyable>(at offset: Int, as type: T.Type = T.self) -> T {
+        T(littleEndian: unsafe loadUnaligned(fromByteOffset: offset, as: type))
+    }
+}
+
+extension UnsafeMutableRawBufferPointer {
+    /// The little-endian integer at an offset, aligned or not.
+    @inlinable
+    package func integer<T: FixedWidthInteger & BitwiseCopyable>(at offset: Int, as type: T.Type = T.self) -> T {
+        T(littleEndian: unsafe loadUnaligned(fromByteOffset: offset, as: type))
+    }
+
+    /// Stores an integer in little-endian order.
+    @inlinable
+    package func set<T: FixedWidthInteger & BitwiseCopyable>(_ value: T, at offset: Int) {
+        unsafe storeBytes(of: value.littleEndian, toByteOffset: offset, as: T.self)
+    }
+
+    /// A part of the buffer, from offset zero.
+    @inlinable
+    package func part(_ range: Range<Int>) -> UnsafeMutableRawBufferPointer {
+        unsafe UnsafeMutableRawBufferPointer(rebasing: self[range])
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    /// A part of the buffer, from offset zero.
+    @inlinable
+    package func part(_ range: Range<Int>) -> UnsafeRawBufferPointer {
+        unsafe UnsafeRawBufferPointer(rebasing: self[range])
+    }
+}

@@ -1,0 +1,131 @@
+// The frames of the log. Each is a 32-byte header and a payload padded with zeros to 8 bytes, little-endian:
+//
+//      0           4               8          16                             24          32
+//      +-----------+---------------+----------+------------------------------+-----------+---------------
+//      | kind      | payload bytes | position | transaction / durable / next | check     | payload ...
+//      +-----------+---------------+----------+------------------------------+-----------+---------------
+//
+// The check is XXH64 over bytes 0 ..< 24 and the payload, seeded with the check of the frame before (of the segment's
+// header for the first). The low 16 bits of the kind are the kind, bit 16 says that the payload is the raw size (4
+// bytes) and an LZ4 block.
+//
+//   group   begins what one write put into the log, on a fresh 4 KiB block, zero-padded to one. The third field is the
+//           position before which everything was durable at that time. Payload: the group's own check, seeded with the
+//           segment's salt and the position alone, so that the frame can be told when the chain before it broke, and
+//           the bytes of the group.
+//   part    a piece of a transaction; more follow.
+//   commit  the last or only piece of a transaction; the third field is its number.
+//   seal    after the last group of a segment, on a fresh block: the next segment, named by the third field, exists.
+//           Payload as in a group frame. Written after the next segment is durable, and not part of the chain.
+
+/// The kinds of frame.
+enum LogFrameKind: UInt32 {
+    case group = 1
+    case part = 2
+    case commit = 3
+    case seal = 4
+}
+
+/// The header of a frame.
+struct LogFrame {
+    static let headerBytes = 32
+    static let compressedFlag: UInt32 = 1 << 16
+    /// Raw bytes in one part of a transaction.
+    static let partBytesMax = 1 << 20
+    /// Header and payload of a group frame.
+    static let groupFrameBytes = headerBytes + groupPayloadBytes
+    static let groupPayloadBytes = 16
+    static let blockBytes = 4096
+
+    // Offsets of the fields.
+    static let kindOffset = 0
+    static let payloadOffset = kindOffset + 4
+    static let positionOffset = payloadOffset + 4
+    static let valueOffset = positionOffset + 8
+    static let checkOffset = valueOffset + 8
+
+    var kind: LogFrameKind
+    var isCompressed = false
+    var payloadBytes: Int
+    var position: LogPosition
+    /// Transaction number, durable position or next segment.
+    var value: UInt64
+
+    /// Header and padded payload.
+    var bytes: Int { LogFrame.headerBytes + LogFrame.padded(payloadBytes) }
+
+    static func padded(_ count: Int) -> Int { (count + 7) & ~7 }
+
+    init(kind: LogFrameKind, isCompressed: Bool = false, payloadBytes: Int, position: LogPosition, value: UInt64) {
+        self.kind = kind
+        self.isCompressed = isCompressed
+        self.payloadBytes = payloadBytes
+        self.position = position
+        self.value = value
+    }
+
+    /// Writes the header before a payload that is in place already, and returns the check.
+    func encode(into frame: UnsafeMutableRawBufferPointer, seed: UInt64) -> UInt64 {
+        unsafe encodeFields(into: frame)
+        let check = unsafe LogFrame.check(UnsafeRawBufferPointer(frame), payloadBytes: payloadBytes, seed: seed)
+        unsafe frame.set(check, at: LogFrame.checkOffset)
+        return check
+    }
+
+    private func encodeFields(into frame: UnsafeMutableRawBufferPointer) {
+        unsafe frame.set(kind.rawValue | (isCompressed ? LogFrame.compressedFlag : 0), at: LogFrame.kindOffset)
+        unsafe frame.set(UInt32(payloadBytes), at: LogFrame.payloadOffset)
+        unsafe frame.set(position.rawValue, at: LogFrame.positionOffset)
+        unsafe frame.set(value, at: LogFrame.valueOffset)
+    }
+
+    /// Writes a whole group or seal frame; `bytes` are the group's.
+    func encodeSelfChecked(
+        into frame: UnsafeMutableRawBufferPointer, groupBytes: Int, salt: UInt64, seed: UInt64
+    ) -> UInt64 {
+        unsafe encodeFields(into: frame)
+        unsafe frame.set(UInt64(groupBytes), at: LogFrame.headerBytes + 8)
+        let own = unsafe LogFrame.selfCheck(UnsafeRawBufferPointer(frame), salt: salt, position: position)
+        unsafe frame.set(own, at: LogFrame.headerBytes)
+        return unsafe encode(into: frame, seed: seed)
+    }
+
+    static func check(_ frame: UnsafeRawBufferPointer, payloadBytes: Int, seed: UInt64) -> UInt64 {
+        unsafe XXH64.hash(
+            frame.part(0..<checkOffset), frame.part(headerBytes..<headerBytes + payloadBytes), seed: seed)
+    }
+
+    /// The check of a group frame by itself: its fields and the group's bytes.
+    static func selfCheck(_ frame: UnsafeRawBufferPointer, salt: UInt64, position: LogPosition) -> UInt64 {
+        unsafe XXH64.hash(
+            frame.part(0..<checkOffset), frame.part(headerBytes + 8..<groupFrameBytes),
+            seed: salt ^ PageHeader.mixed(position.rawValue))
+    }
+
+    /// The frame at the start of hostile bytes if its check fits the seed, with the check.
+    static func decode(_ bytes: UnsafeRawBufferPointer, seed: UInt64) -> (frame: LogFrame, check: UInt64)? {
+        guard let frame = unsafe fields(bytes), frame.bytes <= bytes.count else { return nil }
+        let stored = unsafe bytes.integer(at: checkOffset, as: UInt64.self)
+        guard unsafe stored == check(bytes, payloadBytes: frame.payloadBytes, seed: seed) else { return nil }
+        return (frame, stored)
+    }
+
+    /// A group or seal frame that vouches for itself, wherever the chain stands.
+    static func decodeSelfChecked(_ bytes: UnsafeRawBufferPointer, salt: UInt64, position: LogPosition) -> LogFrame? {
+        guard let frame = unsafe fields(bytes), frame.kind == .group || frame.kind == .seal,
+            frame.payloadBytes == groupPayloadBytes, frame.position == position
+        else { return nil }
+        let stored = unsafe bytes.integer(at: headerBytes, as: UInt64.self)
+        return unsafe stored == selfCheck(bytes, salt: salt, position: position) ? frame : nil
+    }
+
+    private static func fields(_ bytes: UnsafeRawBufferPointer) -> LogFrame? {
+        guard bytes.count >= headerBytes else { return nil }
+        let kindBits = unsafe bytes.integer(at: kindOffset, as: UInt32.self)
+        guard let kind = LogFrameKind(rawValue: kindBits & ~compressedFlag) else { return nil }
+        return LogFrame(
+            kind: kind, isCompressed: kindBits & compressedFlag != 0,
+            payloadBytes: unsafe Int(bytes.integer(at: payloadOffset, as: UInt32.self)),
+            position: unsafe LogPosition(bytes.integer(at: positionOffset)), value: unsafe bytes.integer(at: valueOffset))
+    }
+}

@@ -1,0 +1,100 @@
+// Lays out one group of transactions in a buffer: group frame, the transactions' frames, zeros to the end of the block.
+
+/// Encodes a group; `check` is the chain's value behind it.
+struct LogGroupEncoder {
+    /// Payloads from this size are worth compressing.
+    static let compressionMin = 512
+
+    private let start: LogPosition
+    private let salt: UInt64
+    private let durable: LogPosition
+    private let compresses: Bool
+    private(set) var check: UInt64
+    private var used = 0
+
+    init(at start: LogPosition, seed: UInt64, salt: UInt64, durable: LogPosition, compresses: Bool) {
+        self.start = start
+        self.salt = salt
+        self.durable = durable
+        self.compresses = compresses
+        check = seed
+    }
+
+    /// The most bytes that a group can take, in whole blocks: what it takes uncompressed.
+    static func bound(_ group: some Collection<TransactionRecord>) -> Int {
+        var sum = LogFrame.groupFrameBytes
+        for record in group {
+            let parts = max(1, (record.payload.count + LogFrame.partBytesMax - 1) / LogFrame.partBytesMax)
+            sum += record.payload.count + parts * (LogFrame.headerBytes + 7)
+        }
+        return blocks(sum)
+    }
+
+    private static func blocks(_ count: Int) -> Int { (count + LogFrame.blockBytes - 1) & ~(LogFrame.blockBytes - 1) }
+
+    /// Returns the bytes used, a multiple of 4 KiB. The buffer holds at least `bound` bytes.
+    mutating func encode(_ group: some Collection<TransactionRecord>, into buffer: WriteBuffer) -> Int {
+        // The group frame names the group's length and seeds the chain, so the lengths come before the checks.
+        used = LogFrame.groupFrameBytes
+        var frames: [LogFrame] = []
+        for record in group { place(record, into: buffer, &frames) }
+        seal(frames, buffer)
+        let end = LogGroupEncoder.blocks(used)
+        let padding = unsafe buffer[used..<end]
+        unsafe padding.initializeMemory(as: UInt8.self, repeating: 0)
+        return end
+    }
+
+    /// Puts the payloads of a transaction in their places and notes their frames.
+    private mutating func place(_ record: TransactionRecord, into buffer: WriteBuffer, _ frames: inout [LogFrame]) {
+        let count = record.payload.count
+        var done = 0
+        repeat {
+            let length = min(LogFrame.partBytesMax, count - done)
+            let kind: LogFrameKind = done + length == count ? .commit : .part
+            let (stored, isCompressed) = unsafe record.payload.withBytes { payload in
+                unsafe store(payload.part(done..<done + length), in: buffer)
+            }
+            let frame = LogFrame(
+                kind: kind, isCompressed: isCompressed, payloadBytes: stored, position: start + used,
+                value: record.number.rawValue)
+            frames.append(frame)
+            used += frame.bytes
+            done += length
+        } while done < count
+    }
+
+    /// Stores a payload behind room for its header; returns the stored bytes and whether they are compressed.
+    private func store(_ payload: UnsafeRawBufferPointer, in buffer: WriteBuffer) -> (Int, Bool) {
+        let place = used + LogFrame.headerBytes
+        let goal = payload.count * 9 / 10 - 4
+        if compresses, payload.count >= LogGroupEncoder.compressionMin,
+            let count = unsafe LZ4.compress(payload, into: buffer[place + 4..<place + 4 + goal])
+        {
+            unsafe buffer[place..<place + 4].set(UInt32(payload.count), at: 0)
+            clearPadding(buffer, place, count + 4)
+            return (count + 4, true)
+        }
+        unsafe buffer[place..<place + payload.count].copyMemory(from: payload)
+        clearPadding(buffer, place, payload.count)
+        return (payload.count, false)
+    }
+
+    private func clearPadding(_ buffer: WriteBuffer, _ place: Int, _ count: Int) {
+        let padding = unsafe buffer[place + count..<place + LogFrame.padded(count)]
+        for index in 0..<padding.count { unsafe padding[index] = 0 }
+    }
+
+    /// Writes the headers, chaining the checks.
+    private mutating func seal(_ frames: [LogFrame], _ buffer: WriteBuffer) {
+        let group = LogFrame(
+            kind: .group, payloadBytes: LogFrame.groupPayloadBytes, position: start, value: durable.rawValue)
+        check = unsafe group.encodeSelfChecked(
+            into: buffer[0..<group.bytes], groupBytes: used, salt: salt, seed: check)
+        var offset = group.bytes
+        for frame in frames {
+            check = unsafe frame.encode(into: buffer[offset..<offset + frame.bytes], seed: check)
+            offset += frame.bytes
+        }
+    }
+}

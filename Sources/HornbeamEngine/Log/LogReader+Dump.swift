@@ -1,0 +1,30 @@
+// A segment as text, for inspection: header, groups, frames, and what stands where the chain ends.
+
+extension LogReader {
+    /// Writes one line for the header, each group and each frame of a segment, and one for what follows the last.
+    package func dump(_ number: LogSegmentNumber, to line: (String) -> Void) throws(EngineError) {
+        let segment = try open(number)
+        let header = segment.header
+        line(
+            "\(number) store \(header.store) first \(header.first) bytes \(header.segmentBytes) "
+                + "previous \(hexadecimal(header.previousCheck)) check \(hexadecimal(header.check))")
+        var mark = LogMark(position: header.first, check: header.check)
+        while let group = try segment.group(at: mark.position, seed: mark.check) {
+            line("\(mark.position) \(group)")
+            mark = group.end
+        }
+        line("\(mark.position) \(try segment.tail(at: mark.position))")
+    }
+}
+
+extension LogSegment {
+    /// What stands where a group could.
+    fileprivate func tail(at position: LogPosition) throws(EngineError) -> String {
+        guard let block = try bytes(at: position, count: LogFrame.blockBytes) else { return "end of segment" }
+        if block.allSatisfy({ $0 == 0 }) { return "end: zeros" }
+        let frame = unsafe block.withBytes { unsafe LogFrame.decodeSelfChecked($0, salt: header.salt, position: position) }
+        guard let frame else { return "end: no frame of this chain" }
+        return frame.kind == .seal
+            ? "seal: \(LogSegmentNumber(frame.value)) follows" : "end: a torn group, or one of another chain"
+    }
+}

@@ -1,0 +1,97 @@
+// Reads the log back: finds the segments, checks that they are of this store and follow each other, and delivers every
+// transaction from a mark on, whole groups at a time.
+//
+// What tells the end of a log from damage: where the chain of checks breaks, nothing later may exist that proves the
+// missing part to have been durable. Such proof is a later segment (begun only when all before it was durable), a
+// later group of the same segment that vouches for itself and names a durable position beyond the break, a seal, or a
+// position vouched for from outside. With proof the log is damaged and nothing is cut; without it the rest is the
+// torn tail of writes that nobody was promised.
+
+/// Reads the log of one store.
+package final class LogReader: Sendable {
+    let directory: String
+    let fileSystem: any FileSystem
+    let store: StoreIdentifier
+
+    package init(directory: String, fileSystem: any FileSystem, store: StoreIdentifier) {
+        self.directory = directory
+        self.fileSystem = fileSystem
+        self.store = store
+    }
+
+    /// The segments present, by number.
+    package func segments() throws(EngineError) -> [LogSegmentNumber] {
+        try fileSystem.list(directory).compactMap(LogSegmentNumber.init(fileName:)).sorted()
+    }
+
+    /// Calls `body` with each transaction logged at or after `mark`, in order, and the end of its group; returns
+    /// where the log ends. Writes nothing.
+    ///
+    /// Segments before `oldest` are ignored. That there is no segment at all is allowed only when the store was
+    /// `cleanlyClosed`. `vouched` is a position known from elsewhere to have been durable. Throws `logDamaged` when
+    /// acknowledged commits are missing, possibly after some transactions were delivered.
+    package func replay(
+        from mark: LogMark, oldest: LogSegmentNumber, cleanlyClosed: Bool, vouched: LogPosition = .zero,
+        _ body: (TransactionNumber, UnsafeRawBufferPointer, LogPosition) throws(EngineError) -> Void
+    ) throws(EngineError) -> LogEnd {
+        var end = LogEnd(mark: mark)
+        let chain = try openSegments(from: oldest, mark: mark, cleanlyClosed: cleanlyClosed)
+        end.lastSegment = chain.last?.header.number
+        if !chain.isEmpty { unsafe try replay(chain, &end, body) }
+        guard vouched <= end.mark.position else {
+            throw .logDamaged(
+                from: end.mark.position, to: vouched, "the log ends before the position that was acknowledged",
+                path: chain.last?.file.path ?? directory)
+        }
+        return end
+    }
+
+    /// Reads segment after segment.
+    private func replay(
+        _ chain: [LogSegment], _ end: inout LogEnd,
+        _ body: (TransactionNumber, UnsafeRawBufferPointer, LogPosition) throws(EngineError) -> Void
+    ) throws(EngineError) {
+        var seed = try startSeed(chain, end.mark)
+        for (index, segment) in chain.enumerated() {
+            let next = index + 1 < chain.count ? chain[index + 1].header : nil
+            while next.map({ end.mark.position < $0.first }) ?? true {
+                guard let group = try segment.group(at: end.mark.position, seed: seed) else { break }
+                unsafe try group.forEachTransaction { (number, payload) throws(EngineError) in
+                    unsafe try body(number, payload, group.end.position)
+                    end.lastTransaction = number
+                    end.transactions += 1
+                }
+                end.bytes += group.end.position.rawValue - end.mark.position.rawValue
+                end.groups += 1
+                end.mark = group.end
+                seed = group.end.check
+            }
+            guard let next else { return try segment.checkEnd(at: end.mark.position) }
+            guard end.mark.position == next.first, end.mark.check == next.previousCheck else {
+                throw .logDamaged(
+                    from: end.mark.position, to: max(next.first, end.mark.position),
+                    "the log breaks off before the segment \(next.number) that follows", path: segment.file.path)
+            }
+            seed = next.check
+        }
+    }
+
+    /// What seeds the first frame after the mark.
+    private func startSeed(_ chain: [LogSegment], _ mark: LogMark) throws(EngineError) -> UInt64 {
+        let header = chain[0].header
+        guard header.first == mark.position else {
+            guard header.offset(of: mark.position) <= header.segmentBytes else {
+                throw .logDamaged(
+                    from: mark.position, to: mark.position, "the log ends before the store's last checkpoint",
+                    path: chain[0].file.path)
+            }
+            return mark.check
+        }
+        guard header.previousCheck == mark.check else {
+            throw .logDamaged(
+                from: mark.position, to: mark.position, "the segment does not continue the store's last checkpoint",
+                path: chain[0].file.path)
+        }
+        return header.check
+    }
+}

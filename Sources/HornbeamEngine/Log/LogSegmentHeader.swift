@@ -1,0 +1,102 @@
+// The first 4 KiB of a log segment, little-endian, synced before the segment gets its name:
+//
+//      0            8         12         16              32       40               48     56               64
+//      +------------+---------+----------+---------------+--------+----------------+------+----------------+
+//      | "HBEAMLOG" | version | reserved | store (2× 64) | number | first position | salt | previous check |
+//      +------------+---------+----------+---------------+--------+----------------+------+----------------+
+//      64              72             4088        4096
+//      +---------------+---- zeros ----+-----------+
+//      | segment bytes |               |   check   |
+//      +---------------+---------------+-----------+
+//
+// The check is XXH64 of the 4,088 bytes before it and seeds the check of the segment's first frame, so a frame belongs
+// to one segment of one store. `previous check` is the last check before the segment: it ties the segments together.
+
+/// The header of a log segment.
+struct LogSegmentHeader: Hashable {
+    static let bytes = 4096
+    static let magic: UInt64 = 0x474F_4C4D_4145_4248  // "HBEAMLOG"
+    static let version: UInt32 = 1
+
+    // Offsets of the fields.
+    static let versionOffset = 8
+    static let reservedOffset = versionOffset + 4
+    static let storeOffset = reservedOffset + 4
+    static let numberOffset = storeOffset + 16
+    static let firstOffset = numberOffset + 8
+    static let saltOffset = firstOffset + 8
+    static let previousCheckOffset = saltOffset + 8
+    static let segmentBytesOffset = previousCheckOffset + 8
+    static let zerosOffset = segmentBytesOffset + 8
+    static let checkOffset = bytes - 8
+
+    var store: StoreIdentifier
+    var number: LogSegmentNumber
+    /// The log position of the byte after the header.
+    var first: LogPosition
+    var salt: UInt64
+    var previousCheck: UInt64
+    /// The length of the whole file, fixed when it is made.
+    var segmentBytes: UInt64
+    var check: UInt64 = 0
+
+    init(
+        store: StoreIdentifier, number: LogSegmentNumber, first: LogPosition, salt: UInt64, previousCheck: UInt64,
+        segmentBytes: UInt64
+    ) {
+        self.store = store
+        self.number = number
+        self.first = first
+        self.salt = salt
+        self.previousCheck = previousCheck
+        self.segmentBytes = segmentBytes
+    }
+
+    /// Where a position lies in the file.
+    func offset(of position: LogPosition) -> UInt64 { position.rawValue - first.rawValue + UInt64(LogSegmentHeader.bytes) }
+
+    /// Fills a zeroed block and sets the check.
+    mutating func encode(into block: UnsafeMutableRawBufferPointer) {
+        unsafe block.set(LogSegmentHeader.magic, at: 0)
+        unsafe block.set(LogSegmentHeader.version, at: LogSegmentHeader.versionOffset)
+        unsafe block.set(store.high, at: LogSegmentHeader.storeOffset)
+        unsafe block.set(store.low, at: LogSegmentHeader.storeOffset + 8)
+        unsafe block.set(number.rawValue, at: LogSegmentHeader.numberOffset)
+        unsafe block.set(first.rawValue, at: LogSegmentHeader.firstOffset)
+        unsafe block.set(salt, at: LogSegmentHeader.saltOffset)
+        unsafe block.set(previousCheck, at: LogSegmentHeader.previousCheckOffset)
+        unsafe block.set(segmentBytes, at: LogSegmentHeader.segmentBytesOffset)
+        check = unsafe XXH64.hash(UnsafeRawBufferPointer(block).part(0..<LogSegmentHeader.checkOffset))
+        unsafe block.set(check, at: LogSegmentHeader.checkOffset)
+    }
+
+    /// The header in a hostile block of exactly 4 KiB; a word on the first wrong field if there is one.
+    init(decoding block: UnsafeRawBufferPointer) throws(LogFault) {
+        guard unsafe block.integer(at: 0, as: UInt64.self) == LogSegmentHeader.magic else { throw .header("magic number") }
+        let check = unsafe block.integer(at: LogSegmentHeader.checkOffset, as: UInt64.self)
+        guard unsafe check == XXH64.hash(block.part(0..<LogSegmentHeader.checkOffset)) else { throw .header("check") }
+        let version = unsafe block.integer(at: LogSegmentHeader.versionOffset, as: UInt32.self)
+        guard version <= LogSegmentHeader.version else { throw .newer(version) }
+        func word(_ offset: Int) -> UInt64 { unsafe block.integer(at: offset) }
+        store = StoreIdentifier(high: word(LogSegmentHeader.storeOffset), low: word(LogSegmentHeader.storeOffset + 8))
+        number = LogSegmentNumber(word(LogSegmentHeader.numberOffset))
+        first = LogPosition(word(LogSegmentHeader.firstOffset))
+        salt = word(LogSegmentHeader.saltOffset)
+        previousCheck = word(LogSegmentHeader.previousCheckOffset)
+        segmentBytes = word(LogSegmentHeader.segmentBytesOffset)
+        self.check = check
+        guard version == LogSegmentHeader.version else { throw .header("version") }
+        guard first.rawValue % 4096 == 0, first.rawValue < 1 << 62 else { throw .header("first position") }
+        guard segmentBytes % 4096 == 0, segmentBytes >= 8192, segmentBytes < 1 << 48 else { throw .header("length") }
+        let reserved = unsafe block.integer(at: LogSegmentHeader.reservedOffset, as: UInt32.self)
+        let zeros = unsafe block.part(LogSegmentHeader.zerosOffset..<LogSegmentHeader.checkOffset)
+        guard reserved == 0, unsafe zeros.allSatisfy({ $0 == 0 }) else { throw .header("reserved bytes") }
+    }
+}
+
+/// Why a segment cannot be read.
+enum LogFault: Error {
+    /// A field of the header.
+    case header(String)
+    case newer(UInt32)
+}

@@ -1,0 +1,174 @@
+// The segments of the log: the spare that is zeroed ahead, the step from one segment to the next, and removal.
+
+internal import Synchronization
+
+/// A segment's file before it has a name and a header.
+struct LogSpare {
+    static let fileName = "spare"
+    var file: any File
+    var bytes: Int
+}
+
+extension LogWriter {
+    /// Begins a new segment with room for a group.
+    ///
+    /// The order makes a segment's existence prove that all before it is durable: sync the old one; header into the
+    /// spare, sync; rename, sync the folder; only then the seal in the old one.
+    func beginSegment(for bound: Int) throws(EngineError) {
+        try syncing.withLock { (_) throws(EngineError) in
+            try state.withLock { (state) throws(EngineError) in
+                if let refusal = state.refusal { throw refusal }
+                if state.hasRoom(for: bound) { return }
+                let spare = try takeSpare(bytes: max(state.nextSegmentBytes, bound + LogSegmentHeader.bytes + LogFrame.blockBytes))
+                try syncOld(&state)
+                let header = try writeHeader(&state, into: spare)
+                try name(header, &state)
+                try sealOld(&state, next: header)
+                state.file = spare.file
+                state.header = header
+                state.seed = header.check
+                state.begun.append(header)
+                state.nextSegment = header.number.next
+                state.nextSegmentBytes = min(state.nextSegmentBytes * 2, options.largestSegmentBytes)
+            }
+        }
+    }
+
+    private func syncOld(_ state: inout State) throws(EngineError) {
+        guard let file = state.file, durable < state.mark.position else { return }
+        do throws(EngineError) {
+            try file.sync()
+        } catch {
+            throw state.poison(error, in: directory)
+        }
+        noteDurable(state.mark.position)
+    }
+
+    private func writeHeader(_ state: inout State, into spare: LogSpare) throws(EngineError) -> LogSegmentHeader {
+        var header = LogSegmentHeader(
+            store: store, number: state.nextSegment, first: state.mark.position, salt: options.salt(),
+            previousCheck: state.mark.check, segmentBytes: UInt64(spare.bytes))
+        var block = [UInt8](repeating: 0, count: LogSegmentHeader.bytes)
+        unsafe block.withUnsafeMutableBytes { unsafe header.encode(into: $0) }
+        unsafe try block.withBytes { (bytes) throws(EngineError) in unsafe try spare.file.write(bytes, at: 0) }
+        try spare.file.sync()
+        return header
+    }
+
+    /// After a failure here the segment may exist or not, durable or not: the log is poisoned.
+    private func name(_ header: LogSegmentHeader, _ state: inout State) throws(EngineError) {
+        let path = join(directory, header.number.fileName)
+        do throws(EngineError) {
+            try fileSystem.rename(join(directory, LogSpare.fileName), to: path)
+            try fileSystem.syncDirectory(directory)
+        } catch {
+            throw state.poison(error, in: directory)
+        }
+    }
+
+    private func sealOld(_ state: inout State, next: LogSegmentHeader) throws(EngineError) {
+        guard let file = state.file, let header = state.header else { return }
+        let seal = LogFrame(
+            kind: .seal, payloadBytes: LogFrame.groupPayloadBytes, position: state.mark.position,
+            value: next.number.rawValue)
+        var block = [UInt8](repeating: 0, count: LogFrame.blockBytes)
+        unsafe block.withMutableBytes {
+            _ = unsafe seal.encodeSelfChecked(
+                into: $0, groupBytes: seal.bytes, salt: header.salt, seed: state.seed)
+        }
+        do throws(EngineError) {
+            unsafe try block.withBytes { (bytes) throws(EngineError) in
+                unsafe try file.write(bytes, at: header.offset(of: seal.position))
+            }
+        } catch {
+            throw state.poison(error, in: directory)
+        }
+    }
+
+    /// Whether the next segment has yet to be zeroed.
+    package var needsSpare: Bool { spare.withLock { $0 == nil } }
+
+    /// Zeroes the next segment ahead of need; for a background thread. Throws `full` when the disk is.
+    package func prepareSpare() throws(EngineError) {
+        let bytes = try state.withLock { (state) throws(EngineError) in
+            if let refusal = state.refusal { throw refusal }
+            return state.nextSegmentBytes
+        }
+        try spare.withLock { (spare) throws(EngineError) in
+            if spare == nil { spare = try makeSpare(bytes: bytes) }
+        }
+    }
+
+    private func takeSpare(bytes: Int) throws(EngineError) -> LogSpare {
+        try spare.withLock { (spare) throws(EngineError) in
+            defer { spare = nil }
+            if let ready = spare, ready.bytes >= bytes { return ready }
+            return try makeSpare(bytes: bytes)
+        }
+    }
+
+    /// Really writes the zeros: an overwrite syncs twice as fast as an append, and cannot run out of space.
+    private func makeSpare(bytes: Int) throws(EngineError) -> LogSpare {
+        let path = join(directory, LogSpare.fileName)
+        if try fileSystem.exists(path) { try fileSystem.remove(path) }
+        let length = (bytes + LogFrame.blockBytes - 1) & ~(LogFrame.blockBytes - 1)
+        do throws(EngineError) {
+            let file = try fileSystem.open(path, .create)
+            try writeZeros(to: file, length)
+            try file.sync()
+            return LogSpare(file: file, bytes: length)
+        } catch {
+            // Half a spare only takes room; the error that matters is the first.
+            do throws(EngineError) { try fileSystem.remove(path) } catch {}
+            throw error
+        }
+    }
+
+    private func writeZeros(to file: any File, _ length: Int) throws(EngineError) {
+        let zeros = [UInt8](repeating: 0, count: min(length, 1 << 18))
+        for start in stride(from: 0, to: length, by: zeros.count) {
+            let count = min(zeros.count, length - start)
+            unsafe try zeros.withBytes { (bytes) throws(EngineError) in
+                try unsafe file.write(bytes.part(0..<count), at: UInt64(start))
+            }
+        }
+    }
+
+    /// The segment being filled; nil before the first append.
+    package var currentSegment: LogSegmentNumber? { state.withLock { $0.header?.number } }
+
+    /// The number that the next new segment gets; kept in the meta file.
+    package var nextSegment: LogSegmentNumber { state.withLock { $0.nextSegment } }
+
+    /// The segment that replay from a position of this writer's log begins with: the one that holds the position, or
+    /// the next to be made when there is none yet.
+    package func segment(holding position: LogPosition) -> LogSegmentNumber {
+        state.withLock { state in
+            if let exact = state.begun.first(where: { $0.first == position }) { return exact.number }
+            return state.begun.last { $0.first < position }?.number ?? state.begun.first?.number ?? state.nextSegment
+        }
+    }
+
+    /// Unlinks the segments that no state of the meta file needs any more, and syncs the folder.
+    package func removeSegments(before limit: LogSegmentNumber) throws(EngineError) {
+        try removeFiles { LogSegmentNumber(fileName: $0).map { $0 < limit } ?? false }
+        state.withLock { $0.begun.removeAll { $0.number < limit } }
+    }
+
+    /// Unlinks the whole log after the meta file says that none is needed; the writer is closed by it.
+    package func removeAll() throws(EngineError) {
+        state.withLock { state in
+            state.refusal = state.refusal ?? EngineError(.closed, "The log is closed. Open the store again.", path: directory)
+            state.file = nil
+        }
+        spare.withLock { $0 = nil }
+        try removeFiles { $0 == LogSpare.fileName || LogSegmentNumber(fileName: $0) != nil }
+    }
+
+    private func removeFiles(_ isDoomed: (String) -> Bool) throws(EngineError) {
+        let doomed = try fileSystem.list(directory).filter(isDoomed)
+        guard !doomed.isEmpty else { return }
+        for name in doomed { try fileSystem.remove(join(directory, name)) }
+        try fileSystem.syncDirectory(directory)
+    }
+}

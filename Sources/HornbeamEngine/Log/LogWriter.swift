@@ -1,0 +1,150 @@
+// Appends groups of committed transactions to the log: one positional write of whole 4 KiB blocks into a segment that
+// is full of zeros already, then, when asked, one sync.
+//
+// Holds: a group is in one segment; a segment is begun only when all before it is durable; frames are chained; a
+// failed write or sync of the log poisons the writer for good, since what is durable is then unknown. Errors that come
+// before anything was logged (no room for the next segment) leave the writer as it was.
+
+internal import Synchronization
+
+/// Writes the log of one store.
+package final class LogWriter: Sendable {
+    struct State {
+        /// The segment being filled; nil until the first append.
+        var file: (any File)?
+        var header: LogSegmentHeader?
+        /// The end of the last group.
+        var mark: LogMark
+        /// Seeds the next frame: the mark's check, or the header's at the start of a segment.
+        var seed: UInt64
+        var nextSegment: LogSegmentNumber
+        var nextSegmentBytes: Int
+        /// Segments begun by this writer.
+        var begun: [LogSegmentHeader] = []
+        var buffer = WriteBuffer(bytes: 1 << 16)
+        /// Why everything is refused from now on.
+        var refusal: EngineError?
+    }
+
+    let directory: String
+    let fileSystem: any FileSystem
+    let store: StoreIdentifier
+    let options: LogOptions
+
+    // Order of locks: syncing, state, spare.
+
+    /// Makes syncs follow one another: of two at once only one would be told of a failure.
+    let syncing = Mutex(())
+    /// Guards what an append changes; held across the write on purpose, the next group's place depends on it.
+    let state: Mutex<State>
+    /// The next segment, zeroed and synced, without a header.
+    let spare = Mutex<LogSpare?>(nil)
+    private let durablePosition: Atomic<UInt64>
+
+    /// Continues a log in a new segment, made at the first append.
+    ///
+    /// `end` and everything before it must be durable by other means than the log's last segment: after an unclean
+    /// opening, write a checkpoint at `end` first.
+    package init(
+        directory: String, fileSystem: any FileSystem, store: StoreIdentifier, continuing end: LogMark,
+        nextSegment: LogSegmentNumber, options: LogOptions = LogOptions()
+    ) throws(EngineError) {
+        self.directory = directory
+        self.fileSystem = fileSystem
+        self.store = store
+        self.options = options
+        let highest = try fileSystem.list(directory).compactMap(LogSegmentNumber.init(fileName:)).max()
+        let number = highest.map { max($0.next, nextSegment) } ?? nextSegment
+        state = Mutex(State(mark: end, seed: end.check, nextSegment: number, nextSegmentBytes: options.firstSegmentBytes))
+        durablePosition = Atomic(end.position.rawValue)
+    }
+
+    /// The end of the last group.
+    package var end: LogMark { state.withLock { $0.mark } }
+
+    /// Everything before this position is durable.
+    package var durable: LogPosition { LogPosition(durablePosition.load(ordering: .acquiring)) }
+
+    /// Whether a write or a sync of the log has failed: everything throws `durabilityLost` from then on.
+    package var isPoisoned: Bool { state.withLock { $0.refusal?.code == .durabilityLost } }
+
+    /// Appends transactions as one group, in one write, and returns the end of the group; durable after `sync()`.
+    ///
+    /// Throws `full`, or what else kept a next segment from being made, before anything is logged; throws
+    /// `durabilityLost` when the write itself failed.
+    package func append(_ group: some Collection<TransactionRecord>) throws(EngineError) -> LogMark {
+        precondition(!group.isEmpty, "A group of the log holds at least one transaction.")
+        let bound = LogGroupEncoder.bound(group)
+        while true {
+            if let mark = try appendIfRoom(group, bound: bound) { return mark }
+            try beginSegment(for: bound)
+        }
+    }
+
+    /// Nil when the current segment has no room.
+    private func appendIfRoom(
+        _ group: some Collection<TransactionRecord>, bound: Int
+    ) throws(EngineError) -> LogMark? {
+        try state.withLock { (state) throws(EngineError) in
+            if let refusal = state.refusal { throw refusal }
+            guard let file = state.file, let header = state.header, state.hasRoom(for: bound) else { return nil }
+            if state.buffer.count < bound || state.buffer.count > max(bound, 4 << 20) {
+                state.buffer = WriteBuffer(bytes: max(bound, 1 << 16))
+            }
+            var encoder = LogGroupEncoder(
+                at: state.mark.position, seed: state.seed, salt: header.salt, durable: durable, compresses: options.compresses)
+            let count = encoder.encode(group, into: state.buffer)
+            do throws(EngineError) {
+                try unsafe file.write(
+                    UnsafeRawBufferPointer(state.buffer[0..<count]), at: header.offset(of: state.mark.position))
+            } catch {
+                throw state.poison(error, in: directory)
+            }
+            state.mark = LogMark(position: state.mark.position + count, check: encoder.check)
+            state.seed = encoder.check
+            return state.mark
+        }
+    }
+
+    /// Makes everything appended before the call durable and returns how far the log is; at most one sync runs.
+    package func sync() throws(EngineError) -> LogPosition {
+        let goal = end.position
+        return try syncing.withLock { (_) throws(EngineError) in
+            let (file, position) = try state.withLock { (state) throws(EngineError) in
+                if let refusal = state.refusal { throw refusal }
+                return (state.file, state.mark.position)
+            }
+            // A sync that this one waited for may have covered it.
+            guard durable < goal, let file else { return durable }
+            do throws(EngineError) {
+                try file.sync()
+            } catch {
+                throw state.withLock { $0.poison(error, in: directory) }
+            }
+            noteDurable(position)
+            return position
+        }
+    }
+
+    func noteDurable(_ position: LogPosition) { durablePosition.store(position.rawValue, ordering: .releasing) }
+}
+
+extension LogWriter.State {
+    /// Whether a group fits, with the block that the seal needs behind it.
+    func hasRoom(for bound: Int) -> Bool {
+        guard let header else { return false }
+        let end = header.offset(of: mark.position) + UInt64(bound + LogFrame.blockBytes)
+        return end <= header.segmentBytes
+    }
+
+    /// Refuses everything from now on and returns the error to throw.
+    mutating func poison(_ cause: EngineError, in directory: String) -> EngineError {
+        let error = EngineError(
+            .durabilityLost,
+            "Writing the log failed, so it is unknown which of the last commits are durable: \(cause.message) "
+                + "Close the store and open it again; the commits acknowledged before are safe.",
+            path: header.map { join(directory, $0.number.fileName) } ?? directory, errno: cause.errno)
+        refusal = error
+        return error
+    }
+}

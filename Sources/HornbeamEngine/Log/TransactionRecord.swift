@@ -1,0 +1,59 @@
+// What the log is told and what it tells: numbered redo records, and where a log ends.
+
+/// A committed transaction's redo, opaque to the log.
+package struct TransactionRecord: Sendable {
+    package var number: TransactionNumber
+    package var payload: [UInt8]
+
+    package init(number: TransactionNumber, payload: [UInt8]) {
+        self.number = number
+        self.payload = payload
+    }
+}
+
+/// How a log is made; the defaults suit a store, the small sizes tests.
+package struct LogOptions: Sendable {
+    /// The length of the first segment after an opening; each further one is twice as long.
+    package var firstSegmentBytes: Int
+    package var largestSegmentBytes: Int
+    /// Whether payloads of 512 bytes and more are compressed when that saves a tenth.
+    package var compresses: Bool
+    /// Where the salts of segments come from.
+    package var salt: @Sendable () -> UInt64
+
+    package init(
+        firstSegmentBytes: Int = 1 << 20, largestSegmentBytes: Int = 16 << 20, compresses: Bool = true,
+        salt: @escaping @Sendable () -> UInt64 = { UInt64.random(in: 0 ... .max) }
+    ) {
+        precondition(firstSegmentBytes >= 12288, "A log segment holds at least a header, one group and a seal.")
+        precondition(largestSegmentBytes >= firstSegmentBytes, "The largest segment is not smaller than the first.")
+        self.firstSegmentBytes = firstSegmentBytes
+        self.largestSegmentBytes = largestSegmentBytes
+        self.compresses = compresses
+        self.salt = salt
+    }
+}
+
+/// Where a replayed log ends.
+package struct LogEnd: Hashable, Sendable {
+    /// What a writer continues from.
+    package var mark: LogMark
+    /// The newest segment present; nil if there is none.
+    package var lastSegment: LogSegmentNumber?
+    package var lastTransaction: TransactionNumber?
+    package var groups = 0
+    package var transactions = 0
+    /// Bytes of log that were replayed, padding included.
+    package var bytes: UInt64 = 0
+}
+
+extension EngineError {
+    /// Acknowledged commits are missing.
+    static func logDamaged(from: LogPosition, to: LogPosition, _ why: String, path: String) -> EngineError {
+        EngineError(
+            .logDamaged,
+            "Acknowledged commits between log positions \(from.rawValue) and \(to.rawValue) cannot be read: \(why). "
+                + "Nothing was changed. Restore the store from a backup, or salvage what precedes the damage.",
+            path: path)
+    }
+}

@@ -1,0 +1,80 @@
+// Choosing among the four blocks: of each slot the newer valid copy, and of a newer format or a foreign file the
+// clearest word that can be said.
+
+extension MetaFile {
+    static func readSlots(of file: any File) throws(EngineError) -> [MetaBlock?] {
+        var bytes = [UInt8](repeating: 0, count: slotCount * copyCount * MetaBlock.bytes)
+        _ = unsafe try bytes.withMutableBytes { (buffer) throws(EngineError) in unsafe try file.read(into: buffer, at: 0) }
+        var slots: [MetaBlock?] = [nil, nil]
+        var faults: [MetaBlock.Fault] = []
+        for index in 0..<slotCount * copyCount {
+            let slot = index % slotCount
+            switch decode(bytes, index: index, slot: slot) {
+            case .success(let block):
+                if block.state.checkpoint > slots[slot]?.state.checkpoint ?? 0 { slots[slot] = block }
+            case .failure(let fault):
+                faults.append(fault)
+            }
+        }
+        if let refusal = refusal(faults, path: file.path) { throw refusal }
+        let valid = slots.compactMap { $0 }
+        guard !valid.isEmpty else { throw unusable(faults, path: file.path) }
+        return try related(slots, path: file.path)
+    }
+
+    private static func decode(_ bytes: [UInt8], index: Int, slot: Int) -> Result<MetaBlock, MetaBlock.Fault> {
+        let start = index * MetaBlock.bytes
+        return unsafe bytes.withBytes { buffer in
+            do throws(MetaBlock.Fault) {
+                return .success(try unsafe MetaBlock(decoding: buffer.part(start..<start + MetaBlock.bytes), slot: slot))
+            } catch {
+                return .failure(error)
+            }
+        }
+    }
+
+    /// A block of a newer format forbids the whole file, whatever the others hold.
+    private static func refusal(_ faults: [MetaBlock.Fault], path: String) -> EngineError? {
+        for fault in faults {
+            switch fault {
+            case .newer(let version):
+                return EngineError(
+                    .newerFormat,
+                    "The store has format version \(version); this library reads version \(MetaBlock.version). "
+                        + "Open it with a newer release.", path: path)
+            case .features(let bits):
+                return EngineError(
+                    .newerFormat,
+                    "The store uses features that this library does not know (bits \(String(bits, radix: 2))). "
+                        + "Open it with a newer release.", path: path)
+            case .notMeta, .damaged: continue
+            }
+        }
+        return nil
+    }
+
+    private static func unusable(_ faults: [MetaBlock.Fault], path: String) -> EngineError {
+        for case .damaged(let field) in faults {
+            return EngineError(
+                .damaged,
+                "No copy of the store's meta block is valid: \(field) is wrong. Restore the store from a backup.", path: path)
+        }
+        return EngineError(
+            .notAStore, "The file is not the meta file of a store. Check the path.", path: path)
+    }
+
+    /// Two valid slots must belong to one store and follow each other.
+    private static func related(_ slots: [MetaBlock?], path: String) throws(EngineError) -> [MetaBlock?] {
+        guard let first = slots[0], let second = slots[1] else { return slots }
+        let (older, newer) = first.state.checkpoint < second.state.checkpoint ? (first, second) : (second, first)
+        let agree = older.state.store == newer.state.store && older.state.salt == newer.state.salt
+            && older.state.pageSize == newer.state.pageSize
+        guard agree, newer.previousCheck == older.check, older.state.checkpoint != newer.state.checkpoint else {
+            throw EngineError(
+                .damaged,
+                "The two slots of the meta file are not of one history. Restore the store's folder as a whole from a backup.",
+                path: path)
+        }
+        return slots
+    }
+}

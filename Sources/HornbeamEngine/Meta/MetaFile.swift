@@ -1,0 +1,101 @@
+// The meta file: four blocks of 4 KiB, two slots of two copies each, the copies 8 KiB apart:
+//
+//      0             4096          8192          12288         16384
+//      +-------------+-------------+-------------+-------------+
+//      | slot 0      | slot 1      | slot 0      | slot 1      |
+//      | copy 0      | copy 0      | copy 1      | copy 1      |
+//      +-------------+-------------+-------------+-------------+
+//
+// A checkpoint rewrites both copies of the slot that holds the older state, with one sync; the other slot stays as it
+// is, so a crash at any moment leaves a state to start from. It is the only file whose bytes are written twice.
+
+internal import Synchronization
+
+/// The meta file of one store.
+package final class MetaFile: Sendable {
+    static let slotCount = 2
+    static let copyCount = 2
+
+    private struct Slots {
+        /// What each slot holds; nil if neither copy is valid.
+        var blocks: [MetaBlock?]
+
+        var newest: Int? {
+            blocks.indices.filter { blocks[$0] != nil }.max { blocks[$0]!.state.checkpoint < blocks[$1]!.state.checkpoint }
+        }
+    }
+
+    package let path: String
+    private let file: any File
+    /// Guards the slots, on disk and here; held across the write on purpose.
+    private let slots: Mutex<Slots>
+
+    private init(path: String, file: any File, blocks: [MetaBlock?]) {
+        self.path = path
+        self.file = file
+        slots = Mutex(Slots(blocks: blocks))
+    }
+
+    /// Creates the meta file of a new store with its first state, and syncs it; the folder is the caller's to sync.
+    package static func create(
+        _ path: String, fileSystem: any FileSystem, state: MetaState
+    ) throws(EngineError) -> MetaFile {
+        let file = try fileSystem.open(path, .create)
+        let zeros = [UInt8](repeating: 0, count: slotCount * copyCount * MetaBlock.bytes)
+        unsafe try zeros.withBytes { (bytes) throws(EngineError) in unsafe try file.write(bytes, at: 0) }
+        let meta = MetaFile(path: path, file: file, blocks: [nil, nil])
+        try meta.write(state)
+        return meta
+    }
+
+    /// Opens a meta file and reads its states.
+    ///
+    /// Throws `notAStore` when the file is missing or is something else, `newerFormat` when a newer library wrote
+    /// it, `damaged` when no slot has a valid copy.
+    package static func open(
+        _ path: String, fileSystem: any FileSystem, readOnly: Bool = false
+    ) throws(EngineError) -> MetaFile {
+        let file = try fileSystem.open(path, readOnly ? .read : .readWrite)
+        return MetaFile(path: path, file: file, blocks: try readSlots(of: file))
+    }
+
+    /// The states with a valid copy, newest first: one or two.
+    package var states: [MetaState] {
+        slots.withLock { slots in
+            slots.blocks.compactMap { $0?.state }.sorted { $0.checkpoint > $1.checkpoint }
+        }
+    }
+
+    /// Writes a newer state over the older slot, both copies, and syncs.
+    ///
+    /// After an error the same slot is rewritten in full once more; if that fails too, the error is thrown and the
+    /// other slot still holds the state before.
+    package func write(_ state: MetaState) throws(EngineError) {
+        try slots.withLock { (slots) throws(EngineError) in
+            let newest = slots.newest
+            let previous = newest.flatMap { slots.blocks[$0] }
+            precondition(state.checkpoint > previous?.state.checkpoint ?? 0, "Checkpoints are numbered upwards.")
+            let slot = newest.map { 1 - $0 } ?? 0
+            var block = MetaBlock(state: state, previousCheck: previous?.check ?? 0)
+            var bytes = [UInt8](repeating: 0, count: MetaBlock.bytes)
+            block.check = unsafe bytes.withMutableBytes { unsafe block.encode(into: $0, slot: slot) }
+            slots.blocks[slot] = nil
+            do throws(EngineError) {
+                try writeCopies(bytes, slot: slot)
+            } catch {
+                try writeCopies(bytes, slot: slot)
+            }
+            slots.blocks[slot] = block
+        }
+    }
+
+    private func writeCopies(_ bytes: [UInt8], slot: Int) throws(EngineError) {
+        for copy in 0..<MetaFile.copyCount {
+            let offset = UInt64((copy * MetaFile.slotCount + slot) * MetaBlock.bytes)
+            unsafe try bytes.withBytes { (buffer) throws(EngineError) in unsafe try file.write(buffer, at: offset) }
+        }
+        try file.sync()
+    }
+
+    package func close() throws(EngineError) { try file.close() }
+}

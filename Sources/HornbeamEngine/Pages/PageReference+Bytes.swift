@@ -1,0 +1,24 @@
+// A page reference as 24 bytes: address, stamp and count, little-endian.
+
+extension PageReference {
+    /// The size of a stored reference.
+    package static let bytes = 24
+
+    /// The reference stored at an offset; any bits are a reference, whether one that can be read shows when it is.
+    package init(in buffer: UnsafeRawBufferPointer, at offset: Int) {
+        self.init(
+            address: unsafe buffer.integer(at: offset), stamp: unsafe buffer.integer(at: offset + 8),
+            count: unsafe buffer.integer(at: offset + 16))
+    }
+
+    package func store(in buffer: UnsafeMutableRawBufferPointer, at offset: Int) {
+        unsafe buffer.set(address, at: offset)
+        unsafe buffer.set(stamp, at: offset + 8)
+        unsafe buffer.set(count, at: offset + 16)
+    }
+
+    /// File, offset and length, for dumps.
+    package var placeDescription: String {
+        isEmpty ? "none" : "\(file)+\(offset) (\(recordBytes) bytes, count \(count))"
+    }
+}

@@ -1,0 +1,78 @@
+import Testing
+@testable import HornbeamEngine
+
+@Suite struct LogTests {
+    let disk = MemoryFileSystem()
+    static let store = StoreIdentifier(high: 11, low: 22)
+
+    init() throws { try disk.createDirectory("s") }
+
+    static func options(_ bytes: Int = 16384, largest: Int = 65536) -> LogOptions {
+        LogOptions(firstSegmentBytes: bytes, largestSegmentBytes: largest, salt: { 0x5A17 })
+    }
+
+    func writer(
+        from end: LogMark = .origin, next: LogSegmentNumber = LogSegmentNumber(1), options: LogOptions = options()
+    ) throws -> LogWriter {
+        try LogWriter(directory: "s", fileSystem: disk, store: Self.store, continuing: end, nextSegment: next, options: options)
+    }
+
+    private static let random: [UInt8] = {
+        var random = SplitMix(seed: 5)
+        return (0..<100_000).map { _ in UInt8(truncatingIfNeeded: random.next()) }
+    }()
+
+    /// A payload that differs from number to number, of zeros but for its first bytes if it is to be compressible.
+    static func record(_ number: UInt64, bytes: Int, compressible: Bool = true) -> TransactionRecord {
+        var payload: [UInt8] = []
+        while payload.count < bytes {
+            if compressible { payload += [UInt8](repeating: 0, count: bytes) } else { payload += random[Int(number % 50)...] }
+        }
+        payload.removeLast(payload.count - bytes)
+        if bytes > 0 { payload[0] = UInt8(truncatingIfNeeded: number) }
+        return TransactionRecord(number: TransactionNumber(number), payload: payload)
+    }
+
+    func replay(
+        from mark: LogMark = .origin, oldest: UInt64 = 1, clean: Bool = false
+    ) throws -> (records: [TransactionRecord], end: LogEnd) {
+        var records: [TransactionRecord] = []
+        let reader = LogReader(directory: "s", fileSystem: disk, store: Self.store)
+        let end = try reader.replay(from: mark, oldest: LogSegmentNumber(oldest), cleanlyClosed: clean) {
+            (number, payload, _) throws(EngineError) in
+            records.append(TransactionRecord(number: number, payload: [UInt8](payload)))
+        }
+        return (records, end)
+    }
+
+    @Test(arguments: [0, 1, 500, 511, 512, 4096, 100_000, 1 << 20, (1 << 20) + 1], [false, true])
+    func everyPayloadSizeComesBack(bytes: Int, compressible: Bool) throws {
+        let writer = try writer()
+        var expected: [TransactionRecord] = []
+        var random = SplitMix(seed: UInt64(bytes))
+        for _ in 0..<3 {
+            let group = (0..<Int.random(in: 1...3, using: &random)).map {
+                Self.record(UInt64(expected.count + $0), bytes: bytes, compressible: compressible)
+            }
+            expected += group
+            let mark = try writer.append(group)
+            #expect(try writer.sync() == mark.position)
+        }
+        let (records, end) = try replay()
+        #expect(records.map(\.number) == expected.map(\.number))
+        #expect(records.map(\.payload) == expected.map(\.payload))
+        #expect(end.mark == writer.end)
+    }
+
+    @Test func replayBeginsAtAnyMark() throws {
+        let writer = try writer()
+        var marks = [LogMark.origin]
+        for number in 1...40 { marks.append(try writer.append([Self.record(UInt64(number), bytes: number * 70, compressible: false)])) }
+        for (index, mark) in marks.enumerated() {
+            let oldest = writer.segment(holding: mark.position)
+            let (records, end) = try replay(from: mark, oldest: oldest.rawValue)
+            #expect(records.map(\.number.rawValue) == Array(UInt64(index + 1)..<41))
+            #expect(end.mark == writer.end)
+        }
+    }
+}
