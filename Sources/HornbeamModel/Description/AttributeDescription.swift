@@ -67,9 +67,9 @@ public struct AttributeDescription: Hashable, Sendable {
         self.type = type
         isOptional = optional
         isTransient = transient
-        self.defaultValue = defaultValue
-        self.minimum = minimum
-        self.maximum = maximum
+        self.defaultValue = defaultValue.fitting(type)
+        self.minimum = minimum?.fitting(type)
+        self.maximum = maximum?.fitting(type)
         self.minimumLength = minimumLength
         self.maximumLength = maximumLength
         self.pattern = pattern
@@ -97,6 +97,12 @@ public struct AttributeDescription: Hashable, Sendable {
         !isOptional || minimum != nil || maximum != nil || minimumLength != nil || maximumLength != nil
             || pattern != nil || !rules.isEmpty || type == .date
     }
+}
+
+extension PropertyValue {
+    /// The value as the type holds it, so that the literal `1` is a double where a double is meant; the value
+    /// itself when it does not fit, for the compiler to report.
+    func fitting(_ type: AttributeType) -> PropertyValue { (try? coerced(to: type)) ?? self }
 }
 
 /// A predicate that each value of a property must satisfy, and what is said when one does not (ATT-8).

@@ -101,7 +101,7 @@ extension ModelCompiler {
         if attribute.type != .string {
             report("has a pattern, and its type is \(attribute.type): only strings have one.", attribute, entity)
         }
-        if (try? NSRegularExpression(pattern: pattern)) == nil {
+        if (try? NSRegularExpression(wholeText: pattern)) == nil {
             report("has the pattern \(pattern), which is not a regular expression.", attribute, entity)
         }
     }

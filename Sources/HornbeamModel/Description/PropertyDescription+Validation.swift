@@ -102,8 +102,7 @@ extension PropertyDescription {
     private func patternErrors(_ attribute: AttributeDescription, _ value: PropertyValue) -> [HornbeamError] {
         guard let expression, case .string(let text) = value else { return [] }
         let whole = NSRange(location: 0, length: text.utf16.count)
-        let match = expression.firstMatch(in: text, options: [.anchored], range: whole)
-        if let match, match.range == whole { return [] }
+        if expression.firstMatch(in: text, options: [.anchored], range: whole) != nil { return [] }
         return [failure(.stringPatternMismatch, "does not match the pattern \(attribute.pattern ?? "").", value)]
     }
 
@@ -114,6 +113,14 @@ extension PropertyDescription {
     /// `Book.title`, or what the model's localisation dictionary calls it (MDL-3).
     package var displayName: String {
         entity.managedObjectModel.localizedName(ofProperty: name, entity: entity.name) ?? "\(entity.name).\(name)"
+    }
+}
+
+extension NSRegularExpression {
+    /// The pattern held to a whole text, so that of `a|ab` the second choice is tried too.
+    convenience init(wholeText pattern: String) throws {
+        _ = try NSRegularExpression(pattern: pattern)
+        try self.init(pattern: "(?:\(pattern))\\z")
     }
 }
 

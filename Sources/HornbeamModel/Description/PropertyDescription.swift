@@ -15,6 +15,8 @@ public final class PropertyDescription: Sendable {
     /// The position in `properties` of the entity, the same in all subentities.
     public let index: Int
     public let kind: Kind
+    /// The value of a new object, as the attribute's type holds it; `.null` for a relationship (ATT-4).
+    public let defaultValue: PropertyValue
     /// The elements of a composite attribute, by name (ATT-13); empty for others.
     public let compositeElements: [AttributeDescription]
     package let nameID: PropertyNameID
@@ -43,10 +45,12 @@ public final class PropertyDescription: Sendable {
         nameID = PropertyNameID(name)
         switch kind {
         case .attribute(let attribute):
-            expression = attribute.pattern.flatMap { try? NSRegularExpression(pattern: $0) }
+            defaultValue = attribute.defaultValue.fitting(attribute.type)
+            expression = attribute.pattern.flatMap { try? NSRegularExpression(wholeText: $0) }
             rules = attribute.rules.compactMap { try? ParsedRule($0) }
             needsValidation = attribute.hasRules
         case .relationship(let relationship):
+            defaultValue = .null
             expression = nil
             rules = []
             needsValidation = !relationship.isOptional || relationship.minCount > 0
@@ -118,9 +122,6 @@ extension PropertyDescription {
 
     /// True when the value is computed at save (ATT-11).
     public var isDerived: Bool { attribute?.isDerived ?? false }
-
-    /// The value of a new object; `.null` for a relationship (ATT-4).
-    public var defaultValue: PropertyValue { attribute?.defaultValue ?? .null }
 
     /// The name by which older versions of the model know the property (MOD-13).
     public var renamingIdentifier: String {

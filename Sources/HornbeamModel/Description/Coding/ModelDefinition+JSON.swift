@@ -1,0 +1,126 @@
+public import Foundation
+
+extension ModelDefinition: Codable {
+    /// The version of the file format. A file of a higher one is refused by name.
+    public static let formatVersion = 1
+
+    private enum Key: String, CodingKey, CaseIterable {
+        case hornbeamModel, versionIdentifiers, entities, composites, configurations, fetchRequests, localization
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var members = encoder.container(keyedBy: Key.self)
+        try members.encode(Self.formatVersion, forKey: .hornbeamModel)
+        try members.encode(versionIdentifiers.sorted(), forKey: .versionIdentifiers, unless: [])
+        try members.encode(entities, forKey: .entities)
+        try members.encode(composites, forKey: .composites, unless: [])
+        try members.encodeSorted(configurations, forKey: .configurations)
+        try members.encode(fetchRequestTemplates, forKey: .fetchRequests, unless: [])
+        try members.encodeSorted(localizationDictionary, forKey: .localization)
+    }
+
+    public init(from decoder: any Decoder) throws {
+        let version = try decoder.container(keyedBy: Key.self).decode(Int.self, forKey: .hornbeamModel)
+        guard version <= Self.formatVersion else {
+            throw HornbeamError(
+                .newerModelFormat,
+                "The model is of format \(version), and this version of Hornbeam reads up to \(Self.formatVersion): "
+                    + "use a newer one.")
+        }
+        let members = try decoder.strictContainer(keyedBy: Key.self)
+        self.init(
+            entities: try members.decode([Entity].self, forKey: .entities),
+            composites: try members.decode(forKey: .composites, default: []),
+            configurations: try members.decode(forKey: .configurations, default: [:]),
+            fetchRequestTemplates: try members.decode(forKey: .fetchRequests, default: []),
+            localizationDictionary: try members.decode(forKey: .localization, default: [:]),
+            versionIdentifiers: try members.decode(forKey: .versionIdentifiers, default: []))
+    }
+}
+
+extension ModelDefinition {
+    /// Reads a model from JSON.
+    ///
+    /// - Throws: `HornbeamError` with code `malformedModelFile`, saying where, or `newerModelFormat`.
+    public init(json: Data) throws {
+        do {
+            self = try JSONDecoder().decode(ModelDefinition.self, from: json)
+        } catch let error as HornbeamError {
+            throw error
+        } catch let error as DecodingError {
+            throw Self.unreadable(error, in: json)
+        } catch {
+            throw HornbeamError(.malformedModelFile, "The model file cannot be read.", cause: "\(error)")
+        }
+    }
+
+    /// The model as JSON for people: entities in their order, members in a fixed order, defaults left out.
+    /// The same definition gives the same bytes.
+    public func json() throws -> Data { Data(try OrderedJSON(encoding: self).pretty().utf8) }
+
+    private static func unreadable(_ error: DecodingError, in json: Data) -> HornbeamError {
+        let place: [any CodingKey]
+        let what: String
+        switch error {
+        case .keyNotFound(let key, let context):
+            (place, what) = (context.codingPath, "the member “\(key.stringValue)” is missing.")
+        case .typeMismatch(let type, let context):
+            (place, what) = (context.codingPath, "a value of another kind is expected (\(type)).")
+        case .valueNotFound(let type, let context):
+            (place, what) = (context.codingPath, "a value is missing (\(type)).")
+        case .dataCorrupted(let context):
+            let isJSON = (try? JSONSerialization.jsonObject(with: json)) != nil
+            (place, what) = (context.codingPath, isJSON ? context.debugDescription : "it is not JSON.")
+        @unknown default: (place, what) = ([], "it is not a model.")
+        }
+        let path = place.isEmpty ? "" : " at \(Self.path(place, in: json))"
+        return HornbeamError(.malformedModelFile, "The model file cannot be read\(path): \(what)")
+    }
+
+    /// A place in the file as people find it: `entities[1] “Book” → attributes[0] “title”`.
+    private static func path(_ keys: [any CodingKey], in json: Data) -> String {
+        var value = try? JSONSerialization.jsonObject(with: json)
+        var steps: [String] = []
+        for key in keys {
+            if let index = key.intValue {
+                let list = value as? [Any]
+                value = list.flatMap { index < $0.count ? $0[index] : nil }
+                let name = (value as? [String: Any])?["name"] as? String
+                steps[max(0, steps.count - 1)] += "[\(index)]" + (name.map { " “\($0)”" } ?? "")
+            } else {
+                value = (value as? [String: Any])?[key.stringValue]
+                steps.append(key.stringValue)
+            }
+        }
+        return steps.joined(separator: " → ")
+    }
+}
+
+extension ManagedObjectModel {
+    /// Reads a model from JSON and checks it.
+    ///
+    /// - Throws: `HornbeamError` with code `malformedModelFile`, `newerModelFormat` or `invalidModel`.
+    public convenience init(json: Data) throws { try self.init(ModelDefinition(json: json)) }
+
+    /// Reads a model from a JSON file and checks it (MDL-4).
+    public convenience init(contentsOf url: URL) throws {
+        let bytes: Data
+        do {
+            bytes = try Data(contentsOf: url)
+        } catch {
+            throw HornbeamError(
+                .inputOutput, "The model file “\(url.lastPathComponent)” cannot be read: check that it exists and may be read.",
+                cause: "\(error)")
+        }
+        try self.init(json: bytes)
+    }
+
+    /// The model as JSON; see `ModelDefinition.json()`.
+    public func json() throws -> Data { try definition.json() }
+
+    /// The model as it is kept inside a store.
+    package func encoded() throws -> [UInt8] { Array(try OrderedJSON(encoding: definition).compact().utf8) }
+
+    /// The model that a store holds.
+    package convenience init(decoding bytes: [UInt8]) throws { try self.init(json: Data(bytes)) }
+}

@@ -1,0 +1,95 @@
+public import Foundation
+
+extension ManagedObjectModel {
+    /// The names of the configurations, sorted (MDL-2).
+    public var configurations: [String] { definition.configurations.keys.sorted() }
+
+    /// The entities of a configuration, in the order of the model; all of them for nil.
+    ///
+    /// - Throws: `HornbeamError` with code `unknownName`.
+    public func entities(forConfigurationName name: String?) throws -> [EntityDescription] {
+        guard let name else { return entities }
+        guard let members = definition.configurations[name] else {
+            if name == "Default" { return entities }
+            throw HornbeamError(
+                .unknownName,
+                "The model has no configuration “\(name)”" + suggestion(for: name, among: configurations) + ".",
+                key: name)
+        }
+        return entities.filter { members.contains($0.name) }
+    }
+}
+
+extension ModelDefinition {
+    /// One definition of all the entities, configurations and templates of several (MDL-5).
+    ///
+    /// Entities, composites and templates that are equal merge; configurations of one name are united;
+    /// of texts with one key the later one counts.
+    ///
+    /// - Throws: `HornbeamError` with code `modelsDiffer`, one of its details for each name that stands for
+    ///   two different things.
+    public init(merging definitions: [ModelDefinition]) throws {
+        self.init()
+        var problems: [HornbeamError] = []
+        for next in definitions {
+            problems += merge(next.entities, into: \.entities, named: \.name, kind: "entities")
+            problems += merge(next.composites, into: \.composites, named: \.name, kind: "composites")
+            problems += merge(
+                next.fetchRequestTemplates, into: \.fetchRequestTemplates, named: \.name, kind: "fetch request templates")
+            for (name, members) in next.configurations {
+                let known = configurations[name, default: []]
+                configurations[name] = known + members.filter { !known.contains($0) }
+            }
+            localizationDictionary.merge(next.localizationDictionary) { $1 }
+            versionIdentifiers.formUnion(next.versionIdentifiers)
+        }
+        guard let first = problems.first else { return }
+        throw HornbeamError(
+            .modelsDiffer, problems.map(\.message).joined(separator: " "), entity: first.entity, details: problems)
+    }
+
+    private mutating func merge<Part: Equatable>(
+        _ parts: [Part], into list: WritableKeyPath<ModelDefinition, [Part]>, named name: (Part) -> String, kind: String
+    ) -> [HornbeamError] {
+        var problems: [HornbeamError] = []
+        for part in parts {
+            guard let known = self[keyPath: list].first(where: { name($0) == name(part) }) else {
+                self[keyPath: list].append(part)
+                continue
+            }
+            if known != part {
+                problems.append(HornbeamError(
+                    .modelsDiffer,
+                    "Models with two different \(kind) named “\(name(part))” cannot be merged: "
+                        + "rename one, or leave out the model that is out of date.",
+                    entity: name(part)))
+            }
+        }
+        return problems
+    }
+}
+
+extension ManagedObjectModel {
+    /// One model of several (MDL-5); see `ModelDefinition.init(merging:)`.
+    ///
+    /// - Throws: `HornbeamError` with code `modelsDiffer` or `invalidModel`.
+    public convenience init(merging models: [ManagedObjectModel]) throws {
+        try self.init(ModelDefinition(merging: models.map(\.definition)))
+    }
+
+    /// One model made of those whose entities have the given version hashes; nil when some are missing (MDL-5).
+    public static func merged(_ models: [ManagedObjectModel], for hashes: [String: Data]) throws -> ManagedObjectModel? {
+        var found: [String: Entity] = [:]
+        var definition = ModelDefinition()
+        for model in models {
+            for entity in model.entities where found[entity.name] == nil && hashes[entity.name] == entity.versionHash {
+                found[entity.name] = entity.definition
+                definition.entities.append(entity.definition)
+            }
+            for composite in model.definition.composites where !definition.composites.contains(where: { $0.name == composite.name }) {
+                definition.composites.append(composite)
+            }
+        }
+        return found.count == hashes.count ? try ManagedObjectModel(definition) : nil
+    }
+}

@@ -1,0 +1,134 @@
+public import Foundation
+
+/// The bytes that a version hash is made of: each field as a tag, a length and its content, so that no
+/// two different descriptions give the same bytes.
+private struct HashedFields {
+    private(set) var bytes: [UInt8] = []
+
+    mutating func add(_ tag: String, _ text: String) { add(tag, Array(text.utf8)) }
+    mutating func add(_ tag: String, _ flag: Bool) { add(tag, [flag ? 1 : 0]) }
+    mutating func add(_ tag: String, _ number: Int) { add(tag, String(number)) }
+
+    mutating func add(_ tag: String, _ content: [UInt8]) {
+        bytes += Array("\(tag):\(content.count):".utf8) + content
+    }
+
+    var hash: [UInt8] { SHA256.hash(bytes) }
+}
+
+extension AttributeDescription {
+    /// What makes two versions of an attribute different: name, type, whether it is optional, transient or
+    /// derived and from what, the hashes of its composite's elements, the modifier (ATT-18).
+    func versionHash(elements: [AttributeDescription], composites: [String: CompositeDescription]) -> [UInt8] {
+        var fields = HashedFields()
+        fields.add("attribute", name)
+        fields.add("type", type.rawValue)
+        fields.add("optional", isOptional)
+        fields.add("transient", isTransient)
+        fields.add("derivation", derivation ?? "")
+        for element in elements {
+            let inner = element.compositeName.flatMap { composites[$0]?.elements } ?? []
+            fields.add("element", element.versionHash(elements: inner, composites: composites))
+        }
+        fields.add("modifier", versionHashModifier ?? "")
+        return fields.hash
+    }
+}
+
+extension RelationshipDescription {
+    /// Name, optional, transient, destination, inverse, counts, order, the modifier (REL-10). Not the delete rule.
+    var versionHash: [UInt8] {
+        var fields = HashedFields()
+        fields.add("relationship", name)
+        fields.add("optional", isOptional)
+        fields.add("transient", isTransient)
+        fields.add("destination", destinationEntityName)
+        fields.add("inverse", inverseName ?? "")
+        fields.add("toMany", isToMany)
+        fields.add("minCount", minCount)
+        fields.add("maxCount", maxCount)
+        fields.add("ordered", isOrdered)
+        fields.add("modifier", versionHashModifier ?? "")
+        return fields.hash
+    }
+}
+
+extension FetchedPropertyDescription {
+    /// Name, optional, the entity and the predicate fetched, the modifier.
+    var versionHash: [UInt8] {
+        var fields = HashedFields()
+        fields.add("fetched", name)
+        fields.add("optional", isOptional)
+        fields.add("entity", request.entityName)
+        fields.add("predicate", request.predicate ?? "")
+        fields.add("modifier", versionHashModifier ?? "")
+        return fields.hash
+    }
+}
+
+extension PropertyDescription {
+    /// 32 bytes that change when stored values of the property would have to be migrated (MOD-11, ATT-18, REL-10).
+    public var versionHash: Data {
+        switch kind {
+        case .attribute(let attribute):
+            let composites = entity.managedObjectModel.definition.compositesByName
+            return Data(attribute.versionHash(elements: compositeElements, composites: composites))
+        case .relationship(let relationship): return Data(relationship.versionHash)
+        }
+    }
+}
+
+extension EntityDescription {
+    /// 32 bytes that tell versions of the entity apart (MOD-11).
+    ///
+    /// Made of the name, the superentity's hash, whether it is abstract, the hashes of the properties, the
+    /// uniqueness constraints and the modifier. Not of indexes, default values, validation, user info,
+    /// the class name and the renaming identifiers; nor of the order in which things were written.
+    public var versionHash: Data {
+        var fields = HashedFields()
+        fields.add("entity", name)
+        fields.add("parent", superentity.map { Array($0.versionHash) } ?? [])
+        fields.add("abstract", isAbstract)
+        let own = properties.dropFirst(superentity?.properties.count ?? 0)
+        for property in own.sorted(by: { $0.name < $1.name }) { fields.add("property", Array(property.versionHash)) }
+        for property in definition.fetchedProperties.sorted(by: { $0.name < $1.name }) {
+            fields.add("property", property.versionHash)
+        }
+        let constraints = definition.uniquenessConstraints.map { $0.sorted().joined(separator: ",") }
+        for constraint in constraints.sorted() { fields.add("unique", constraint) }
+        fields.add("modifier", definition.versionHashModifier ?? "")
+        return Data(fields.hash)
+    }
+}
+
+extension ManagedObjectModel {
+    /// The version hash of each entity (MDL-9).
+    public var entityVersionHashesByName: [String: Data] { entitiesByName.mapValues(\.versionHash) }
+
+    /// 128 bits over the version hashes of all entities, in Base64 (MDL-10).
+    public var versionChecksum: String {
+        var fields = HashedFields()
+        for entity in entities.sorted(by: { $0.name < $1.name }) {
+            fields.add(entity.name, Array(entity.versionHash))
+        }
+        return Data(fields.hash.prefix(16)).base64EncodedString()
+    }
+
+    /// Labels of the developer for this version (MDL-10).
+    public var versionIdentifiers: Set<String> { definition.versionIdentifiers }
+
+    /// True when a store with these entity hashes can be opened with this model as it is (MDL-9).
+    ///
+    /// - Parameter configuration: The subset of entities that the store holds; nil for all.
+    /// - Throws: `HornbeamError` with code `unknownName` for a configuration that the model does not have.
+    public func isConfiguration(_ configuration: String?, compatibleWith hashes: [String: Data]) throws -> Bool {
+        let entities = try entities(forConfigurationName: configuration)
+        return Dictionary(uniqueKeysWithValues: entities.map { ($0.name, $0.versionHash) }) == hashes
+    }
+}
+
+extension ModelDefinition {
+    var compositesByName: [String: CompositeDescription] {
+        Dictionary(composites.map { ($0.name, $0) }) { first, _ in first }
+    }
+}
