@@ -47,6 +47,7 @@ extension EvaluatedValue {
     /// What equal values have in common, for sets and for looking up members.
     var equalityKey: EqualityKey {
         switch self {
+        case .value(.string(let text)): return .text(Array(text.utf8))
         case .value(let value): return .value(value.normalizedForEquality)
         case .object(let object):
             if let identity = object.evaluatedIdentity { return .value(identity) }
@@ -57,6 +58,8 @@ extension EvaluatedValue {
 
     enum EqualityKey: Hashable {
         case value(PropertyValue)
+        /// Bytes, since `String` takes canonically equivalent texts for equal.
+        case text([UInt8])
         case object(ObjectIdentifier)
         case list([EqualityKey])
     }

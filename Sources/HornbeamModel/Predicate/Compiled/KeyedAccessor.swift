@@ -1,0 +1,83 @@
+public import Foundation
+
+/// How one key of a type is read, in the form that costs least.
+///
+/// The closure is found once, when a predicate is compiled; nothing is boxed when it is called.
+public enum KeyedAccessor<Object> {
+    case int((Object) throws -> Int64?)
+    case double((Object) throws -> Double?)
+    case bool((Object) throws -> Bool?)
+    case string((Object) throws -> String?)
+    case date((Object) throws -> Date?)
+    /// Lends the bytes of a text, or nil, to the test; for rows that hold UTF-8 and no `String`.
+    case utf8((Object, (UnsafeBufferPointer<UInt8>?) throws -> Bool) throws -> Bool)
+    /// Any other plain value.
+    case value((Object) throws -> PropertyValue)
+    /// An object, or a collection.
+    case related((Object) throws -> EvaluatedValue)
+}
+
+extension KeyedAccessor {
+    /// The value of the key, whatever the form.
+    public func evaluated(_ object: Object) throws -> EvaluatedValue {
+        switch self {
+        case .int(let get): return .value(try get(object).map(PropertyValue.int) ?? .null)
+        case .double(let get): return .value(try get(object).map(PropertyValue.double) ?? .null)
+        case .bool(let get): return .value(try get(object).map(PropertyValue.bool) ?? .null)
+        case .string(let get): return .value(try get(object).map(PropertyValue.string) ?? .null)
+        case .date(let get): return .value(try get(object).map(PropertyValue.date) ?? .null)
+        case .utf8(let lend):
+            var text: String?
+            _ = try lend(object) { bytes in
+                text = bytes.map { String(decoding: $0, as: UTF8.self) }
+                return true
+            }
+            return .value(text.map(PropertyValue.string) ?? .null)
+        case .value(let get): return .value(try get(object))
+        case .related(let get): return try get(object)
+        }
+    }
+}
+
+/// A Swift type that says how its keys are read, so that predicates can be compiled for it.
+///
+/// ```swift
+/// extension Place: TypedKeyedValues {
+///     static func accessor(forKey key: String) -> KeyedAccessor<Place>? {
+///         switch key {
+///         case "latitude": .double { $0.latitude }
+///         case "name": .string { $0.name }
+///         default: nil
+///         }
+///     }
+/// }
+/// ```
+public protocol TypedKeyedValues: KeyedValues {
+    /// The accessor of a key; nil when there is no such key.
+    static func accessor(forKey key: String) -> KeyedAccessor<Self>?
+}
+
+extension TypedKeyedValues {
+    public func evaluatedValue(forKey key: String) throws -> EvaluatedValue {
+        guard let accessor = Self.accessor(forKey: key) else {
+            throw HornbeamError(.unknownKey, "The type \(Self.self) has no key “\(key)”.", key: key)
+        }
+        return try accessor.evaluated(self)
+    }
+}
+
+/// How a compiler of predicates finds its way in objects of some kind.
+package struct PredicateResolver<Object> {
+    /// The accessor of a key; throws when there is no such key.
+    package var accessor: (String) throws -> KeyedAccessor<Object>
+    /// The object as the interpreter sees it, for the parts that have no faster form.
+    package var evaluated: (Object) -> EvaluatedValue
+
+    package init(
+        accessor: @escaping (String) throws -> KeyedAccessor<Object>,
+        evaluated: @escaping (Object) -> EvaluatedValue
+    ) {
+        self.accessor = accessor
+        self.evaluated = evaluated
+    }
+}

@@ -1,0 +1,133 @@
+import Foundation
+
+/// A comparison of a number with constants, prepared for integers and for doubles.
+///
+/// Every such comparison is a closed range of integers and a range of doubles, or the outside of one.
+package struct NumberTest: Sendable {
+    /// Whether nil satisfies it.
+    package let holdsForNil: Bool
+    private let isOutside: Bool
+    private let integers: ClosedRange<Int64>?
+    private let low: Double
+    private let high: Double
+    private let excludesLow: Bool
+    private let excludesHigh: Bool
+
+    /// The numbers that satisfy a term; nil when they are not one range: IN, a constant that is no number.
+    package init?(_ term: PredicateAnalysis.Term) {
+        guard term.modifier == .direct else { return nil }
+        self.init(term.comparator, term.value) { value in
+            switch value {
+            case .int, .double: value
+            // A large decimal with a fraction lies between two integers that doubles cannot tell apart.
+            case .decimal(let number): value.intValue != nil || abs(number) < 0x1p50 ? value : nil
+            default: nil
+            }
+        }
+    }
+
+    /// The same for dates, as seconds since 2001.
+    package init?(dates term: PredicateAnalysis.Term) {
+        guard term.modifier == .direct else { return nil }
+        self.init(term.comparator, term.value) { $0.dateValue.map { .double($0.timeIntervalSinceReferenceDate) } }
+    }
+
+    private init?(
+        _ comparator: FetchPredicate.Comparator, _ value: PropertyValue, _ number: (PropertyValue) -> PropertyValue?
+    ) {
+        if value == .null {
+            guard comparator == .equal || comparator == .notEqual else { return nil }
+            self.init(between: nil, nil, isOutside: comparator == .notEqual, holdsForNil: comparator == .equal)
+            return
+        }
+        if comparator == .between {
+            guard case .array(let bounds) = value, bounds.count == 2 else { return nil }
+            guard let low = number(bounds[0]), let high = number(bounds[1]) else { return nil }
+            self.init(between: Bound(low, excluded: false), Bound(high, excluded: false), isOutside: false, holdsForNil: false)
+            return
+        }
+        guard let constant = number(value) else { return nil }
+        let closed = Bound(constant, excluded: false)
+        let open = Bound(constant, excluded: true)
+        let (least, greatest) = (Bound.least, Bound.greatest)
+        switch comparator {
+        case .equal: self.init(between: closed, closed, isOutside: false, holdsForNil: false)
+        case .notEqual: self.init(between: closed, closed, isOutside: true, holdsForNil: true)
+        case .lessThan: self.init(between: least, open, isOutside: false, holdsForNil: false)
+        case .lessThanOrEqual: self.init(between: least, closed, isOutside: false, holdsForNil: false)
+        case .greaterThan: self.init(between: open, greatest, isOutside: false, holdsForNil: false)
+        case .greaterThanOrEqual: self.init(between: closed, greatest, isOutside: false, holdsForNil: false)
+        default: return nil
+        }
+    }
+
+    private struct Bound {
+        var value: PropertyValue
+        var excluded: Bool
+
+        init(_ value: PropertyValue, excluded: Bool) {
+            self.value = value
+            self.excluded = excluded
+        }
+
+        static let least = Bound(.double(-.infinity), excluded: false)
+        static let greatest = Bound(.double(.infinity), excluded: false)
+
+        /// The bound as a double that parts the doubles as the exact value does.
+        func double(isLow: Bool) -> (value: Double, excluded: Bool) {
+            guard case .int(let integer) = value else { return (value.doubleValue ?? .nan, excluded) }
+            let near = Double(integer)
+            switch orderOf(integer: integer, double: near) {
+            case .less: return (near, isLow ? false : true)
+            case .greater: return (near, isLow ? true : false)
+            default: return (near, excluded)
+            }
+        }
+
+        /// The least, or greatest, integer within; nil when there is none.
+        func integer(isLow: Bool) -> Int64? {
+            if let whole = value.intValue {
+                guard excluded else { return whole }
+                let (next, overflow) = whole.addingReportingOverflow(isLow ? 1 : -1)
+                return overflow ? nil : next
+            }
+            let number = value.doubleValue ?? .nan
+            if number.isNaN { return nil }
+            if number >= 0x1p63 { return isLow ? nil : .max }
+            if number < -0x1p63 { return isLow ? .min : nil }
+            return Int64(number.rounded(isLow ? .up : .down))
+        }
+    }
+
+    private init(between low: Bound?, _ high: Bound?, isOutside: Bool, holdsForNil: Bool) {
+        self.isOutside = isOutside
+        self.holdsForNil = holdsForNil
+        guard let low, let high else {
+            (integers, self.low, self.high, excludesLow, excludesHigh) = (nil, .nan, .nan, false, false)
+            return
+        }
+        (self.low, excludesLow) = low.double(isLow: true)
+        (self.high, excludesHigh) = high.double(isLow: false)
+        if let first = low.integer(isLow: true), let last = high.integer(isLow: false), first <= last {
+            integers = first...last
+        } else {
+            integers = nil
+        }
+    }
+
+    @inline(__always)
+    package func holds(_ number: Int64?) -> Bool {
+        guard let number else { return holdsForNil }
+        guard let integers else { return isOutside }
+        return (number >= integers.lowerBound && number <= integers.upperBound) != isOutside
+    }
+
+    /// NaN is inside no range.
+    @inline(__always)
+    package func holds(_ number: Double?) -> Bool {
+        guard let number else { return holdsForNil }
+        let isAbove = excludesLow ? number > low : number >= low
+        let isBelow = excludesHigh ? number < high : number <= high
+        return (isAbove && isBelow) != isOutside
+    }
+}

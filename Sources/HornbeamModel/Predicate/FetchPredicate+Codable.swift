@@ -1,0 +1,33 @@
+/// Archived as format text that keeps every bit of dates and the kind of every constant, so that an
+/// archive can be read by people and survives new versions of the tree.
+extension FetchPredicate: Codable {
+    /// - Throws: `HornbeamError` with code `predicateSyntax` when the text is no predicate.
+    public init(from decoder: any Decoder) throws {
+        let text = try decoder.singleValueContainer().decode(String.self)
+        node = try PredicateParser.predicate(text, [])
+    }
+
+    /// - Throws: `HornbeamError` with code `predicateInvalid` when a part is a block, which has no text.
+    public func encode(to encoder: any Encoder) throws {
+        guard !node.hasBlocks else {
+            throw HornbeamError(
+                .predicateInvalid, "A predicate with a block cannot be archived. Write the condition as a format.")
+        }
+        var container = encoder.singleValueContainer()
+        try container.encode(PredicatePrinter.format(node, isExact: true))
+    }
+}
+
+/// Archived as format text, as predicates are.
+extension FetchExpression: Codable {
+    /// - Throws: `HornbeamError` with code `predicateSyntax` when the text is no expression.
+    public init(from decoder: any Decoder) throws {
+        let text = try decoder.singleValueContainer().decode(String.self)
+        node = try PredicateParser.expression(text, [])
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(PredicatePrinter.format(node, isExact: true))
+    }
+}

@@ -1,0 +1,52 @@
+extension FetchSort {
+    /// How two values of the key path stand to each other, direction and comparison applied.
+    ///
+    /// nil is the least value: it comes first ascending and last descending.
+    package func order(_ a: PropertyValue, _ b: PropertyValue) -> ValueOrder {
+        let order = ascendingOrder(a, b)
+        return isAscending ? order : order.reversed
+    }
+
+    private func ascendingOrder(_ a: PropertyValue, _ b: PropertyValue) -> ValueOrder {
+        guard comparison != .standard, case .string(let x) = a, case .string(let y) = b else { return a.sortOrder(to: b) }
+        if comparison == .localizedStandard { return Folding.localizedStandardOrder(x, y) }
+        let (p, q) = (Folding.fold(x, .caseInsensitive), Folding.fold(y, .caseInsensitive))
+        return p == q ? .same : (p.lexicographicallyPrecedes(q) ? .less : .greater)
+    }
+
+    /// The value of the key path, for comparing.
+    package func key(of object: EvaluatedValue, _ steps: [FetchExpression.Step]) throws -> PropertyValue {
+        try object.value(along: steps[...]).propertyValue ?? .null
+    }
+
+    /// The steps of the key path.
+    /// - Throws: `HornbeamError` with code `predicateSyntax` when it is none.
+    package var steps: [FetchExpression.Step] {
+        get throws {
+            guard case .keyPath(.evaluatedObject, let steps) = try FetchExpression(keyPath: keyPath).node else { return [] }
+            return steps
+        }
+    }
+}
+
+extension Sequence where Element: KeyedValues {
+    /// The elements in the order of the criteria. Where none tells two apart they come by their IDs, or
+    /// stay as they were when they have none. Reads every key once; n log n comparisons.
+    /// - Throws: What an element throws for a key that it does not have.
+    public func sorted(by criteria: [FetchSort]) throws -> [Element] {
+        let paths = try criteria.map { try $0.steps }
+        let rows = try enumerated().map { place, element in
+            let object = EvaluatedValue.object(element)
+            let keys = try zip(criteria, paths).map { try $0.key(of: object, $1) }
+            return (element: element, keys: keys, identity: element.evaluatedIdentity ?? .null, place: place)
+        }
+        return rows.sorted { a, b in
+            for (criterion, (x, y)) in zip(criteria, zip(a.keys, b.keys)) {
+                let order = criterion.order(x, y)
+                if order != .same { return order == .less }
+            }
+            let order = a.identity.sortOrder(to: b.identity)
+            return order == .same ? a.place < b.place : order == .less
+        }.map(\.element)
+    }
+}

@@ -1,0 +1,123 @@
+/// A predicate as a planner wants to see it: constants calculated, conditions listed, the simple ones
+/// apart from the rest.
+package struct PredicateAnalysis: Sendable {
+    /// The whole predicate, simplified; it holds for the same objects.
+    package let predicate: FetchPredicate.Node
+    /// Conditions that must all hold. Empty when the predicate always holds.
+    package let conjuncts: [Conjunct]
+    /// Every key path that starts at the fetched object, in SUBQUERY predicates too.
+    package let keyPaths: Set<[FetchExpression.Step]>
+    /// True when some part can be evaluated on objects only.
+    package let hasBlocks: Bool
+    /// True when the same object may satisfy it now and not later: `now()`, `random()`.
+    package let isVolatile: Bool
+
+    package enum Conjunct: Hashable, Sendable {
+        /// `key path  operator  constant`
+        case term(Term)
+        case other(FetchPredicate.Node)
+    }
+
+    /// A comparison of a key path with a constant, the key path on the left.
+    package struct Term: Hashable, Sendable {
+        package var path: [FetchExpression.Step]
+        package var comparator: FetchPredicate.Comparator
+        package var options: FetchPredicate.Options
+        package var modifier: FetchPredicate.Modifier
+        package var value: PropertyValue
+
+        /// The only name of the path; nil when the path has several steps or an operator.
+        package var key: String? {
+            guard path.count == 1, case .name(let name) = path[0] else { return nil }
+            return name
+        }
+
+        /// The names of the path; nil when one of its steps is an operator.
+        package var names: [String]? {
+            var names: [String] = []
+            for case .name(let name) in path { names.append(name) }
+            return names.count == path.count ? names : nil
+        }
+    }
+
+    package init(_ predicate: FetchPredicate?) { self.init(predicate?.node ?? .constant(true)) }
+
+    package init(_ node: FetchPredicate.Node) {
+        let simplified = node.simplified
+        predicate = simplified
+        conjuncts = Self.conjuncts(simplified)
+        var paths: Set<[FetchExpression.Step]> = []
+        var isVolatile = false
+        simplified.forEachExpression {
+            switch $0 {
+            case .keyPath(.evaluatedObject, let steps): paths.insert(steps)
+            case .function(let function, _): isVolatile = isVolatile || function.isVolatile
+            default: break
+            }
+        }
+        keyPaths = paths
+        self.isVolatile = isVolatile
+        hasBlocks = simplified.hasBlocks
+    }
+
+    /// True when no object satisfies the predicate.
+    package var isNever: Bool { predicate == .constant(false) }
+
+    /// The conditions of a disjunction as terms, when every one of them is simple: `a == 1 OR b == 2`.
+    package static func terms(ofAnyIn node: FetchPredicate.Node) -> [Term]? {
+        guard case .or(let nodes) = node else { return nil }
+        var terms: [Term] = []
+        for node in nodes {
+            guard let term = term(node) else { return nil }
+            terms.append(term)
+        }
+        return terms
+    }
+
+    private static func conjuncts(_ node: FetchPredicate.Node) -> [Conjunct] {
+        switch node {
+        case .constant(true): []
+        case .and(let nodes): nodes.flatMap(conjuncts)
+        default: [term(node).map { .term($0) } ?? .other(node)]
+        }
+    }
+
+    /// The node as a term; nil when it is none.
+    package static func term(_ node: FetchPredicate.Node) -> Term? {
+        guard case .comparison(let comparison) = node else { return nil }
+        switch (comparison.left, comparison.right) {
+        case (.keyPath(.evaluatedObject, let path), .constant(let value)):
+            return Term(
+                path: path, comparator: comparison.comparator, options: comparison.options,
+                modifier: comparison.modifier, value: value)
+        case (.evaluatedObject, .constant(let value)):
+            return Term(
+                path: [], comparator: comparison.comparator, options: comparison.options,
+                modifier: comparison.modifier, value: value)
+        case (.constant(let value), .keyPath(.evaluatedObject, let path)):
+            guard comparison.modifier == .direct, let mirrored = comparison.comparator.mirrored else { return nil }
+            return Term(path: path, comparator: mirrored, options: comparison.options, modifier: .direct, value: value)
+        default: return nil
+        }
+    }
+}
+
+extension FetchPredicate.Node {
+    package var hasBlocks: Bool {
+        var found = false
+        switch self {
+        case .block: return true
+        case .constant: return false
+        case .and(let nodes), .or(let nodes): return nodes.contains(where: \.hasBlocks)
+        case .not(let node): return node.hasBlocks
+        case .comparison: break
+        }
+        forEachExpression {
+            switch $0 {
+            case .subquery(_, _, let predicate), .conditional(let predicate, _, _): found = found || predicate.hasBlocks
+            default: break
+            }
+        }
+        return found
+    }
+}

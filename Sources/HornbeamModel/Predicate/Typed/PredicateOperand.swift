@@ -1,0 +1,159 @@
+/// What can stand in a comparison that is written in Swift: attributes, paths over relationships,
+/// aggregates.
+///
+/// ```swift
+/// Event.latitude > 37 && Event.name.contains("x", .caseInsensitive)
+/// Event.place[Place.city] == "Oslo"
+/// Event.tags.any(Tag.name) == "swift" && Event.tags.count > 2
+/// ```
+public protocol PredicateOperand<Value> {
+    associatedtype Value
+    /// The expression, and whether it stands for any or all members of a collection.
+    var operand: PredicateSide { get }
+}
+
+/// One side of a comparison that is written in Swift.
+public struct PredicateSide: Hashable, Sendable {
+    package let node: FetchExpression.Node
+    package let modifier: FetchPredicate.Modifier
+
+    package init(_ node: FetchExpression.Node, modifier: FetchPredicate.Modifier = .direct) {
+        self.node = node
+        self.modifier = modifier
+    }
+
+    /// The same side with more steps after its key path.
+    package func appending(_ steps: [FetchExpression.Step]) -> FetchExpression.Node {
+        guard case .keyPath(let root, let first) = node else { return .keyPath(node, steps) }
+        return .keyPath(root, first + steps)
+    }
+
+    func compared(
+        _ comparator: FetchPredicate.Comparator, _ right: FetchExpression.Node, _ options: FetchPredicate.Options = []
+    ) -> FetchPredicate {
+        FetchPredicate(node: .comparison(.init(node, comparator, right, options: options, modifier: modifier)))
+    }
+}
+
+/// A typed path: what leads over relationships to an attribute, or an aggregate over objects.
+public struct FetchPath<Value>: PredicateOperand, Hashable, Sendable {
+    public let operand: PredicateSide
+
+    package init(_ node: FetchExpression.Node, modifier: FetchPredicate.Modifier = .direct) {
+        operand = PredicateSide(node, modifier: modifier)
+    }
+}
+
+extension PredicateOperand {
+    /// The operand as an expression, for columns of fetched dictionaries and for `%@`.
+    public var expression: FetchExpression { FetchExpression(node: operand.node) }
+}
+
+extension Attribute: PredicateOperand {
+    public var operand: PredicateSide { PredicateSide(.keyPath(name)) }
+}
+
+extension AttributeValue {
+    /// The value as a constant of a predicate.
+    var constant: FetchExpression.Node { .constant(FetchExpression.normalized(propertyValue)) }
+}
+
+extension PredicateOperand where Value: AttributeValue {
+    public static func == (left: Self, right: Value) -> FetchPredicate { left.operand.compared(.equal, right.constant) }
+    public static func != (left: Self, right: Value) -> FetchPredicate { left.operand.compared(.notEqual, right.constant) }
+    public static func < (left: Self, right: Value) -> FetchPredicate { left.operand.compared(.lessThan, right.constant) }
+    public static func <= (left: Self, right: Value) -> FetchPredicate {
+        left.operand.compared(.lessThanOrEqual, right.constant)
+    }
+    public static func > (left: Self, right: Value) -> FetchPredicate { left.operand.compared(.greaterThan, right.constant) }
+    public static func >= (left: Self, right: Value) -> FetchPredicate {
+        left.operand.compared(.greaterThanOrEqual, right.constant)
+    }
+
+    /// One of the values: `IN`. nil is found only where the list holds nil.
+    public func isIn(_ values: some Sequence<Value>) -> FetchPredicate {
+        operand.compared(.in, .constant(.array(values.map { FetchExpression.normalized($0.propertyValue) })))
+    }
+}
+
+extension PredicateOperand {
+    public static func == (left: Self, right: some PredicateOperand<Value>) -> FetchPredicate {
+        left.operand.compared(.equal, right.operand.node)
+    }
+    public static func != (left: Self, right: some PredicateOperand<Value>) -> FetchPredicate {
+        left.operand.compared(.notEqual, right.operand.node)
+    }
+    public static func < (left: Self, right: some PredicateOperand<Value>) -> FetchPredicate {
+        left.operand.compared(.lessThan, right.operand.node)
+    }
+    public static func <= (left: Self, right: some PredicateOperand<Value>) -> FetchPredicate {
+        left.operand.compared(.lessThanOrEqual, right.operand.node)
+    }
+    public static func > (left: Self, right: some PredicateOperand<Value>) -> FetchPredicate {
+        left.operand.compared(.greaterThan, right.operand.node)
+    }
+    public static func >= (left: Self, right: some PredicateOperand<Value>) -> FetchPredicate {
+        left.operand.compared(.greaterThanOrEqual, right.operand.node)
+    }
+}
+
+extension PredicateOperand where Value: AttributeValue & Comparable {
+    /// Within both bounds: `BETWEEN`.
+    public func isIn(_ range: ClosedRange<Value>) -> FetchPredicate { operand.between(range) }
+
+    /// At least the lower bound and below the upper.
+    public func isIn(_ range: Range<Value>) -> FetchPredicate { self >= range.lowerBound && self < range.upperBound }
+}
+
+extension PredicateOperand {
+    /// Within both bounds: `BETWEEN`. nil is not.
+    public func isIn<Bound: AttributeValue & Comparable>(_ range: ClosedRange<Bound>) -> FetchPredicate
+    where Value == Bound? { operand.between(range) }
+
+    /// At least the lower bound and below the upper. nil is not.
+    public func isIn<Bound: AttributeValue & Comparable>(_ range: Range<Bound>) -> FetchPredicate where Value == Bound? {
+        self >= range.lowerBound && self < range.upperBound
+    }
+}
+
+extension PredicateSide {
+    fileprivate func between<Bound: AttributeValue>(_ range: ClosedRange<Bound>) -> FetchPredicate {
+        let bounds = [range.lowerBound, range.upperBound].map { FetchExpression.normalized($0.propertyValue) }
+        return compared(.between, .constant(.array(bounds)))
+    }
+}
+
+/// `String` and `String?`: what the string operators work on.
+public protocol TextAttributeValue: AttributeValue {}
+extension String: TextAttributeValue {}
+extension Optional: TextAttributeValue where Wrapped == String {}
+
+extension PredicateOperand where Value: TextAttributeValue {
+    /// The text has this part. The empty text is part of none.
+    public func contains(_ part: String, _ options: FetchPredicate.Options = []) -> FetchPredicate {
+        operand.compared(.contains, part.constant, options)
+    }
+
+    public func beginsWith(_ prefix: String, _ options: FetchPredicate.Options = []) -> FetchPredicate {
+        operand.compared(.beginsWith, prefix.constant, options)
+    }
+
+    public func endsWith(_ suffix: String, _ options: FetchPredicate.Options = []) -> FetchPredicate {
+        operand.compared(.endsWith, suffix.constant, options)
+    }
+
+    /// The whole text fits the pattern: `*` for any run, `?` for one character.
+    public func like(_ pattern: String, _ options: FetchPredicate.Options = []) -> FetchPredicate {
+        operand.compared(.like, pattern.constant, options)
+    }
+
+    /// The regular expression (ICU's) matches the whole text.
+    public func matches(_ pattern: String, _ options: FetchPredicate.Options = []) -> FetchPredicate {
+        operand.compared(.matches, pattern.constant, options)
+    }
+
+    /// Equal as the options compare texts.
+    public func equals(_ text: String, _ options: FetchPredicate.Options) -> FetchPredicate {
+        operand.compared(.equal, text.constant, options)
+    }
+}
