@@ -1,5 +1,11 @@
 // Little-endian integers in raw buffers, bounds-checked: the words from which the layouts of the format are built.
 
+#if canImport(Glibc)
+internal import Glibc
+#else
+internal import Darwin
+#endif
+
 extension UnsafeRawBufferPointer {
     /// The little-endian integer at an offset, aligned or not. Traps beyond the end: check ranges of hostile bytes before.
     @inlinable
@@ -29,6 +35,13 @@ extension UnsafeMutableRawBufferPointer {
 }
 
 extension UnsafeRawBufferPointer {
+    /// Whether all bytes are zero.
+    var isZero: Bool {
+        guard let start = baseAddress, unsafe start.load(as: UInt8.self) == 0 else { return unsafe isEmpty }
+        // Every byte equals the one before it.
+        return unsafe memcmp(start, start + 1, count - 1) == 0
+    }
+
     /// A part of the buffer, from offset zero.
     @inlinable
     package func part(_ range: Range<Int>) -> UnsafeRawBufferPointer {

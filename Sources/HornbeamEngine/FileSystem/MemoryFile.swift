@@ -1,11 +1,6 @@
 // A file in memory: pieces of 64 KiB, allocated when first written with anything but zeros, so that a pre-zeroed log
 // segment costs nothing and a growing file never moves.
 
-#if canImport(Glibc)
-internal import Glibc
-#else
-internal import Darwin
-#endif
 internal import Synchronization
 
 /// An open file of a `MemoryFileSystem`.
@@ -58,7 +53,7 @@ final class MemoryFile: File {
             Self.forEachPiece(offset, buffer.count) { index, start, done, length in
                 let part = unsafe UnsafeRawBufferPointer(rebasing: buffer[done..<done + length])
                 if bytes.pieces[index] == nil {
-                    if unsafe Self.isZero(part) { return }
+                    if unsafe part.isZero { return }
                     bytes.pieces[index] = [UInt8](repeating: 0, count: Self.pieceBytes)
                 }
                 unsafe bytes.pieces[index]!.withUnsafeMutableBytes {
@@ -79,11 +74,5 @@ final class MemoryFile: File {
             body(position / pieceBytes, start, done, length)
             done += length
         }
-    }
-
-    private static func isZero(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        guard let start = bytes.baseAddress, unsafe start.load(as: UInt8.self) == 0 else { return unsafe bytes.isEmpty }
-        // Every byte equals the one before it.
-        return unsafe memcmp(start, start + 1, bytes.count - 1) == 0
     }
 }

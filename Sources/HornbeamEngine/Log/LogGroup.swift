@@ -68,7 +68,7 @@ struct LogGroup {
             let raw = unsafe Int(buffer.integer(at: stored.lowerBound, as: UInt32.self))
             guard raw > 0, raw <= LogFrame.partBytesMax else { return false }
             let start = parts.count
-            parts.append(contentsOf: repeatElement(0, count: raw))
+            parts.append(contentsOf: [UInt8](repeating: 0, count: raw))
             return unsafe parts.withMutableBytes { target in
                 unsafe LZ4.decompress(buffer.part(stored.lowerBound + 4..<stored.upperBound), into: target.part(start..<start + raw))
             }

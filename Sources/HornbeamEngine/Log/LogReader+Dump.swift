@@ -21,7 +21,7 @@ extension LogSegment {
     /// What stands where a group could.
     fileprivate func tail(at position: LogPosition) throws(EngineError) -> String {
         guard let block = try bytes(at: position, count: LogFrame.blockBytes) else { return "end of segment" }
-        if block.allSatisfy({ $0 == 0 }) { return "end: zeros" }
+        if unsafe block.withBytes({ unsafe $0.isZero }) { return "end: zeros" }
         let frame = unsafe block.withBytes { unsafe LogFrame.decodeSelfChecked($0, salt: header.salt, position: position) }
         guard let frame else { return "end: no frame of this chain" }
         return frame.kind == .seal

@@ -90,7 +90,7 @@ struct LogSegmentHeader: Hashable {
         guard segmentBytes % 4096 == 0, segmentBytes >= 8192, segmentBytes < 1 << 48 else { throw .header("length") }
         let reserved = unsafe block.integer(at: LogSegmentHeader.reservedOffset, as: UInt32.self)
         let zeros = unsafe block.part(LogSegmentHeader.zerosOffset..<LogSegmentHeader.checkOffset)
-        guard reserved == 0, unsafe zeros.allSatisfy({ $0 == 0 }) else { throw .header("reserved bytes") }
+        guard reserved == 0, unsafe zeros.isZero else { throw .header("reserved bytes") }
     }
 }
 

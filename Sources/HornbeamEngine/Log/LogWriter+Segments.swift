@@ -23,12 +23,14 @@ extension LogWriter {
                 try syncOld(&state)
                 let header = try writeHeader(&state, into: spare)
                 try name(header, &state)
+                // Should opening it fail, the segment stays behind empty and the next one takes its place.
+                state.nextSegment = header.number.next
+                let file = try fileSystem.open(join(directory, header.number.fileName), .readWrite)
                 try sealOld(&state, next: header)
-                state.file = spare.file
+                state.file = file
                 state.header = header
                 state.seed = header.check
                 state.begun.append(header)
-                state.nextSegment = header.number.next
                 state.nextSegmentBytes = min(state.nextSegmentBytes * 2, options.largestSegmentBytes)
             }
         }

@@ -114,7 +114,7 @@ struct MetaBlock {
         guard size >= 512, size <= 16384, size & (size - 1) == 0 else { throw .damaged("the page size") }
         guard state.checkpoint > 0 else { throw .damaged("the checkpoint's number") }
         guard state.log.position.rawValue % 4096 == 0 else { throw .damaged("the log position") }
-        guard unsafe block.part(MetaBlock.reservedOffset..<MetaBlock.checkOffset).allSatisfy({ $0 == 0 })
+        guard unsafe block.part(MetaBlock.reservedOffset..<MetaBlock.checkOffset).isZero
             || state.compatibleFeatures != 0
         else { throw .damaged("the reserved bytes") }
     }

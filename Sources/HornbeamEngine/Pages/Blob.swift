@@ -54,7 +54,7 @@ extension PageFiles {
             if record.isBlobIndex { return }
             guard record.count > 0, record.count <= UInt64(PageAppender.payloadBytesMax) else { throw self.damage(.blob, record) }
             let start = bytes.count
-            bytes.append(contentsOf: repeatElement(0, count: Int(record.count)))
+            bytes.append(contentsOf: [UInt8](repeating: 0, count: Int(record.count)))
             let info = unsafe try bytes.withMutableBytes { (buffer) throws(EngineError) in
                 unsafe try self.read(record, into: unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[start...]), expecting: .blobChunk)
             }

@@ -1,0 +1,72 @@
+// Which calls of a file system fail, and how.
+
+/// A call that the engine makes of a file system.
+package enum FileSystemCall: String, Hashable, Sendable, CaseIterable {
+    case open, create, createDirectory, syncDirectory, list, exists, rename, remove, lock
+    case size, read, write, sync, close
+
+    /// The calls that can change the disk.
+    package static let changing: Set<FileSystemCall> = [
+        .create, .createDirectory, .syncDirectory, .rename, .remove, .write, .sync,
+    ]
+}
+
+/// What a path is to a store, by its last component.
+package enum PathKind: String, Hashable, Sendable, CaseIterable {
+    case meta, pages, log, spare, lock, other
+
+    package init(path: String) {
+        let name = lastComponent(ofPath: path)
+        self = switch name {
+        case "meta": .meta
+        case "lock": .lock
+        case LogSpare.fileName: .spare
+        case _ where PageFileNumber(fileName: name) != nil: .pages
+        case _ where LogSegmentNumber(fileName: name) != nil: .log
+        default: .other
+        }
+    }
+}
+
+/// One fault: from the n-th matching call on, once or always.
+package struct FaultRule: Sendable {
+    /// What a faulty call does.
+    package enum Effect: Sendable {
+        /// Fails without doing anything.
+        case fail(EngineError.Code)
+        /// A write puts down its first half and fails with `full`; a read stops half-way.
+        case short
+        /// A sync fails; the file goes on showing the new bytes, which no later sync makes durable.
+        case failSyncKeepingNew
+        /// A sync fails, and the file shows its old bytes again.
+        case failSyncRevertingToOld
+        /// A sync or a folder's sync reports success and does nothing.
+        case lie
+        /// A read delivers one wrong bit.
+        case flip
+    }
+
+    /// Which calls count; all if empty.
+    package var calls: Set<FileSystemCall>
+    /// Which paths count; all if nil.
+    package var kind: PathKind?
+    /// How many matching calls succeed first.
+    package var after: Int
+    /// Whether every matching call fails from then on.
+    package var isSticky: Bool
+    package var effect: Effect
+
+    package init(
+        _ effect: Effect, calls: Set<FileSystemCall> = [], kind: PathKind? = nil, after: Int = 0, isSticky: Bool = false
+    ) {
+        self.effect = effect
+        self.calls = calls
+        self.kind = kind
+        self.after = after
+        self.isSticky = isSticky
+    }
+
+    func matches(_ call: FileSystemCall, _ kind: PathKind) -> Bool {
+        (calls.isEmpty || calls.contains(call)) && (self.kind == nil || self.kind == kind)
+    }
+}

@@ -1,0 +1,94 @@
+// A disk in memory that forgets like a real one: what was written but not synced may be lost, in pieces, when the
+// power fails, and what was created, renamed or removed may be lost until the folder is synced. The disk records every
+// operation, so that afterwards the state after a crash at any of them can be made: itself a disk to open a store on.
+
+internal import Synchronization
+
+/// A file system with sync semantics that records what is done to it.
+package final class SimulatedDisk: FileSystem {
+    /// One recorded operation.
+    enum Operation {
+        case create(DiskState.EntryChange, node: DiskState.NodeID, isDirectory: Bool)
+        case change(DiskState.EntryChange)
+        case write(DiskState.NodeID, offset: Int, [UInt8])
+        case sync(DiskState.NodeID)
+        case syncDirectory(DiskState.NodeID)
+        /// A failed sync: what was unsynced is never made durable by a later sync, but may survive by luck.
+        case failedSync(DiskState.NodeID)
+    }
+
+    /// What a workload says of itself between operations.
+    package enum Mark: Hashable, Sendable {
+        /// Commit n has been handed to the engine.
+        case submitted(UInt64)
+        /// The engine has promised commit n.
+        case acknowledged(UInt64)
+        /// Recovery is over; nested crashes happen before this.
+        case recovered
+    }
+
+    /// What was recorded.
+    struct Journal {
+        var base: DiskState
+        var operations: [Operation] = []
+        /// Marks with the number of operations before them.
+        var marks: [(operations: Int, mark: Mark)] = []
+        /// The path by which each node was created or last renamed, for reports.
+        var names: [DiskState.NodeID: String] = [:]
+    }
+
+    struct State {
+        var live: DiskState
+        /// What survives whatever happens: the content to which a failed sync may revert a file.
+        var synced: [DiskState.NodeID: [UInt8]] = [:]
+        var nextNode: DiskState.NodeID
+        var journal: Journal
+        var locked: Set<DiskState.NodeID> = []
+    }
+
+    /// Guards everything.
+    let state: Mutex<State>
+
+    /// An empty disk.
+    package convenience init() { self.init(DiskState()) }
+
+    /// A disk on which everything is durable.
+    init(_ base: DiskState) {
+        let synced = base.nodes.compactMapValues { node -> [UInt8]? in
+            if case .file(let content) = node { content } else { nil }
+        }
+        state = Mutex(
+            State(
+                live: base, synced: synced, nextNode: (base.nodes.keys.max() ?? 0) + 1, journal: Journal(base: base)))
+    }
+
+    /// The number of operations recorded: the next crash point.
+    package var operationCount: Int { state.withLock { $0.journal.operations.count } }
+
+    /// Records what the workload has done or been promised.
+    package func mark(_ mark: Mark) {
+        state.withLock { $0.journal.marks.append(($0.journal.operations.count, mark)) }
+    }
+
+    var journal: Journal { state.withLock { $0.journal } }
+
+    /// Every file's path and bytes as the running process sees them.
+    package var files: [String: [UInt8]] { state.withLock { $0.live.files() } }
+
+    /// Replaces the bytes of a file, durably, behind the engine's back: damage for tests.
+    package func damage(_ path: String, _ body: (inout [UInt8]) -> Void) {
+        state.withLock { state in
+            guard let node = state.live.node(at: path), var content = state.live.content(of: node) else {
+                preconditionFailure("There is no file \(path) to damage.")
+            }
+            body(&content)
+            state.live.replaceContent(of: node, with: content)
+            state.synced[node] = content
+            // The journal begins anew: images of what was before the damage would lack it.
+            state.journal = Journal(base: state.live, names: state.journal.names)
+        }
+    }
+
+    /// A disk that holds what this one shows, all of it durable.
+    package func copy() -> SimulatedDisk { SimulatedDisk(state.withLock { $0.live }) }
+}
