@@ -1,0 +1,145 @@
+// A version as bytes: what a checkpoint writes so that the store can be opened again.
+//
+// Little-endian: u64 transaction | u64 next object key | u32 next tree | u32 trees, then per tree: u32 id |
+// u16 name length, name | 24-byte root | u16 layouts, then per layout: u32 version | u16 columns, then per column:
+// u32 id | u8 kind | u8 has fill | u32 fill length, fill.
+
+enum Catalogue {
+    static func encode(_ version: StoreVersion, roots: [PageReference]) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.appendInteger(version.number.rawValue)
+        bytes.appendInteger(version.nextObjectKey)
+        bytes.appendInteger(version.nextTree)
+        bytes.appendInteger(UInt32(version.trees.count))
+        for (tree, root) in zip(version.trees, roots) {
+            bytes.appendInteger(tree.id.rawValue)
+            bytes.appendText(tree.name)
+            bytes.appendReference(root)
+            let layouts = tree.layouts?.all ?? []
+            bytes.appendInteger(UInt16(layouts.count))
+            for layout in layouts { append(layout, to: &bytes) }
+        }
+        return bytes
+    }
+
+    static func append(_ layout: ColumnLayout, to bytes: inout [UInt8]) {
+        bytes.appendInteger(layout.version)
+        bytes.appendInteger(UInt16(layout.columns.count))
+        for column in layout.columns {
+            bytes.appendInteger(column.id.rawValue)
+            bytes.append(column.kind.rawValue)
+            bytes.append(column.fill == nil ? 0 : 1)
+            bytes.appendInteger(UInt32(column.fill?.count ?? 0))
+            bytes.append(contentsOf: column.fill ?? [])
+        }
+    }
+
+    static func decode(_ bytes: [UInt8], pageSize: Int) throws(EngineError) -> StoreVersion {
+        try bytes.lend { raw throws(EngineError) in
+            var reader = ByteReader(raw)
+            let number = try reader.integer(UInt64.self)
+            let nextObjectKey = try reader.integer(UInt64.self)
+            let nextTree = try reader.integer(UInt32.self)
+            var trees: [TreeRecord] = []
+            var names: [String: TreeID] = [:]
+            for _ in 0..<(try reader.integer(UInt32.self)) {
+                let tree = try decodeTree(&reader, pageSize: pageSize)
+                guard trees.last.map({ $0.id < tree.id }) ?? true else {
+                    throw EngineError(.damaged, "The catalogue lists tree \(tree.id) out of order.")
+                }
+                trees.append(tree)
+                if tree.id != StoreVersion.valuesTree { names[tree.name] = tree.id }
+            }
+            guard reader.isAtEnd, trees.first?.id == StoreVersion.valuesTree else {
+                throw EngineError(.damaged, "The catalogue does not end where its trees do.")
+            }
+            return StoreVersion(
+                number: TransactionNumber(number), trees: trees, names: names, nextTree: nextTree,
+                nextObjectKey: nextObjectKey)
+        }
+    }
+
+    private static func decodeTree(_ reader: inout ByteReader, pageSize: Int) throws(EngineError) -> TreeRecord {
+        let id = TreeID(try reader.integer(UInt32.self))
+        let name = try reader.text()
+        let root = try reader.reference()
+        guard !root.isInMemory else { throw EngineError(.damaged, "The root of tree \(id) names no page.") }
+        var layouts: [ColumnLayout] = []
+        for _ in 0..<(try reader.integer(UInt16.self)) {
+            layouts.append(try decodeLayout(&reader, pageSize: pageSize))
+        }
+        return TreeRecord(id: id, name: name, root: root, layouts: layouts.isEmpty ? nil : TableLayouts(layouts))
+    }
+
+    static func decodeLayout(_ reader: inout ByteReader, pageSize: Int) throws(EngineError) -> ColumnLayout {
+        let version = try reader.integer(UInt32.self)
+        var columns: [Column] = []
+        for _ in 0..<(try reader.integer(UInt16.self)) {
+            let id = ColumnID(try reader.integer(UInt32.self))
+            let rawKind = try reader.integer(UInt8.self)
+            guard let kind = ColumnKind(rawValue: rawKind) else {
+                throw EngineError(.damaged, "A layout names the column kind \(rawKind), which does not exist.")
+            }
+            let hasFill = try reader.integer(UInt8.self) == 1
+            let fill = try reader.take(Int(try reader.integer(UInt32.self))).array
+            columns.append(Column(id: id, kind: kind, fill: hasFill ? fill : nil))
+        }
+        let layout = ColumnLayout(version: version, columns: columns)
+        if let fault = TableLayouts.fault(in: layout, pageSize: pageSize) {
+            throw EngineError(.damaged, "A layout is impossible: \(fault).")
+        }
+        return layout
+    }
+}
+
+extension Array where Element == UInt8 {
+    mutating func appendInteger<T: FixedWidthInteger>(_ value: T) {
+        unsafe Swift.withUnsafeBytes(of: value.littleEndian) { unsafe append(contentsOf: $0) }
+    }
+
+    mutating func appendReference(_ reference: PageReference) {
+        appendInteger(reference.address)
+        appendInteger(reference.stamp)
+        appendInteger(reference.count)
+    }
+
+    mutating func appendText(_ text: String) {
+        appendInteger(UInt16(text.utf8.count))
+        append(contentsOf: text.utf8)
+    }
+
+    /// Seven bits a byte, low ones first.
+    mutating func appendVariable(_ value: UInt64) {
+        var value = value
+        while value >= 0x80 {
+            append(UInt8(truncatingIfNeeded: value) | 0x80)
+            value >>= 7
+        }
+        append(UInt8(value))
+    }
+}
+
+extension ByteReader {
+    mutating func reference() throws(EngineError) -> PageReference {
+        PageReference(
+            address: try integer(UInt64.self), stamp: try integer(UInt64.self), count: try integer(UInt64.self))
+    }
+
+    mutating func text() throws(EngineError) -> String {
+        let bytes = try take(Int(try integer(UInt16.self)))
+        guard let text = unsafe String(validating: bytes.buffer, as: UTF8.self) else {
+            throw EngineError(.damaged, "A name is not valid UTF-8.")
+        }
+        return text
+    }
+
+    mutating func variable() throws(EngineError) -> UInt64 {
+        var value: UInt64 = 0
+        for shift in stride(from: UInt64(0), through: 63, by: 7) {
+            let byte = try integer(UInt8.self)
+            value |= UInt64(byte & 0x7F) << shift
+            if byte & 0x80 == 0 { return value }
+        }
+        throw EngineError(.damaged, "A number of variable length does not end.")
+    }
+}

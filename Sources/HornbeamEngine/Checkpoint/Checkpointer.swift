@@ -1,0 +1,238 @@
+// Moves the newest durable version from log and memory to the page files, and lets go of what nobody needs then.
+//
+// Order: nodes, catalogue and file table are appended and synced; then the older meta slot is rewritten and synced;
+// then references in memory change to disk addresses, and log segments and empty page files that not even the
+// previous checkpoint needs are removed. A failure before the meta write leaves everything as it was.
+
+import Synchronization
+
+final class Checkpointer: Sendable {
+    private let engine: EngineCore
+    private let appender: PageAppender
+    private let state: Mutex<State>
+
+    private struct State {
+        /// The newest checkpoint, and the one before it.
+        var latest: MetaState
+        var previous: MetaState?
+        /// Inner nodes made since the last checkpoint; they may name written children by frame.
+        var inner: [(frame: UInt32, generation: UInt32)] = []
+        var checkpoints = 0
+        var bytesWritten: UInt64 = 0
+    }
+
+    init(_ engine: EngineCore, latest: MetaState, previous: MetaState?) {
+        self.engine = engine
+        appender = engine.files.makeAppender()
+        state = Mutex(State(latest: latest, previous: previous))
+    }
+
+    var latest: MetaState { state.withLock { $0.latest } }
+    var statistics: (checkpoints: Int, bytesWritten: UInt64) { state.withLock { ($0.checkpoints, $0.bytesWritten) } }
+
+    /// The log will go on in this segment: recovery found out which numbers were used.
+    func setNextLogSegment(_ number: LogSegmentNumber) { state.withLock { $0.latest.nextLogSegment = number } }
+
+    /// A transaction made inner nodes.
+    func note(inner frames: [UInt32]) {
+        let nodes = frames.map { ($0, engine.pool.generation($0)) }
+        state.withLock { $0.inner += nodes }
+    }
+
+    /// Replay met an attached version: the nodes that replay made for the version before are needed no more.
+    func abandonNodes(of version: StoreVersion) -> [VersionRegistry.Retired] {
+        state.withLock { $0.inner.removeAll() }
+        var nodes: [VersionRegistry.Retired] = []
+        for tree in version.trees { collectNew(tree.root, &nodes) }
+        return nodes
+    }
+
+    private func collectNew(_ reference: PageReference, _ nodes: inout [VersionRegistry.Retired]) {
+        guard reference.isInMemory else { return }
+        let frame = reference.frame
+        nodes.append(
+            VersionRegistry.Retired(
+                frame: frame, generation: engine.pool.generation(frame),
+                birth: unsafe engine.pool.infos[Int(frame)].birth))
+        guard engine.pool.page(frame).level > 0 else { return }
+        let node = SlottedNode(engine.pool.page(frame))
+        for i in 0..<node.count { collectNew(node.child(i), &nodes) }
+    }
+
+    // MARK: The checkpoint
+
+    /// Writes a checkpoint of the newest durable version. `isClosing` marks the store as cleanly closed.
+    func run(log: LogWriter?, isClosing: Bool = false, isForced: Bool = false) throws(EngineError) {
+        engine.pipeline.beginCheckpoint(hasTurn: false)
+        defer { engine.pipeline.endCheckpoint() }
+        if log != nil { try engine.pipeline.drain() }
+        let (version, mark) = engine.pipeline.publishedMark()
+        defer { engine.registry.release(version.number) }
+        let before = state.withLock { $0 }
+        if !isClosing, !isForced, version.number == before.latest.transaction, mark == before.latest.log { return }
+        let image = try write(version, sequence: before.latest.checkpoint + 1)
+        var meta = before.latest
+        meta.checkpoint += 1
+        meta.log = mark
+        meta.transaction = version.number
+        meta.nextObjectKey = version.nextObjectKey
+        meta.catalogue = image.catalogue
+        meta.fileTable = image.fileTable
+        meta.oldestLogSegment =
+            isClosing || log == nil
+            ? log?.nextSegment ?? before.latest.nextLogSegment : log!.segment(holding: mark.position)
+        meta.nextPageFile = engine.files.nextFile
+        meta.nextLogSegment = log?.nextSegment ?? before.latest.nextLogSegment
+        meta.isCleanlyClosed = isClosing || log == nil
+        try engine.meta.write(meta)
+        engine.space.adopt(image.table, version.number)
+        state.withLock { state in
+            state.previous = state.latest
+            state.latest = meta
+            state.checkpoints += 1
+        }
+        try letGo(image, log)
+    }
+
+    /// What a checkpoint put into the page files.
+    fileprivate struct Image {
+        var catalogue: PageReference
+        var fileTable: PageReference
+        var table: FileTable
+        var written: [UInt32: PageReference]
+        var roots: Set<UInt32>
+    }
+
+    /// Writes the nodes of a version, its catalogue and the file table, and syncs them; once more after a failed sync.
+    private func write(_ version: StoreVersion, sequence: UInt64) throws(EngineError) -> Image {
+        do throws(EngineError) { return try writeOnce(version, sequence) } catch {
+            appender.abandon()
+            guard error.code == .inputOutput else { throw error }
+        }
+        do throws(EngineError) { return try writeOnce(version, sequence) } catch {
+            appender.abandon()
+            throw error
+        }
+    }
+
+    private func writeOnce(_ version: StoreVersion, _ sequence: UInt64) throws(EngineError) -> Image {
+        try appender.seal()
+        let start = appender.bytesAppended
+        let writer = TreeWriter(pool: engine.pool, files: engine.files, appender: appender, sequence: sequence)
+        var roots: [PageReference] = []
+        for tree in version.trees { roots.append(try writer.write(tree)) }
+        let catalogue = try append(Catalogue.encode(version, roots: roots), sequence)
+        let table = try engine.space.settle(version.number, written: Array(writer.written.values))
+        let fileTable = try append(table.encode(), sequence)
+        try appender.sync()
+        state.withLock { $0.bytesWritten += appender.bytesAppended - start }
+        return Image(
+            catalogue: catalogue, fileTable: fileTable, table: table, written: writer.written,
+            roots: Set(version.trees.filter(\.root.isInMemory).map(\.root.frame)))
+    }
+
+    private func append(_ bytes: [UInt8], _ sequence: UInt64) throws(EngineError) -> PageReference {
+        try bytes.lend { raw throws(EngineError) in
+            unsafe try engine.files.appendBlob(unsafe raw.buffer, tree: TreeID(0), checkpoint: sequence, to: appender)
+        }
+    }
+
+    // MARK: Committing a big transaction
+
+    /// Writes all nodes of an executed version and its catalogue, synced; the log then needs only to name it.
+    /// The caller holds the writer's turn and calls `settle` once the log is durable.
+    func attach(_ version: StoreVersion) throws(EngineError) -> Attachment {
+        let sequence = state.withLock { $0.latest.checkpoint }
+        let image = try write(version, sequence: sequence)
+        return Attachment(image: image)
+    }
+
+    /// A version in the page files that the log is about to name.
+    struct Attachment {
+        fileprivate let image: Image
+        /// What the log says of it.
+        var redo: [UInt8] { Redo.attach(image.catalogue, image.fileTable) }
+    }
+
+    /// The attached version is durable.
+    func settle(_ attachment: Attachment, _ version: TransactionNumber) {
+        engine.space.adopt(attachment.image.table, version)
+        finalize(attachment.image)
+    }
+
+    // MARK: Afterwards
+
+    /// Points the nodes in memory at the pages that were written. Nobody writes meanwhile.
+    private func finalize(_ image: Image) {
+        let pool = engine.pool
+        var deaths: [(PageReference, UInt64)] = []
+        for (frame, page) in image.written {
+            pool.markWritten(frame, address: page.address, stamp: page.stamp, isPinned: true)
+            let death = unsafe pool.infos[Int(frame)].death
+            if death != .max { deaths.append((page, death)) }
+        }
+        for (page, death) in deaths {
+            engine.space.note(TransactionNumber(death), deadPages: [page], deadBlobs: [], newBlobs: [])
+        }
+        let inner = state.withLock { state in
+            defer { state.inner.removeAll() }
+            return state.inner
+        }
+        var kept: [(frame: UInt32, generation: UInt32)] = []
+        for node in inner where pool.generation(node.frame) == node.generation {
+            if redirect(node.frame) { kept.append(node) }
+        }
+        state.withLock { $0.inner += kept }
+        pool.unpin(image.written.keys.filter { !image.roots.contains($0) })
+    }
+
+    /// Replaces frames by disk addresses in the links of a node; true if some children are still in memory only.
+    private func redirect(_ frame: UInt32) -> Bool {
+        let page = engine.pool.page(frame)
+        guard page.kind == NodeKind.inner.rawValue else { return false }
+        let node = SlottedNode(page)
+        var hasNewChildren = false
+        for i in 0..<node.count {
+            let child = node.child(i)
+            guard child.isInMemory else { continue }
+            if let disk = engine.pool.diskReference(child.frame) {
+                node.setWritten(i, address: disk.address, stamp: disk.stamp)
+                unsafe node.hintCell(i).pointee.store(child.frame, ordering: .relaxed)
+            } else {
+                hasNewChildren = true
+            }
+        }
+        return hasNewChildren
+    }
+
+    /// Redirects references, then removes the log and the files that neither checkpoint needs.
+    private func letGo(_ image: Image, _ log: LogWriter?) throws(EngineError) {
+        nonisolated(unsafe) var removable: Result<[PageFileNumber], EngineError> = .success([])  // one thread at a time
+        engine.pipeline.whileNobodyWrites { [self] in
+            finalize(image)
+            do throws(EngineError) { unsafe removable = .success(try removableFiles()) } catch {
+                unsafe removable = .failure(error)
+            }
+        }
+        let oldest = state.withLock { min($0.latest.oldestLogSegment, $0.previous?.oldestLogSegment ?? $0.latest.oldestLogSegment) }
+        try log?.removeSegments(before: oldest)
+        for file in try unsafe removable.get() {
+            try engine.files.remove(file)
+            engine.space.forget(file)
+        }
+    }
+
+    /// Page files without anything that a kept checkpoint, the log or a reader needs.
+    private func removableFiles() throws(EngineError) -> [PageFileNumber] {
+        let (latest, previous) = state.withLock { ($0.latest, $0.previous) }
+        var needed = try engine.space.filesOfNewBlobs()
+        for meta in [latest, previous ?? latest] where !meta.catalogue.isEmpty {
+            needed.formUnion(try engine.files.filesOfBlob(meta.catalogue))
+            needed.formUnion(try engine.files.filesOfBlob(meta.fileTable))
+        }
+        let reader = engine.registry.oldest.rawValue
+        let horizon = min(previous?.transaction.rawValue ?? 0, reader)
+        return engine.space.table.entries.filter { $0.value.emptySince <= horizon && !needed.contains($0.key) }
+            .map(\.key).sorted()
+    }
+}

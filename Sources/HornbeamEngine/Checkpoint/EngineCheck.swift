@@ -1,0 +1,138 @@
+// Reads everything that a version consists of and says what does not fit: structure, order, counts, checks, space.
+
+/// What a check found.
+package struct CheckReport: Sendable, Equatable {
+    package var trees = 0
+    package var pages = 0
+    package var entries = 0
+    package var blobs = 0
+    /// One sentence each; empty for a sound store.
+    package var problems: [String] = []
+
+    package init() {}
+}
+
+extension Engine {
+    /// Checks every page, tree and blob of the newest version, and the live bytes of each page file.
+    ///
+    /// Reads the whole store; `progress` is told the entries checked so far and their total. Problems are collected,
+    /// not thrown; what is thrown is only that the store is closed.
+    package func check(progress: ((Int, Int) -> Void)? = nil) throws(EngineError) -> CheckReport {
+        let snapshot = try snapshot()
+        let check = VersionCheck(core: core, version: snapshot.version, progress: progress)
+        check.run()
+        return check.report
+    }
+}
+
+/// One walk over all trees of a version.
+private final class VersionCheck {
+    let core: EngineCore
+    let version: StoreVersion
+    let progress: ((Int, Int) -> Void)?
+    var report = CheckReport()
+    private let total: Int
+
+    init(core: EngineCore, version: StoreVersion, progress: ((Int, Int) -> Void)?) {
+        self.core = core
+        self.version = version
+        self.progress = progress
+        total = version.trees.reduce(0) { $0 + Int($1.root.count) }
+    }
+
+    func run() {
+        for tree in version.trees {
+            report.trees += 1
+            guard !tree.root.isEmpty else {
+                if tree.root.count != 0 { problem(tree, "is empty but counts \(tree.root.count) entries") }
+                continue
+            }
+            let slot = core.pool.epochs.enter()
+            check(tree.root, tree, level: nil, bounds: Bounds())
+            core.pool.epochs.leave(slot)
+        }
+    }
+
+    private func problem(_ tree: TreeRecord, _ text: String) {
+        report.problems.append("Tree \(tree.name.isEmpty ? "of named values" : tree.name) \(text).")
+    }
+
+    /// The keys that may lie below a link: from `lower` on, below `upper`.
+    private struct Bounds {
+        var lower: [UInt8] = []
+        var upper: [UInt8]?
+
+        func contain(_ key: [UInt8]) -> Bool {
+            !key.lexicographicallyPrecedes(lower) && (upper.map { key.lexicographicallyPrecedes($0) } ?? true)
+        }
+    }
+
+    /// Checks a page and what is below it.
+    private func check(_ reference: PageReference, _ tree: TreeRecord, level: Int?, bounds: Bounds) {
+        report.pages += 1
+        let frame: UInt32
+        do throws(EngineError) { frame = try core.pool.rootFrame(reference) } catch {
+            return problem(tree, "has an unreadable page at \(PageReference.describe(reference.address)): \(error.message)")
+        }
+        let page = core.pool.page(frame)
+        if let level, page.level != level { return problem(tree, "has a page of level \(page.level) where \(level) is due") }
+        if page.level > 0 {
+            checkInner(SlottedNode(page), reference, tree, bounds)
+        } else if page.kind == NodeKind.tableLeaf.rawValue {
+            checkTableLeaf(page, reference, tree, bounds)
+        } else {
+            checkIndexLeaf(SlottedNode(page), reference, tree, bounds)
+        }
+        progress?(report.entries, total)
+    }
+
+    private func checkInner(_ node: SlottedNode, _ reference: PageReference, _ tree: TreeRecord, _ bounds: Bounds) {
+        var sum: UInt64 = 0
+        for i in 0..<node.count {
+            let child = node.child(i)
+            sum += child.count
+            let lower = i == 0 ? bounds.lower : node.key(i)
+            let upper = i + 1 < node.count ? node.key(i + 1) : bounds.upper
+            if i > 0, !bounds.contain(lower) { problem(tree, "has a separator outside its parent's bounds") }
+            check(child, tree, level: node.page.level - 1, bounds: Bounds(lower: lower, upper: upper))
+        }
+        if sum != reference.count { problem(tree, "counts \(reference.count) entries where links add up to \(sum)") }
+    }
+
+    private func checkIndexLeaf(_ leaf: SlottedNode, _ reference: PageReference, _ tree: TreeRecord, _ bounds: Bounds) {
+        if tree.layouts != nil { return problem(tree, "is a table with an index leaf") }
+        if leaf.count != Int(reference.count) { problem(tree, "counts \(reference.count) entries in a leaf of \(leaf.count)") }
+        var last: [UInt8]?
+        for i in 0..<leaf.count {
+            let key = leaf.key(i)
+            if let last, !last.lexicographicallyPrecedes(key) { problem(tree, "has keys out of order") }
+            if !bounds.contain(key) { problem(tree, "has a key outside its leaf's bounds") }
+            if leaf.isBlob(i) { checkBlob(leaf.value(i).load(0), tree) }
+            last = key
+        }
+        report.entries += leaf.count
+    }
+
+    private func checkTableLeaf(_ page: Page, _ reference: PageReference, _ tree: TreeRecord, _ bounds: Bounds) {
+        guard let layout = unsafe tree.layouts?.resolve(page.load(24))?.own else {
+            return problem(tree, "has a leaf of a layout that it does not know")
+        }
+        if let fault = NodeCheck.tableFault(page, layout) { return problem(tree, "has a leaf in which \(fault)") }
+        let leaf = TableLeaf(page: page, layout: layout)
+        if leaf.count != Int(reference.count) { problem(tree, "counts \(reference.count) rows in a leaf of \(leaf.count)") }
+        for slot in 0..<leaf.count {
+            let key = unsafe withUnsafeBytes(of: leaf.key(slot).bigEndian) { unsafe Array($0) }
+            if !bounds.contain(key) { problem(tree, "has a row outside its leaf's bounds") }
+            for blob in leaf.blobs(slot) { checkBlob(blob, tree) }
+        }
+        report.entries += leaf.count
+    }
+
+    private func checkBlob(_ blob: PageReference, _ tree: TreeRecord) {
+        report.blobs += 1
+        do throws(EngineError) {
+            let bytes = try core.files.readBlob(blob)
+            if bytes.count != Int(blob.count) { problem(tree, "has a value of \(bytes.count) bytes instead of \(blob.count)") }
+        } catch { problem(tree, "has an unreadable value: \(error.message)") }
+    }
+}

@@ -1,0 +1,144 @@
+// How many bytes of each page file are still needed, and which files are needed no more.
+//
+// Pages die when a transaction replaces them, blobs when their row goes; a checkpoint of version v settles all
+// deaths up to v. The account is written with the checkpoint and can be recounted by walking the trees.
+//
+// File table, little-endian: u32 files, then per file u32 number | u64 live bytes | u64 the transaction from which
+// on no version needs the file (2⁶⁴−1 = still needed).
+
+import Synchronization
+
+/// Live bytes per page file.
+struct FileTable: Sendable, Equatable {
+    struct Entry: Sendable, Equatable {
+        var live: Int64 = 0
+        var emptySince: UInt64 = .max
+    }
+
+    var entries: [PageFileNumber: Entry] = [:]
+
+    func encode() -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.appendInteger(UInt32(entries.count))
+        for (number, entry) in entries.sorted(by: { $0.key < $1.key }) {
+            bytes.appendInteger(number.rawValue)
+            bytes.appendInteger(entry.live)
+            bytes.appendInteger(entry.emptySince)
+        }
+        return bytes
+    }
+
+    static func decode(_ bytes: [UInt8]) throws(EngineError) -> FileTable {
+        try bytes.lend { raw throws(EngineError) in
+            var reader = ByteReader(raw)
+            var table = FileTable()
+            for _ in 0..<(try reader.integer(UInt32.self)) {
+                let number = PageFileNumber(try reader.integer(UInt32.self))
+                let live = try reader.integer(Int64.self)
+                table.entries[number] = Entry(live: live, emptySince: try reader.integer(UInt64.self))
+            }
+            guard reader.isAtEnd else { throw EngineError(.damaged, "The file table is longer than its files.") }
+            return table
+        }
+    }
+}
+
+/// Births and deaths of pages since the last checkpoint.
+final class SpaceAccount: Sendable {
+    private let files: PageFiles
+    private let state: Mutex<State>
+
+    private struct State {
+        var table: FileTable
+        /// What transactions replaced or added, by the number of the transaction; ascending.
+        var dead: [(page: PageReference, at: UInt64)] = []
+        var deadBlobs: [(blob: PageReference, at: UInt64)] = []
+        var newBlobs: [(blob: PageReference, at: UInt64)] = []
+    }
+
+    init(files: PageFiles, table: FileTable) {
+        self.files = files
+        state = Mutex(State(table: table))
+    }
+
+    /// A transaction was executed.
+    func note(_ number: TransactionNumber, deadPages: [PageReference], deadBlobs: [PageReference], newBlobs: [PageReference]) {
+        guard !deadPages.isEmpty || !deadBlobs.isEmpty || !newBlobs.isEmpty else { return }
+        state.withLock { state in
+            state.dead += deadPages.map { ($0, number.rawValue) }
+            state.deadBlobs += deadBlobs.map { ($0, number.rawValue) }
+            state.newBlobs += newBlobs.map { ($0, number.rawValue) }
+        }
+    }
+
+    /// The table as of a version, with the pages that its checkpoint wrote.
+    func settle(_ version: TransactionNumber, written: [PageReference]) throws(EngineError) -> FileTable {
+        let (table, dead, deadBlobs, newBlobs) = state.withLock { state in
+            (
+                state.table, state.dead.filter { $0.at <= version.rawValue }.map(\.page),
+                state.deadBlobs.filter { $0.at <= version.rawValue }.map(\.blob),
+                state.newBlobs.filter { $0.at <= version.rawValue }.map(\.blob)
+            )
+        }
+        var entries = table.entries
+        for page in written { entries[page.file, default: .init()].live += Int64(page.recordBytes) }
+        for page in dead { entries[page.file, default: .init()].live -= Int64(page.recordBytes) }
+        for (blobs, sign) in [(newBlobs, Int64(1)), (deadBlobs, -1)] {
+            for blob in blobs {
+                try files.forEachBlobPage(blob) { page throws(EngineError) in
+                    entries[page.file, default: .init()].live += sign * Int64(page.recordBytes)
+                }
+            }
+        }
+        let present = Set(try files.files().map(\.number))
+        for number in present where entries[number] == nil { entries[number] = .init() }
+        entries = entries.filter { present.contains($0.key) || $0.value.live > 0 }
+        for (number, entry) in entries {
+            let emptySince = entry.live > 0 ? UInt64.max : min(entry.emptySince, version.rawValue)
+            entries[number]!.emptySince = emptySince
+        }
+        return FileTable(entries: entries)
+    }
+
+    /// A checkpoint of a version is durable: its table is the one to build on.
+    func adopt(_ table: FileTable, _ version: TransactionNumber) {
+        state.withLock { state in
+            state.table = table
+            state.dead.removeAll { $0.at <= version.rawValue }
+            state.deadBlobs.removeAll { $0.at <= version.rawValue }
+            state.newBlobs.removeAll { $0.at <= version.rawValue }
+        }
+    }
+
+    /// Transactions above a number were undone.
+    func undo(above number: TransactionNumber) {
+        state.withLock { state in
+            state.dead.removeAll { $0.at > number.rawValue }
+            state.deadBlobs.removeAll { $0.at > number.rawValue }
+            state.newBlobs.removeAll { $0.at > number.rawValue }
+        }
+    }
+
+    /// A page file was removed.
+    func forget(_ file: PageFileNumber) { state.withLock { $0.table.entries[file] = nil } }
+
+    /// Files that hold blobs of transactions after the last checkpoint.
+    func filesOfNewBlobs() throws(EngineError) -> Set<PageFileNumber> {
+        var numbers: Set<PageFileNumber> = []
+        for (blob, _) in state.withLock({ $0.newBlobs }) {
+            try files.forEachBlobPage(blob) { page throws(EngineError) in numbers.insert(page.file) }
+        }
+        return numbers
+    }
+
+    var table: FileTable { state.withLock { $0.table } }
+}
+
+extension PageFiles {
+    /// The page files that a blob lies in.
+    func filesOfBlob(_ blob: PageReference) throws(EngineError) -> Set<PageFileNumber> {
+        var numbers: Set<PageFileNumber> = []
+        try forEachBlobPage(blob) { page throws(EngineError) in numbers.insert(page.file) }
+        return numbers
+    }
+}

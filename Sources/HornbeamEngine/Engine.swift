@@ -1,0 +1,251 @@
+// The engine: named tables and indexes of bytes in one store, with atomic, durable, snapshot-isolated transactions.
+//
+// Reading: `snapshot()` and the views. Writing: `begin()`, changes, `commit()`. The life of a commit is in
+// Transactions/CommitPipeline.swift, that of a checkpoint in Checkpoint/Checkpointer.swift, opening in Recovery.swift.
+
+import Glibc
+import Synchronization
+
+/// The parts that commits and checkpoints share.
+final class EngineCore: Sendable {
+    let pool: FramePool
+    let files: PageFiles
+    let registry: VersionRegistry
+    let pipeline: CommitPipeline
+    let meta: MetaFile
+    let space: SpaceAccount
+
+    init(pool: FramePool, files: PageFiles, meta: MetaFile, first: StoreVersion, mark: LogMark, table: FileTable) {
+        self.pool = pool
+        self.files = files
+        self.meta = meta
+        registry = VersionRegistry(pool: pool, first: first)
+        let space = SpaceAccount(files: files, table: table)
+        self.space = space
+        pipeline = CommitPipeline(registry: registry, pool: pool, first: first, mark: mark) { space.undo(above: $0) }
+    }
+}
+
+/// An open store.
+package final class Engine: Sendable {
+    let core: EngineCore
+    let checkpointer: Checkpointer
+    let options: EngineOptions
+    private let blobAppender: PageAppender
+    private let lock: any FileLock
+    private let state: Mutex<State>
+    private let maintenance: Maintenance
+    /// The folder of the store.
+    package let path: String
+    package let storeIdentifier: StoreIdentifier
+
+    private struct State {
+        var log: LogWriter?
+        var isClosed = false
+        var lastCheckpointLogBytes = 0
+    }
+
+    init(
+        path: String, core: EngineCore, checkpointer: Checkpointer, options: EngineOptions, lock: any FileLock,
+        identifier: StoreIdentifier
+    ) {
+        self.path = path
+        self.core = core
+        self.checkpointer = checkpointer
+        self.options = options
+        self.lock = lock
+        storeIdentifier = identifier
+        blobAppender = core.files.makeAppender()
+        state = Mutex(State())
+        maintenance = Maintenance()
+    }
+
+    deinit {
+        maintenance.stop()
+        lock.release()
+    }
+
+    /// Opens the store at a path, recovering what a crash left; creates it if that is allowed.
+    ///
+    /// Throws `notAStore`, `newerFormat`, `damaged`, `logDamaged`, `storeInUse`, `readOnly`, `full`, `inputOutput`.
+    package static func open(
+        _ path: String, fileSystem: any FileSystem = PosixFileSystem(), options: EngineOptions = EngineOptions()
+    ) throws(EngineError) -> Engine {
+        let recovery = Recovery(path: path, fileSystem: fileSystem, options: options)
+        let (engine, log) = try recovery.open()
+        engine.start(log)
+        return engine
+    }
+
+    private func start(_ log: LogWriter) {
+        state.withLock { $0.log = log }
+        core.pipeline.start(log)
+        if options.usesBackgroundThread { maintenance.start(self) }
+    }
+
+    // MARK: Reading
+
+    /// The number of the newest published version; cheap.
+    package var latest: TransactionNumber { core.registry.published }
+
+    /// The newest published version.
+    package func snapshot() throws(EngineError) -> Snapshot {
+        if state.withLock({ $0.isClosed }) { throw EngineError(.closed, "The store is closed.", path: path) }
+        return Snapshot(core.registry, pool: core.pool)
+    }
+
+    // MARK: Writing
+
+    /// Waits for the writer's turn and starts a transaction.
+    package func begin() throws(EngineError) -> WriteTransaction {
+        WriteTransaction(engine: self, base: try core.pipeline.takeTurn(), pool: core.pool)
+    }
+
+    /// Returns once everything that a transaction was started from is durable: a conflict may be reported then.
+    package func waitUntilDurable(_ number: TransactionNumber) throws(EngineError) {
+        try core.pipeline.waitUntilDurable(number)
+    }
+
+    func appendBlob(_ value: Bytes, tree: TreeID) throws(EngineError) -> PageReference {
+        unsafe try core.files.appendBlob(
+            unsafe value.buffer, tree: tree, checkpoint: checkpointer.latest.checkpoint, to: blobAppender)
+    }
+
+    func abort(_ transaction: WriteTransaction) {
+        transaction.ledger.undo()
+        core.pipeline.endTurn()
+    }
+
+    func commit(
+        _ transaction: WriteTransaction, _ durability: Durability,
+        published: (@Sendable (TransactionNumber) -> Void)?
+    ) throws(EngineError) -> TransactionNumber {
+        guard transaction.hasChanges else {
+            abort(transaction)
+            return transaction.base.number
+        }
+        let version = transaction.makeVersion()
+        do throws(EngineError) {
+            if !transaction.ledger.newBlobs.isEmpty { try blobAppender.sync() }
+            if isBig(transaction) { try core.pipeline.drain() }
+            try core.pipeline.requireNewest(transaction.base)
+        } catch {
+            abort(transaction)
+            throw error
+        }
+        if isBig(transaction) {
+            try attach(transaction, version, published)
+        } else {
+            let (retired, born) = record(transaction)
+            let round = core.pipeline.enqueue(
+                CommitPipeline.Commit(
+                    version: version, payload: transaction.redo.bytes, needsSync: durability == .full,
+                    retired: retired, born: born, published: published))
+            core.pipeline.endTurn()
+            try core.pipeline.wait(for: version.number, round: round, needsSync: durability == .full)
+        }
+        try afterCommit()
+        return version.number
+    }
+
+    /// Accounts for what an executed transaction replaced. The caller has the turn.
+    func record(_ transaction: WriteTransaction) -> (retired: [VersionRegistry.Retired], born: [UInt32]) {
+        let ledger = transaction.ledger
+        core.space.note(
+            transaction.number, deadPages: ledger.deadPages, deadBlobs: ledger.deadBlobs, newBlobs: ledger.newBlobs)
+        let born = ledger.finish()
+        checkpointer.note(inner: ledger.bornInner)
+        return (ledger.retired, born)
+    }
+
+    /// True if writing the nodes is cheaper than writing and replaying the redo.
+    private func isBig(_ transaction: WriteTransaction) -> Bool {
+        if transaction.redo.isAbandoned { return true }
+        let redo = transaction.redo.bytes.count
+        return redo > options.attachThreshold && redo * 2 > transaction.ledger.born.count * transaction.pageSize
+    }
+
+    /// Commits a big transaction: its nodes first, then one log record that names their catalogue. All before it is
+    /// durable; the caller has the turn, which ends here.
+    private func attach(
+        _ transaction: WriteTransaction, _ version: StoreVersion,
+        _ published: (@Sendable (TransactionNumber) -> Void)?
+    ) throws(EngineError) {
+        core.pipeline.beginCheckpoint(hasTurn: true)
+        defer { core.pipeline.endCheckpoint() }
+        let (retired, born) = record(transaction)
+        defer { core.pipeline.endTurn() }
+        let attachment: Checkpointer.Attachment
+        do throws(EngineError) { attachment = try checkpointer.attach(version) } catch {
+            core.pipeline.undo(retired: retired, born: born, above: transaction.base.number)
+            throw error
+        }
+        let round = core.pipeline.enqueue(
+            CommitPipeline.Commit(
+                version: version, payload: attachment.redo, needsSync: true, retired: retired, born: born,
+                published: published))
+        try core.pipeline.wait(for: version.number, round: round, needsSync: true)
+        checkpointer.settle(attachment, version.number)
+    }
+
+    // MARK: Upkeep
+
+    /// Writes a checkpoint of everything committed so far.
+    package func checkpoint() throws(EngineError) {
+        guard let log = state.withLock({ $0.log }) else {
+            throw EngineError(.closed, "The store is closed.", path: path)
+        }
+        do throws(EngineError) { try checkpointer.run(log: log) } catch {
+            if error.code == .durabilityLost { core.pipeline.close(error) }
+            throw error
+        }
+        let bytes = core.pipeline.statistics.logBytes
+        state.withLock { $0.lastCheckpointLogBytes = bytes }
+    }
+
+    /// True if log or memory ask for a checkpoint.
+    private var needsCheckpoint: Bool {
+        let bytes = core.pipeline.statistics.logBytes - state.withLock { $0.lastCheckpointLogBytes }
+        if bytes > options.checkpointLogBytes { return true }
+        let usage = core.pool.usage
+        return bytes > 0 && usage.inUse - usage.cached > core.pool.capacity / 2
+    }
+
+    private func afterCommit() throws(EngineError) {
+        guard !options.usesBackgroundThread else {
+            if needsCheckpoint { maintenance.wake() }
+            return
+        }
+        if needsCheckpoint { try checkpoint() }
+    }
+
+    /// What the background thread does now and then. Errors come back with the next commit, which meets them itself.
+    func maintain() {
+        do throws(EngineError) {
+            try core.pipeline.syncIfNeeded()
+            if let log = state.withLock({ $0.log }), log.needsSpare { try log.prepareSpare() }
+            if needsCheckpoint { try checkpoint() }
+        } catch {
+            if error.code == .durabilityLost { core.pipeline.close(error) }
+        }
+    }
+
+    /// Writes a last checkpoint and removes the log. Snapshots that are still held can be read on.
+    package func close() throws(EngineError) {
+        maintenance.stop()
+        let log: LogWriter? = state.withLock { state in
+            state.isClosed = true
+            defer { state.log = nil }
+            return state.log
+        }
+        guard let log else { return }
+        defer {
+            core.pipeline.close(EngineError(.closed, "The store is closed.", path: path))
+            lock.release()
+        }
+        if let failure = core.pipeline.failure { throw failure }
+        if core.pipeline.statistics.groups == 0, checkpointer.latest.isCleanlyClosed { return }
+        try checkpointer.run(log: log, isClosing: true)
+        try log.removeAll()
+    }
+}

@@ -1,0 +1,34 @@
+// What an engine is opened with.
+
+import Glibc
+
+/// When a commit is acknowledged.
+package enum Durability: Sendable, Hashable {
+    /// After the sync: survives power loss.
+    case full
+    /// After the write to the operating system; synced within the delay. Recovery still finds a prefix of the commits.
+    case lazy(maxDelay: Duration)
+}
+
+/// Sizes and switches; the defaults suit a program that uses one store.
+package struct EngineOptions: Sendable {
+    /// What the buffer pool aims to stay within: by default a quarter of the memory, between 8 MiB and 1 GiB.
+    package var poolBytes: Int
+    /// Bytes of a logical page, 512 to 16384, a power of two; fixed when a store is created.
+    package var pageSize = 16384
+    package var createIfMissing = true
+    /// False: checkpoints and lazy syncs happen in the committing thread, as the simulation needs it.
+    package var usesBackgroundThread = true
+    /// Bytes of log after which a checkpoint starts.
+    package var checkpointLogBytes = 64 << 20
+    /// Bytes of redo from which a transaction is committed by a checkpoint instead.
+    package var attachThreshold = 8 << 20
+    /// Frames at most, dirty nodes included; nil for four times the pool, at least 4 GiB.
+    package var frameCeiling: Int?
+    package var log = LogOptions()
+
+    package init() {
+        let memory = sysconf(Int32(_SC_PHYS_PAGES)) * sysconf(Int32(_SC_PAGESIZE))
+        poolBytes = min(max(memory / 4, 8 << 20), 1 << 30)
+    }
+}

@@ -1,0 +1,278 @@
+// The buffer pool: frames of one page each in one anonymous mapping, named by number.
+//
+// A frame holds a page read from a page file (it has a disk address and may be evicted) or a node made by a
+// transaction (no disk address; it stays until it is freed or has been written by a checkpoint). Readers find a
+// page through a hint and compare the frame's disk address inside an epoch; only a miss takes the lock.
+//
+// What holds: `table` names exactly the frames whose disk address is set. A frame's generation changes whenever
+// its content stops being what it was. Frames leave use through limbo unless nobody else ever saw them.
+
+import Glibc
+import Synchronization
+
+/// What the pool knows of a frame. Cells that readers look at are atomic; the others belong to the writer or the lock.
+struct FrameInfo: ~Copyable {
+    /// The page's address in the page files; 0 while the frame is free or its node is in memory only.
+    let diskAddress = Atomic<UInt64>(0)
+    /// Changes each time the frame changes hands.
+    let generation = Atomic<UInt32>(1)
+    /// Set by readers, cleared by the clock.
+    let isRecent = Atomic<Bool>(false)
+    /// Guarded by the pool's lock.
+    var isEvictable = false
+    /// The transaction that made the node; 0 for pages from disk. Written before anyone else sees the frame.
+    var birth: UInt64 = 0
+    /// The transaction that replaced the node; guarded by the writer's turn.
+    var death = UInt64.max
+    /// The stamp of the reference to the page, once it has a disk address.
+    var stamp: UInt64 = 0
+}
+
+@safe final class FramePool: Sendable {
+    let pageSize: Int
+    /// Frames that the pool aims to stay within; nodes not yet written may exceed it.
+    let capacity: Int
+    let epochs = Epochs()
+    let files: PageFiles
+    private let maximum: Int
+    nonisolated(unsafe) private let base: UnsafeMutableRawPointer  // fixed at init
+    nonisolated(unsafe) let infos: UnsafeMutablePointer<FrameInfo>  // fixed at init; cells as FrameInfo says
+    private let state = Mutex(State())
+
+    private struct State {
+        var free: [UInt32] = []
+        var limbo: [(frame: UInt32, epoch: UInt64)] = []
+        var table: [UInt64: UInt32] = [:]
+        /// Frames 1 ..< `end` have been used at least once.
+        var end: UInt32 = 1
+        var prefaulted: UInt32 = 1
+        var hand: UInt32 = 1
+        /// Allocations to let pass before the clock is tried again, after it found nothing.
+        var patience = 0
+        var inUse: Int { Int(end) - 1 - free.count - limbo.count }
+    }
+
+    /// - Parameters:
+    ///   - bytes: what the pool aims to stay within.
+    ///   - ceiling: frames at most, dirty nodes included; beyond it `full` is thrown.
+    init(pageSize: Int, bytes: Int, ceiling: Int? = nil, files: PageFiles) throws(EngineError) {
+        self.pageSize = pageSize
+        self.files = files
+        capacity = max(bytes / pageSize, 16)
+        maximum = ceiling ?? max(capacity * 4, 1 << 18)
+        let length = (maximum + 1) * pageSize
+        let mapping = unsafe mmap(
+            nil, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
+        guard let mapping = unsafe mapping, unsafe mapping != MAP_FAILED else {
+            throw EngineError(
+                .full, "The buffer pool could not reserve \(length) bytes of address space; choose a smaller pool.",
+                errno: errno)
+        }
+        unsafe base = mapping
+        unsafe infos = .allocate(capacity: maximum + 1)
+        unsafe infos.initialize(to: FrameInfo())  // number 0 is "no frame"; the others follow at their first use
+    }
+
+    deinit {
+        unsafe munmap(base, (maximum + 1) * pageSize)
+        unsafe infos.deinitialize(count: Int(state.withLock { $0.end }))
+        unsafe infos.deallocate()
+    }
+
+    @inline(__always)
+    func page(_ frame: UInt32) -> Page { unsafe Page(base + Int(frame) * pageSize) }
+
+    /// True if the frame holds the page of this address now. Only meaningful inside an epoch.
+    @inline(__always)
+    func holds(_ frame: UInt32, _ address: UInt64) -> Bool {
+        guard unsafe infos[Int(frame)].diskAddress.load(ordering: .acquiring) == address else { return false }
+        if unsafe !infos[Int(frame)].isRecent.load(ordering: .relaxed) {
+            unsafe infos[Int(frame)].isRecent.store(true, ordering: .relaxed)
+        }
+        return true
+    }
+
+    func generation(_ frame: UInt32) -> UInt32 {
+        unsafe infos[Int(frame)].generation.load(ordering: .acquiring)
+    }
+
+    /// The reference to a frame's page on disk, if it is there.
+    func diskReference(_ frame: UInt32) -> (address: UInt64, stamp: UInt64)? {
+        let address = unsafe infos[Int(frame)].diskAddress.load(ordering: .acquiring)
+        return address == 0 ? nil : (address, unsafe infos[Int(frame)].stamp)
+    }
+
+    // MARK: Taking and giving back frames
+
+    /// A frame for a new node of transaction `birth`; its content is undefined.
+    func allocate(birth: UInt64) throws(EngineError) -> UInt32 {
+        let frame = state.withLock { state in takeFrame(&state) }
+        guard let frame else {
+            throw EngineError(
+                .full,
+                "The transaction needs more memory than the buffer pool's limit of \(maximum) pages; use smaller transactions or a larger pool."
+            )
+        }
+        unsafe infos[Int(frame)].birth = birth
+        unsafe infos[Int(frame)].death = .max
+        unsafe infos[Int(frame)].stamp = 0
+        return frame
+    }
+
+    private func takeFrame(_ state: inout State) -> UInt32? {
+        if let frame = state.free.popLast() { return frame }
+        reclaim(&state)
+        if let frame = state.free.popLast() { return frame }
+        if state.inUse >= capacity {
+            if state.patience > 0 {
+                state.patience -= 1
+            } else {
+                sweep(&state, wanted: 32)
+                reclaim(&state)
+                if let frame = state.free.popLast() { return frame }
+            }
+        }
+        guard state.end <= UInt32(maximum) else { return nil }
+        prefault(&state)
+        unsafe (infos + Int(state.end)).initialize(to: FrameInfo())
+        state.end += 1
+        return state.end - 1
+    }
+
+    /// Maps the next frames in one call: the first touch of a page costs a fault each otherwise.
+    private func prefault(_ state: inout State) {
+        guard state.end >= state.prefaulted else { return }
+        let count = min(UInt32(64), UInt32(maximum) + 1 - state.end)
+        let populateForWriting: Int32 = 23  // MADV_POPULATE_WRITE; older kernels refuse it, which costs only time
+        _ = unsafe madvise(base + Int(state.end) * pageSize, Int(count) * pageSize, populateForWriting)
+        state.prefaulted = state.end + count
+    }
+
+    /// Moves frames from limbo to the free list once no reader can still see them.
+    private func reclaim(_ state: inout State) {
+        guard !state.limbo.isEmpty else { return }
+        let oldest = epochs.oldestReader()
+        var kept = 0
+        for entry in state.limbo {
+            if entry.epoch < oldest {
+                state.free.append(entry.frame)
+            } else {
+                state.limbo[kept] = entry
+                kept += 1
+            }
+        }
+        state.limbo.removeLast(state.limbo.count - kept)
+    }
+
+    /// The clock: takes up to `wanted` pages that were not read lately out of use.
+    private func sweep(_ state: inout State, wanted: Int) {
+        var found = 0
+        var steps = 2 * Int(state.end)
+        while found < wanted, steps > 0 {
+            steps -= 1
+            state.hand = state.hand + 1 < state.end ? state.hand + 1 : 1
+            let frame = state.hand
+            guard unsafe infos[Int(frame)].isEvictable else { continue }
+            if unsafe infos[Int(frame)].isRecent.exchange(false, ordering: .relaxed) { continue }
+            withdraw(frame, &state)
+            found += 1
+        }
+        if found < wanted { state.patience = capacity / 4 }
+    }
+
+    /// Unpublishes a frame and puts it in limbo.
+    private func withdraw(_ frame: UInt32, _ state: inout State) {
+        let address = unsafe infos[Int(frame)].diskAddress.load(ordering: .relaxed)
+        if address != 0 {
+            unsafe infos[Int(frame)].diskAddress.store(0, ordering: .sequentiallyConsistent)
+            state.table[address] = nil
+        }
+        unsafe infos[Int(frame)].isEvictable = false
+        unsafe infos[Int(frame)].generation.wrappingAdd(1, ordering: .sequentiallyConsistent)
+        state.limbo.append((frame, epochs.stamp()))
+    }
+
+    /// Gives back frames that still hold what they held when they were retired.
+    func release(_ nodes: [VersionRegistry.Retired]) {
+        guard !nodes.isEmpty else { return }
+        state.withLock { state in
+            for node in nodes where generation(node.frame) == node.generation { withdraw(node.frame, &state) }
+        }
+    }
+
+    /// Gives back a frame that nobody else ever saw.
+    func discard(_ frame: UInt32) {
+        unsafe infos[Int(frame)].generation.wrappingAdd(1, ordering: .sequentiallyConsistent)
+        state.withLock { $0.free.append(frame) }
+    }
+
+    // MARK: Pages from disk
+
+    /// The frame that holds a page, read from its file if it is not here. Only inside an epoch.
+    func load(address: UInt64, stamp: UInt64) throws(EngineError) -> UInt32 {
+        if let frame = state.withLock({ $0.table[address] }) { return frame }
+        let frame = try allocate(birth: 0)
+        do throws(EngineError) {
+            let page = page(frame)
+            let info = unsafe try files.read(
+                PageReference(address: address, stamp: stamp, count: 0),
+                into: unsafe UnsafeMutableRawBufferPointer(start: page.base, count: pageSize))
+            if let fault = NodeCheck.fault(in: page, bytes: info.rawBytes) {
+                throw EngineError(
+                    .damaged, "The page at \(PageReference.describe(address)) contradicts itself: \(fault).")
+            }
+        } catch {
+            discard(frame)
+            throw error
+        }
+        unsafe infos[Int(frame)].stamp = stamp
+        return state.withLock { state in
+            if let other = state.table[address] {
+                state.free.append(frame)
+                return other
+            }
+            state.table[address] = frame
+            unsafe infos[Int(frame)].isEvictable = true
+            unsafe infos[Int(frame)].diskAddress.store(address, ordering: .releasing)
+            return frame
+        }
+    }
+
+    /// A node has been written: it may be found by its address from now on, and evicted unless `isPinned`.
+    func markWritten(_ frame: UInt32, address: UInt64, stamp: UInt64, isPinned: Bool) {
+        unsafe infos[Int(frame)].stamp = stamp
+        state.withLock { state in
+            state.table[address] = frame
+            unsafe infos[Int(frame)].isEvictable = !isPinned
+            unsafe infos[Int(frame)].diskAddress.store(address, ordering: .releasing)
+        }
+    }
+
+    /// Lets written nodes be evicted: nothing in memory names them by frame any more.
+    func unpin(_ frames: [UInt32]) {
+        state.withLock { _ in
+            for frame in frames where unsafe infos[Int(frame)].diskAddress.load(ordering: .relaxed) != 0 {
+                unsafe infos[Int(frame)].isEvictable = true
+            }
+        }
+    }
+
+    /// Frames in use and pages that could be evicted.
+    var usage: (inUse: Int, cached: Int) { state.withLock { ($0.inUse, $0.table.count) } }
+}
+
+extension PageReference {
+    /// True for a node that is in memory only.
+    var isInMemory: Bool { address >> 63 != 0 }
+    var frame: UInt32 { UInt32(truncatingIfNeeded: address) }
+
+    init(frame: UInt32, count: UInt64) {
+        self.init(address: 1 << 63 | UInt64(frame), stamp: 0, count: count)
+    }
+
+    static func describe(_ address: UInt64) -> String {
+        address >> 63 != 0
+            ? "frame \(UInt32(truncatingIfNeeded: address))"
+            : "file \(address >> 32), offset \((address & 0xFFFF_FFFF) * 8)"
+    }
+}

@@ -1,0 +1,318 @@
+// From an executed transaction to a durable, published version.
+//
+// Writers take turns (first come, first served). A writer that executed its transaction queues it and lets the next
+// one start; then it waits. Whoever waits and finds nobody at the log writes everything queued as one group, with
+// one sync, publishes the versions in order and wakes the others. So groups form by themselves while a sync is
+// under way, and a lone writer pays one write and one sync.
+//
+// Guarded by the monitor: all of `state`. What holds: versions are published in order, and only after they are
+// written (and synced, if any of the group asked for it); `executed` is the newest version, `published` ≤ `executed`.
+
+import Glibc
+
+final class CommitPipeline: Sendable {
+    /// A transaction that was executed and waits for the log.
+    struct Commit {
+        let version: StoreVersion
+        let payload: [UInt8]
+        let needsSync: Bool
+        let retired: [VersionRegistry.Retired]
+        /// Its nodes, to be given back if it cannot be written.
+        let born: [UInt32]
+        let published: (@Sendable (TransactionNumber) -> Void)?
+    }
+
+    private struct State {
+        var nextTicket = 0
+        var serving = 0
+        var executed: StoreVersion
+        var pending: [Commit] = []
+        var isFlushing = false
+        var acknowledged: TransactionNumber
+        var durable: TransactionNumber
+        var mark: LogMark
+        var failure: EngineError?
+        /// The last transaction of those that a full disk undid, and why.
+        var undone: (above: TransactionNumber, error: EngineError, round: Int)?
+        var round = 0
+        var jobs: [Job] = []
+        var isCheckpointing = false
+        var log: LogWriter?
+        var statistics = PipelineStatistics()
+    }
+
+    /// Work to be done while nobody writes.
+    private final class Job {
+        let body: () -> Void
+        var isDone = false
+        init(_ body: @escaping () -> Void) { self.body = body }
+    }
+
+    private let monitor = Monitor()
+    private let registry: VersionRegistry
+    private let pool: FramePool
+    nonisolated(unsafe) private var state: State  // guarded by the monitor
+
+    /// Told when transactions above a number are undone.
+    private let undone: @Sendable (TransactionNumber) -> Void
+
+    init(
+        registry: VersionRegistry, pool: FramePool, first: StoreVersion, mark: LogMark,
+        undone: @escaping @Sendable (TransactionNumber) -> Void
+    ) {
+        self.registry = registry
+        self.pool = pool
+        self.undone = undone
+        unsafe state = State(executed: first, acknowledged: first.number, durable: first.number, mark: mark)
+    }
+
+    /// The log is ready: commits may be written from now on.
+    func start(_ log: LogWriter) { monitor.withLock { unsafe state.log = log } }
+
+    // MARK: Turns
+
+    /// Waits for the writer's turn; gives back the version to build on.
+    func takeTurn() throws(EngineError) -> StoreVersion {
+        try monitor.withLock { () throws(EngineError) in
+            let ticket = unsafe state.nextTicket
+            unsafe state.nextTicket += 1
+            while unsafe state.serving != ticket { monitor.wait(.turn) }
+            if let failure = unsafe state.failure {
+                unsafe state.serving += 1
+                monitor.signalAll(.turn)
+                throw failure
+            }
+            return unsafe state.executed
+        }
+    }
+
+    /// Lets the next writer start.
+    func endTurn() {
+        monitor.lock()
+        runJobs()
+        unsafe state.serving += 1
+        monitor.signalAll(.turn)
+        monitor.unlock()
+    }
+
+    /// Runs posted jobs; the caller has the turn and the lock.
+    private func runJobs() {
+        while unsafe !state.jobs.isEmpty {
+            let job = unsafe state.jobs.removeFirst()
+            monitor.unlock()
+            job.body()
+            monitor.lock()
+            job.isDone = true
+            monitor.signalAll(.progress)
+        }
+    }
+
+    /// Runs a body while nobody writes; a writer that waits for the checkpoint may run it itself.
+    func whileNobodyWrites(_ body: @escaping () -> Void) {
+        monitor.lock()
+        if unsafe state.serving == state.nextTicket {
+            unsafe state.nextTicket += 1
+            monitor.unlock()
+            body()
+            return endTurn()
+        }
+        let job = Job(body)
+        unsafe state.jobs.append(job)
+        while !job.isDone { monitor.wait(.progress) }
+        monitor.unlock()
+    }
+
+    // MARK: Checkpoints, one at a time
+
+    /// Waits until no checkpoint runs, then starts one. `hasTurn`: the caller holds the writer's turn.
+    func beginCheckpoint(hasTurn: Bool) {
+        monitor.lock()
+        while unsafe state.isCheckpointing {
+            if hasTurn { runJobs() }
+            if unsafe state.isCheckpointing { monitor.wait(.progress) }
+        }
+        unsafe state.isCheckpointing = true
+        monitor.unlock()
+    }
+
+    func endCheckpoint() {
+        monitor.withLock {
+            unsafe state.isCheckpointing = false
+            monitor.signalAll(.progress)
+        }
+    }
+
+    // MARK: Committing
+
+    /// Throws if commits are refused, or if the version that a transaction built on was undone.
+    func requireNewest(_ base: StoreVersion) throws(EngineError) {
+        try monitor.withLock { () throws(EngineError) in
+            if let failure = unsafe state.failure { throw failure }
+            guard unsafe state.executed === base else {
+                throw unsafe state.undone?.error
+                    ?? EngineError(.full, "The transactions before this one could not be written.")
+            }
+        }
+    }
+
+    /// Queues an executed transaction; it is the newest version from now on. The caller still has the turn.
+    /// Gives back the round to wait with.
+    func enqueue(_ commit: Commit) -> Int {
+        monitor.withLock {
+            unsafe state.pending.append(commit)
+            unsafe state.executed = commit.version
+            return unsafe state.round
+        }
+    }
+
+    /// Waits until a transaction is written (and synced, if asked); leads a group when nobody does.
+    func wait(for number: TransactionNumber, round: Int, needsSync: Bool) throws(EngineError) {
+        monitor.lock()
+        defer { monitor.unlock() }
+        while true {
+            if let undone = unsafe state.undone, round < undone.round, number > undone.above { throw undone.error }
+            let reached = needsSync ? unsafe state.durable : unsafe state.acknowledged
+            if reached >= number { return }
+            if let failure = unsafe state.failure { throw failure }
+            if unsafe state.isFlushing { monitor.wait(.progress) } else { flush(needsSync: needsSync) }
+        }
+    }
+
+    /// Writes what is queued as one group. Called with the lock, which it gives up while it writes.
+    private func flush(needsSync: Bool) {
+        guard let log = unsafe state.log else {
+            unsafe state.failure = EngineError(.closed, "The store is closed.")
+            return
+        }
+        let group = unsafe state.pending
+        unsafe state.pending = []
+        unsafe state.isFlushing = true
+        let syncs = needsSync || group.contains { $0.needsSync }
+        monitor.unlock()
+        var failure: EngineError?
+        var mark: LogMark?
+        do throws(EngineError) {
+            if !group.isEmpty {
+                mark = try log.append(group.map { TransactionRecord(number: $0.version.number, payload: $0.payload) })
+            }
+            if syncs { _ = try log.sync() }
+        } catch { failure = error }
+        if failure == nil {
+            for commit in group { registry.publish(commit.version, retired: commit.retired) }
+            for commit in group { commit.published?(commit.version.number) }
+        }
+        monitor.lock()
+        unsafe state.isFlushing = false
+        if let failure { fail(group, failure, logged: mark != nil) } else { acknowledge(group, mark, synced: syncs) }
+        monitor.signalAll(.progress)
+    }
+
+    private func acknowledge(_ group: [Commit], _ mark: LogMark?, synced: Bool) {
+        if let last = group.last { unsafe state.acknowledged = last.version.number }
+        if let mark { unsafe state.mark = mark }
+        if synced { unsafe state.durable = unsafe state.acknowledged }
+        unsafe state.statistics.commits += group.count
+        unsafe state.statistics.groups += group.isEmpty ? 0 : 1
+        unsafe state.statistics.syncs += synced ? 1 : 0
+        for commit in group { unsafe state.statistics.logBytes += commit.payload.count }
+    }
+
+    /// A full disk undoes what could not be logged and goes on; any other failure poisons the store.
+    private func fail(_ group: [Commit], _ error: EngineError, logged: Bool) {
+        guard error.code == .full, !logged else {
+            unsafe state.failure =
+                error.code == .durabilityLost
+                ? error
+                : EngineError(
+                    .durabilityLost,
+                    "The log could not be written, so it is unknown which of the last commits are durable; reopen the store. (\(error.message))",
+                    path: error.path, errno: error.errno)
+            return
+        }
+        let lost = group + (unsafe state.pending)
+        unsafe state.pending = []
+        unsafe state.round += 1
+        for commit in lost.reversed() { giveBack(retired: commit.retired, born: commit.born) }
+        let published = registry.acquire()
+        registry.release(published.number)
+        unsafe state.executed = published
+        self.undone(published.number)
+        unsafe state.undone = (published.number, error, unsafe state.round)
+    }
+
+    private func giveBack(retired: [VersionRegistry.Retired], born: [UInt32]) {
+        for node in retired { unsafe pool.infos[Int(node.frame)].death = .max }
+        for frame in born { pool.discard(frame) }
+    }
+
+    /// Undoes an executed transaction that was not queued.
+    func undo(retired: [VersionRegistry.Retired], born: [UInt32], above number: TransactionNumber) {
+        giveBack(retired: retired, born: born)
+        undone(number)
+    }
+
+    /// Writes and syncs all that was executed so far.
+    func drain() throws(EngineError) {
+        let (number, round) = monitor.withLock { unsafe (state.executed.number, state.round) }
+        try wait(for: number, round: round, needsSync: true)
+    }
+
+    /// Waits until all that the version builds on is durable: a conflict with it may be told then.
+    func waitUntilDurable(_ number: TransactionNumber) throws(EngineError) {
+        let round = monitor.withLock { unsafe state.round }
+        try wait(for: number, round: round, needsSync: true)
+    }
+
+    /// Syncs what was acknowledged without a sync, if there is any.
+    func syncIfNeeded() throws(EngineError) {
+        let (acknowledged, durable, round) = monitor.withLock {
+            unsafe (state.acknowledged, state.durable, state.round)
+        }
+        if acknowledged > durable { try wait(for: acknowledged, round: round, needsSync: true) }
+    }
+
+    /// The place in the log after the published version. Stable only while no group is written.
+    func publishedMark() -> (version: StoreVersion, mark: LogMark) {
+        monitor.lock()
+        while unsafe state.isFlushing { monitor.wait(.progress) }
+        let result = unsafe (registry.acquire(), state.mark)
+        monitor.unlock()
+        return result
+    }
+
+    // MARK: The end
+
+    /// Refuses all further commits.
+    func close(_ error: EngineError) {
+        monitor.withLock {
+            if unsafe state.failure == nil { unsafe state.failure = error }
+            unsafe state.log = nil
+            monitor.signalAll(.progress)
+            monitor.signalAll(.turn)
+        }
+    }
+
+    var failure: EngineError? { monitor.withLock { unsafe state.failure } }
+    var statistics: PipelineStatistics { monitor.withLock { unsafe state.statistics } }
+
+    /// Replay made a version that is in the log already.
+    func adopt(_ version: StoreVersion, retired: [VersionRegistry.Retired]) {
+        registry.publish(version, retired: retired)
+        monitor.withLock {
+            unsafe state.executed = version
+            unsafe state.acknowledged = version.number
+            unsafe state.durable = version.number
+        }
+    }
+
+    /// The place in the log from which the next checkpoint's replay starts.
+    func setMark(_ mark: LogMark) { monitor.withLock { unsafe state.mark = mark } }
+}
+
+/// What the pipeline did since the store was opened.
+struct PipelineStatistics: Sendable {
+    var commits = 0
+    var groups = 0
+    var syncs = 0
+    var logBytes = 0
+}

@@ -1,0 +1,66 @@
+// The background thread of an engine: checkpoints, lazy syncs and the next log segment.
+
+import Glibc
+
+/// A thread that tends an engine until it is stopped or the engine goes.
+@safe final class Maintenance: Sendable {
+    private let monitor = Monitor()
+    nonisolated(unsafe) private var isStopped = false  // guarded by the monitor
+    nonisolated(unsafe) private var isAwake = false  // guarded by the monitor
+    nonisolated(unsafe) private var thread: pthread_t?  // guarded by the monitor
+
+    private final class Start: Sendable {
+        let maintenance: Maintenance
+        nonisolated(unsafe) weak var engine: Engine?  // set before the thread starts; weak references are atomic
+        init(_ maintenance: Maintenance, _ engine: Engine) {
+            self.maintenance = maintenance
+            unsafe self.engine = engine
+        }
+    }
+
+    func start(_ engine: Engine) {
+        let start = unsafe Unmanaged.passRetained(Start(self, engine)).toOpaque()
+        var id = pthread_t()
+        let created = unsafe pthread_create(
+            &id, nil,
+            { argument in
+                let start = unsafe Unmanaged<Start>.fromOpaque(argument!).takeRetainedValue()
+                while start.maintenance.rest() { unsafe start.engine?.maintain() }
+                return nil
+            }, start)
+        precondition(created == 0, "The engine could not start its background thread.")
+        monitor.withLock { unsafe thread = id }
+    }
+
+    /// Waits for work; false when it is time to end.
+    private func rest() -> Bool {
+        monitor.withLock {
+            if unsafe !isAwake, unsafe !isStopped { monitor.wait(.turn, milliseconds: 20) }
+            unsafe isAwake = false
+            return unsafe !isStopped
+        }
+    }
+
+    func wake() {
+        monitor.withLock {
+            unsafe isAwake = true
+            monitor.signalAll(.turn)
+        }
+    }
+
+    /// Ends the thread and waits for it, unless it is the caller.
+    func stop() {
+        let running: pthread_t? = monitor.withLock {
+            unsafe isStopped = true
+            monitor.signalAll(.turn)
+            defer { unsafe thread = nil }
+            return unsafe thread
+        }
+        guard let running else { return }
+        if pthread_equal(running, pthread_self()) != 0 {
+            pthread_detach(running)
+        } else {
+            pthread_join(running, nil)
+        }
+    }
+}

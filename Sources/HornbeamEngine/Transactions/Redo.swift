@@ -1,0 +1,213 @@
+// What a transaction did, as the log carries it: operations on keys and rows, never pages.
+//
+// Each operation is u8 code, then little-endian fields; keys of sets are ascending and stored as variable-length
+// differences. Replay applies them to the version before, through the same editors.
+//
+//   1 put        u32 tree | u8 is blob | u16 key length | u32 value length | key | value
+//   2 delete     u32 tree | u16 key length | key
+//   3 put row    u32 tree | u64 key | row image (RowBuffer.swift)
+//   4 delete rows   u32 tree | keys
+//   5 patch      u32 tree | u32 column identifier | u8 cell bytes | keys | null bitmap | cells
+//   6 create index   u32 tree | name        7 create table   u32 tree | name | layout
+//   8 set layout u32 tree | layout          9 drop           u32 tree
+//  10 sequence   u64 next object key       11 attach   24-byte references of a catalogue and a file table
+//
+// keys: variable count, then the first key and the differences.
+
+enum RedoCode: UInt8 {
+    case put = 1
+    case delete, putRow, deleteRows, patch, createIndex, createTable, setLayout, drop, sequence, attach
+}
+
+/// The redo of one transaction while it grows.
+struct Redo {
+    private(set) var bytes: [UInt8] = []
+    /// Set once the transaction is certain to be committed by a checkpoint; nothing more is recorded.
+    private(set) var isAbandoned = false
+
+    /// Bytes beyond which a transaction is committed by a checkpoint whatever its nodes take.
+    static let bytesMax = 64 << 20
+
+    mutating func abandon() {
+        bytes = []
+        isAbandoned = true
+    }
+
+    private mutating func begin(_ code: RedoCode, _ tree: TreeID) {
+        if bytes.count > Redo.bytesMax { abandon() }
+        bytes.append(code.rawValue)
+        bytes.appendInteger(tree.rawValue)
+    }
+
+    mutating func put(_ tree: TreeID, _ key: Bytes, _ value: Bytes, isBlob: Bool) {
+        guard !isAbandoned else { return }
+        begin(.put, tree)
+        bytes.append(isBlob ? 1 : 0)
+        bytes.appendInteger(UInt16(key.count))
+        bytes.appendInteger(UInt32(value.count))
+        unsafe bytes.append(contentsOf: key.buffer)
+        unsafe bytes.append(contentsOf: value.buffer)
+    }
+
+    mutating func delete(_ tree: TreeID, _ key: Bytes) {
+        guard !isAbandoned else { return }
+        begin(.delete, tree)
+        bytes.appendInteger(UInt16(key.count))
+        unsafe bytes.append(contentsOf: key.buffer)
+    }
+
+    mutating func putRow(_ tree: TreeID, _ key: UInt64, _ row: RowBuffer) {
+        guard !isAbandoned else { return }
+        begin(.putRow, tree)
+        bytes.appendInteger(key)
+        row.appendImage(to: &bytes)
+    }
+
+    mutating func deleteRows(_ tree: TreeID, _ keys: [UInt64]) {
+        guard !isAbandoned else { return }
+        begin(.deleteRows, tree)
+        appendKeys(keys)
+    }
+
+    mutating func patch(_ tree: TreeID, _ column: ColumnID, _ keys: [UInt64], _ cells: Bytes, _ nulls: [Bool]?) {
+        guard !isAbandoned else { return }
+        begin(.patch, tree)
+        bytes.appendInteger(column.rawValue)
+        bytes.append(UInt8(keys.isEmpty ? 0 : cells.count / keys.count))
+        appendKeys(keys)
+        var bits = [UInt8](repeating: 0, count: (keys.count + 7) / 8)
+        for (i, isNull) in (nulls ?? []).enumerated() where isNull { bits[i >> 3] |= 1 << UInt8(i & 7) }
+        bytes.append(contentsOf: bits)
+        unsafe bytes.append(contentsOf: cells.buffer)
+    }
+
+    private mutating func appendKeys(_ keys: [UInt64]) {
+        bytes.appendVariable(UInt64(keys.count))
+        var last: UInt64 = 0
+        for key in keys {
+            bytes.appendVariable(key &- last)
+            last = key
+        }
+    }
+
+    mutating func createIndex(_ tree: TreeID, _ name: String) {
+        guard !isAbandoned else { return }
+        begin(.createIndex, tree)
+        bytes.appendText(name)
+    }
+
+    mutating func createTable(_ tree: TreeID, _ name: String, _ layout: ColumnLayout) {
+        guard !isAbandoned else { return }
+        begin(.createTable, tree)
+        bytes.appendText(name)
+        Catalogue.append(layout, to: &bytes)
+    }
+
+    mutating func setLayout(_ tree: TreeID, _ layout: ColumnLayout) {
+        guard !isAbandoned else { return }
+        begin(.setLayout, tree)
+        Catalogue.append(layout, to: &bytes)
+    }
+
+    mutating func drop(_ tree: TreeID) {
+        guard !isAbandoned else { return }
+        begin(.drop, tree)
+    }
+
+    mutating func sequence(_ next: UInt64) {
+        guard !isAbandoned else { return }
+        bytes.append(RedoCode.sequence.rawValue)
+        bytes.appendInteger(next)
+    }
+
+    static func attach(_ catalogue: PageReference, _ fileTable: PageReference) -> [UInt8] {
+        var bytes = [RedoCode.attach.rawValue]
+        bytes.appendReference(catalogue)
+        bytes.appendReference(fileTable)
+        return bytes
+    }
+
+    /// The catalogue and file table that a transaction's redo attaches, if it was committed by a checkpoint.
+    static func attached(_ payload: Bytes) throws(EngineError) -> (catalogue: PageReference, fileTable: PageReference)? {
+        guard payload.count > 0, payload.load(0, as: UInt8.self) == RedoCode.attach.rawValue else { return nil }
+        var reader = ByteReader(payload.dropFirst(1))
+        return (try reader.reference(), try reader.reference())
+    }
+}
+
+extension ByteReader {
+    mutating func keys() throws(EngineError) -> [UInt64] {
+        let count = try variable()
+        guard count <= UInt64(rest.count) else {
+            throw EngineError(.damaged, "A record counts \(count) keys in \(rest.count) bytes.")
+        }
+        var keys: [UInt64] = []
+        keys.reserveCapacity(Int(count))
+        var last: UInt64 = 0
+        for _ in 0..<count {
+            last = last &+ (try variable())
+            keys.append(last)
+        }
+        return keys
+    }
+}
+
+extension WriteTransaction {
+    /// Applies the redo of one logged transaction.
+    func replay(_ payload: Bytes) throws(EngineError) {
+        var reader = ByteReader(payload)
+        while !reader.isAtEnd {
+            let rawCode = try reader.integer(UInt8.self)
+            guard let code = RedoCode(rawValue: rawCode), code != .attach else {
+                throw EngineError(.damaged, "The log holds operation \(rawCode), which does not exist.")
+            }
+            try replay(code, &reader)
+        }
+    }
+
+    private func replay(_ code: RedoCode, _ reader: inout ByteReader) throws(EngineError) {
+        if code == .sequence { return setNextObjectKey(try reader.integer(UInt64.self)) }
+        let tree = TreeID(try reader.integer(UInt32.self))
+        switch code {
+        case .put:
+            let isBlob = try reader.integer(UInt8.self) == 1
+            let keyLength = Int(try reader.integer(UInt16.self))
+            let valueLength = Int(try reader.integer(UInt32.self))
+            let key = try reader.take(keyLength)
+            try replayPut(tree, key, try reader.take(valueLength), isBlob: isBlob)
+        case .delete:
+            _ = try delete(try reader.take(Int(try reader.integer(UInt16.self))), from: tree)
+        case .putRow:
+            let key = try reader.integer(UInt64.self)
+            try replayRow(tree, key, &reader)
+        case .deleteRows:
+            _ = try delete(try reader.keys(), from: tree)
+        case .patch:
+            try replayPatch(tree, &reader)
+        case .createIndex:
+            try create(tree, named: try reader.text(), layout: nil)
+        case .createTable:
+            let name = try reader.text()
+            try create(tree, named: name, layout: try Catalogue.decodeLayout(&reader, pageSize: pageSize))
+        case .setLayout:
+            try setLayout(try Catalogue.decodeLayout(&reader, pageSize: pageSize), of: tree)
+        case .drop:
+            try drop(tree)
+        case .sequence, .attach:
+            break
+        }
+    }
+
+    private func replayPatch(_ tree: TreeID, _ reader: inout ByteReader) throws(EngineError) {
+        let column = ColumnID(try reader.integer(UInt32.self))
+        let width = Int(try reader.integer(UInt8.self))
+        let keys = try reader.keys()
+        let bits = try reader.take((keys.count + 7) / 8)
+        let nulls = keys.indices.map { bits.load($0 >> 3, as: UInt8.self) >> UInt8($0 & 7) & 1 == 1 }
+        let cells = try reader.take(width * keys.count)
+        guard let position = try layout(of: tree).columns.firstIndex(where: { $0.id == column }) else {
+            throw EngineError(.damaged, "The log patches column \(column) of tree \(tree), which has no such column.")
+        }
+        try patch(position, of: keys, values: cells, nulls: nulls, in: tree)
+    }
+}

@@ -1,0 +1,66 @@
+// One state of the store: the roots of all trees, fixed for ever.
+//
+// A version costs an array of references; trees that a transaction did not touch share their records with the
+// version before.
+
+/// A tree as one version has it.
+final class TreeRecord: Sendable {
+    let id: TreeID
+    let name: String
+    let root: PageReference
+    /// Of tables only.
+    let layouts: TableLayouts?
+    let hint = RootHint()
+
+    init(id: TreeID, name: String, root: PageReference, layouts: TableLayouts?) {
+        self.id = id
+        self.name = name
+        self.root = root
+        self.layouts = layouts
+    }
+}
+
+/// All that a transaction left behind.
+final class StoreVersion: Sendable {
+    let number: TransactionNumber
+    /// Ascending by identifier.
+    let trees: [TreeRecord]
+    let names: [String: TreeID]
+    let nextTree: UInt32
+    /// The next number of the store-wide sequence.
+    let nextObjectKey: UInt64
+
+    init(
+        number: TransactionNumber, trees: [TreeRecord], names: [String: TreeID], nextTree: UInt32, nextObjectKey: UInt64
+    ) {
+        self.number = number
+        self.trees = trees
+        self.names = names
+        self.nextTree = nextTree
+        self.nextObjectKey = nextObjectKey
+    }
+
+    /// The tree that holds named values.
+    static let valuesTree = TreeID(1)
+
+    /// A store without content: only the tree of named values.
+    static let empty = StoreVersion(
+        number: .zero, trees: [TreeRecord(id: valuesTree, name: "", root: .empty, layouts: nil)], names: [:],
+        nextTree: 2, nextObjectKey: 1)
+
+    /// Where a tree stands in `trees`.
+    func position(of id: TreeID) -> Int? {
+        var low = 0
+        var high = trees.count
+        while low < high {
+            let middle = (low + high) / 2
+            if trees[middle].id < id { low = middle + 1 } else { high = middle }
+        }
+        return low < trees.count && trees[low].id == id ? low : nil
+    }
+
+    func record(_ id: TreeID) throws(EngineError) -> TreeRecord {
+        if let position = position(of: id) { return trees[position] }
+        throw EngineError(.unknownTree, "There is no tree \(id) in this version of the store.")
+    }
+}

@@ -1,0 +1,398 @@
+// The one writer: changes trees privately, then commits them as the next version.
+//
+// A transaction holds the writer's turn from `begin` until it is executed or aborted. What it changes is recorded
+// twice: in nodes of its own, and as redo for the log. After an error inside a change the transaction can only be
+// aborted, since a tree may be half changed.
+
+/// A transaction that writes. Used by one thread; dropped without a commit it aborts.
+package final class WriteTransaction {
+    let engine: Engine
+    let base: StoreVersion
+    let ledger: NodeLedger
+    let number: TransactionNumber
+    var redo = Redo()
+    private(set) var nextObjectKey: UInt64
+    private var nextTree: UInt32
+    private var editors: [TreeID: TreeEditor] = [:]
+    private var created: [TreeID: String] = [:]
+    private var dropped: Set<TreeID> = []
+    private var names: [String: TreeID]
+    private var isOpen = true
+    private var hasFailed = false
+    private var replayRow: (tree: TreeID, row: RowBuffer)?
+
+    var pageSize: Int { ledger.pool.pageSize }
+    private var blobThreshold: Int { pageSize / 4 }
+
+    init(engine: Engine, base: StoreVersion, pool: FramePool) {
+        self.engine = engine
+        self.base = base
+        number = base.number.next
+        ledger = NodeLedger(pool: pool, birth: number.rawValue)
+        nextObjectKey = base.nextObjectKey
+        nextTree = base.nextTree
+        names = base.names
+    }
+
+    deinit { abort() }
+
+    /// The state that the transaction started from.
+    package var baseTransaction: TransactionNumber { base.number }
+
+    // MARK: Trees
+
+    package func tree(named name: String) -> TreeID? { names[name] }
+
+    package func createIndex(named name: String) throws(EngineError) -> TreeID {
+        let id = TreeID(nextTree)
+        try create(id, named: name, layout: nil)
+        return id
+    }
+
+    package func createTable(named name: String, layout: ColumnLayout) throws(EngineError) -> TreeID {
+        if let fault = TableLayouts.fault(in: layout, pageSize: pageSize) {
+            throw EngineError(.tooLarge, "Table \(name) cannot have this layout: \(fault).")
+        }
+        let id = TreeID(nextTree)
+        try create(id, named: name, layout: layout)
+        return id
+    }
+
+    func create(_ id: TreeID, named name: String, layout: ColumnLayout?) throws(EngineError) {
+        try requireOpen()
+        guard names[name] == nil else { throw EngineError(.unknownTree, "There is a tree named \(name) already.") }
+        guard id.rawValue >= nextTree, id < TreeID.max, name.utf8.count <= 1024 else {
+            throw EngineError(.tooLarge, "Tree \(id) cannot be created: its number or its name is out of range.")
+        }
+        names[name] = id
+        created[id] = name
+        nextTree = id.rawValue + 1
+        let layouts = layout.map { TableLayouts([$0]) }
+        editors[id] = TreeEditor(id: id, root: .empty, layouts: layouts, ledger: ledger)
+        if let layout { redo.createTable(id, name, layout) } else { redo.createIndex(id, name) }
+    }
+
+    /// Gives a table a new layout; no row is touched.
+    package func setLayout(_ layout: ColumnLayout, of table: TreeID) throws(EngineError) {
+        let editor = try self.table(editing: table)
+        if let fault = TableLayouts.fault(in: layout, pageSize: pageSize) {
+            throw EngineError(.tooLarge, "Table \(table) cannot have this layout: \(fault).")
+        }
+        guard let all = editor.layouts?.all, let last = all.last, layout.version > last.version else {
+            throw EngineError(.unknownTree, "A new layout of table \(table) needs a higher version.")
+        }
+        redo.setLayout(table, layout)
+        editor.layouts = TableLayouts(all + [layout])
+        editor.forgetPath()
+    }
+
+    package func drop(_ tree: TreeID) throws(EngineError) {
+        let editor = try editor(tree)
+        try mutate { () throws(EngineError) in try editor.retireAll() }
+        redo.drop(tree)
+        names = names.filter { $0.value != tree }
+        editors[tree] = nil
+        created[tree] = nil
+        dropped.insert(tree)
+    }
+
+    func layout(of table: TreeID) throws(EngineError) -> ColumnLayout {
+        let all = try self.table(editing: table).layouts!.all
+        return all[all.count - 1]
+    }
+
+    // MARK: The sequence and named values
+
+    /// Reserves numbers of the store-wide sequence; gives back the first.
+    package func reserve(_ count: Int) throws(EngineError) -> UInt64 {
+        try requireOpen()
+        precondition(count >= 0, "The number of keys to reserve is negative.")
+        let first = nextObjectKey
+        setNextObjectKey(first + UInt64(count))
+        return first
+    }
+
+    /// Moves the sequence on so that it does not give out numbers below `next`.
+    package func advanceSequence(to next: UInt64) throws(EngineError) {
+        try requireOpen()
+        if next > nextObjectKey { setNextObjectKey(next) }
+    }
+
+    func setNextObjectKey(_ next: UInt64) {
+        nextObjectKey = next
+        redo.sequence(next)
+    }
+
+    package func value(_ name: String) throws(EngineError) -> [UInt8]? {
+        try index(StoreVersion.valuesTree).get(Array(name.utf8))
+    }
+
+    package func setValue(_ name: String, _ bytes: [UInt8]?) throws(EngineError) {
+        let key = Array(name.utf8)
+        if let bytes {
+            try put(key, bytes, in: StoreVersion.valuesTree)
+        } else {
+            _ = try delete(key, from: StoreVersion.valuesTree)
+        }
+    }
+
+    // MARK: Indexes
+
+    package func put(
+        _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, in index: TreeID
+    ) throws(EngineError) {
+        _ = try put(unsafe Bytes(key), unsafe Bytes(value), in: index, onlyNew: false)
+    }
+
+    package func put(_ key: [UInt8], _ value: [UInt8], in index: TreeID) throws(EngineError) {
+        try key.lend { key throws(EngineError) in
+            try value.lend { value throws(EngineError) in _ = try put(key, value, in: index, onlyNew: false) }
+        }
+    }
+
+    /// False, changing nothing, when the key is there already.
+    package func putNew(
+        _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, in index: TreeID
+    ) throws(EngineError) -> Bool {
+        try put(unsafe Bytes(key), unsafe Bytes(value), in: index, onlyNew: true)
+    }
+
+    package func putNew(_ key: [UInt8], _ value: [UInt8], in index: TreeID) throws(EngineError) -> Bool {
+        try key.lend { key throws(EngineError) in
+            try value.lend { value throws(EngineError) in try put(key, value, in: index, onlyNew: true) }
+        }
+    }
+
+    package func delete(_ key: UnsafeRawBufferPointer, from index: TreeID) throws(EngineError) -> Bool {
+        try delete(unsafe Bytes(key), from: index)
+    }
+
+    package func delete(_ key: [UInt8], from index: TreeID) throws(EngineError) -> Bool {
+        try key.lend { key throws(EngineError) in try delete(key, from: index) }
+    }
+
+    /// The longest key of an index.
+    package static let keyLengthMax = 1024
+
+    private func put(_ key: Bytes, _ value: Bytes, in index: TreeID, onlyNew: Bool) throws(EngineError) -> Bool {
+        let editor = try self.index(editing: index)
+        guard key.count <= min(WriteTransaction.keyLengthMax, pageSize / 8) else {
+            throw EngineError(
+                .tooLarge, "A key of \(key.count) bytes is too long for an index; the limit is \(min(WriteTransaction.keyLengthMax, pageSize / 8)).")
+        }
+        return try mutate { () throws(EngineError) in
+            guard value.count > blobThreshold else {
+                return try store(editor, key, value, isBlob: false, onlyNew: onlyNew)
+            }
+            if onlyNew, try self.index(index).withValue(key, { _ in true }) == true { return false }
+            var reference = try engine.appendBlob(value, tree: index)
+            ledger.newBlobs.append(reference)
+            let bytes = unsafe withUnsafeBytes(of: &reference) { unsafe Array($0) }
+            return try bytes.lend { cell throws(EngineError) in
+                try store(editor, key, cell, isBlob: true, onlyNew: onlyNew)
+            }
+        }
+    }
+
+    private func store(
+        _ editor: TreeEditor, _ key: Bytes, _ value: Bytes, isBlob: Bool, onlyNew: Bool
+    ) throws(EngineError) -> Bool {
+        guard try editor.put(key, value, isBlob: isBlob, onlyNew: onlyNew) != .exists else { return false }
+        redo.put(editor.id, key, value, isBlob: isBlob)
+        return true
+    }
+
+    func replayPut(_ tree: TreeID, _ key: Bytes, _ value: Bytes, isBlob: Bool) throws(EngineError) {
+        let editor = try index(editing: tree)
+        guard !isBlob || value.count == BlobCell.size, key.count <= pageSize / 8, value.count <= blobThreshold else {
+            throw EngineError(.damaged, "The log puts an impossible entry into tree \(tree).")
+        }
+        if isBlob { ledger.newBlobs.append(value.load(0)) }
+        _ = try mutate { () throws(EngineError) in try editor.put(key, value, isBlob: isBlob) }
+    }
+
+    func delete(_ key: Bytes, from index: TreeID) throws(EngineError) -> Bool {
+        let editor = try self.index(editing: index)
+        let isDeleted = try mutate { () throws(EngineError) in try editor.delete(key) }
+        if isDeleted { redo.delete(index, key) }
+        return isDeleted
+    }
+
+    // MARK: Tables
+
+    /// Inserts or replaces a row. Values too large for a leaf go to the page files at once.
+    package func put(_ row: RowBuffer, key: UInt64, in table: TreeID) throws(EngineError) {
+        let editor = try self.table(editing: table)
+        guard row.layout == editor.layouts!.all.last else {
+            throw EngineError(.unknownTree, "The row was made for another layout than the current one of table \(table).")
+        }
+        try mutate { () throws(EngineError) in
+            let current = editor.layouts!.current
+            let room = blobThreshold - current.fixedPerRow - current.bitmapCount / 8
+            let cells = try row.spill(to: room) { value throws(EngineError) in
+                let reference = try engine.appendBlob(value, tree: table)
+                ledger.newBlobs.append(reference)
+                return reference
+            }
+            defer { row.restore(cells) }
+            _ = try editor.put(key: key, row)
+            redo.putRow(table, key, row)
+        }
+    }
+
+    func replayRow(_ table: TreeID, _ key: UInt64, _ reader: inout ByteReader) throws(EngineError) {
+        let editor = try self.table(editing: table)
+        let layout = editor.layouts!.all[editor.layouts!.all.count - 1]
+        if replayRow?.tree != table || replayRow?.row.layout != layout { replayRow = (table, RowBuffer(layout: layout)) }
+        let row = replayRow!.row
+        try row.readImage(&reader)
+        guard row.variableBytes <= blobThreshold else {
+            throw EngineError(.damaged, "The log puts an impossible row into table \(table).")
+        }
+        for i in row.kinds.indices where row.kinds[i] == .bytes && !row.isNull[i] && row.cells[i].isBlob {
+            guard row.cells[i].length == BlobCell.size else {
+                throw EngineError(.damaged, "The log puts a broken blob reference into table \(table).")
+            }
+            ledger.newBlobs.append(row.bytes(i).load(0))
+        }
+        _ = try mutate { () throws(EngineError) in try editor.put(key: key, row) }
+    }
+
+    package func delete(_ key: UInt64, from table: TreeID) throws(EngineError) -> Bool {
+        try delete([key], from: table) == 1
+    }
+
+    /// Deletes rows by ascending keys; gives back how many there were.
+    package func delete(_ keys: [UInt64], from table: TreeID) throws(EngineError) -> Int {
+        let editor = try self.table(editing: table)
+        guard !keys.isEmpty else { return 0 }
+        let deleted = try mutate { () throws(EngineError) in try editor.delete(keys) }
+        if deleted > 0 { redo.deleteRows(table, keys) }
+        return deleted
+    }
+
+    /// Sets one fixed-width column of many rows, by ascending keys; keys without a row are skipped.
+    package func patch(
+        _ column: Int, of keys: [UInt64], values: UnsafeRawBufferPointer, nulls: [Bool]? = nil, in table: TreeID
+    ) throws(EngineError) {
+        try patch(column, of: keys, values: unsafe Bytes(values), nulls: nulls, in: table)
+    }
+
+    func patch(
+        _ column: Int, of keys: [UInt64], values: Bytes, nulls: [Bool]?, in table: TreeID
+    ) throws(EngineError) {
+        let editor = try self.table(editing: table)
+        let description = try layout(of: table).columns[column]
+        let width = description.kind == .bit ? 1 : description.kind.width
+        guard width > 0, values.count == width * keys.count, nulls == nil || nulls!.count == keys.count else {
+            throw EngineError(.tooLarge, "A patch of column \(description.id) of table \(table) does not fit its width.")
+        }
+        try mutate { () throws(EngineError) in
+            try editor.patch(column, of: keys) { n in
+                nulls?[n] == true ? nil : values.dropFirst(n * width).prefix(width)
+            }
+        }
+        redo.patch(table, description.id, keys, values, nulls)
+    }
+
+    // MARK: Reading its own writes
+
+    package func index(_ id: TreeID) throws(EngineError) -> IndexView {
+        let editor = try index(editing: id)
+        return IndexView(root: TreeRoot(pool: ledger.pool, reference: editor.root, hint: RootHint()), owner: engine)
+    }
+
+    package func table(_ id: TreeID) throws(EngineError) -> TableView {
+        let editor = try table(editing: id)
+        return TableView(
+            root: TreeRoot(pool: ledger.pool, reference: editor.root, hint: RootHint()), layouts: editor.layouts!,
+            transaction: number.rawValue, owner: engine)
+    }
+
+    // MARK: Editors
+
+    private func editor(_ id: TreeID) throws(EngineError) -> TreeEditor {
+        try requireOpen()
+        if let editor = editors[id] { return editor }
+        guard !dropped.contains(id) else { throw EngineError(.unknownTree, "Tree \(id) was dropped in this transaction.") }
+        let record = try base.record(id)
+        let editor = TreeEditor(id: id, root: record.root, layouts: record.layouts, ledger: ledger)
+        editors[id] = editor
+        return editor
+    }
+
+    private func index(editing id: TreeID) throws(EngineError) -> TreeEditor {
+        let editor = try editor(id)
+        guard !editor.isTable else { throw EngineError(.unknownTree, "Tree \(id) is a table, not an index.") }
+        return editor
+    }
+
+    private func table(editing id: TreeID) throws(EngineError) -> TreeEditor {
+        let editor = try editor(id)
+        guard editor.isTable else { throw EngineError(.unknownTree, "Tree \(id) is an index, not a table.") }
+        return editor
+    }
+
+    private func requireOpen() throws(EngineError) {
+        guard isOpen else { throw EngineError(.closed, "The transaction has been committed or aborted.") }
+        guard !hasFailed else {
+            throw EngineError(.closed, "The transaction failed in an earlier change and can only be aborted.")
+        }
+    }
+
+    /// Runs a change inside an epoch; after an error the transaction can only be aborted.
+    private func mutate<R>(_ change: () throws(EngineError) -> R) throws(EngineError) -> R {
+        let slot = ledger.pool.epochs.enter()
+        defer { ledger.pool.epochs.leave(slot) }
+        do throws(EngineError) { return try change() } catch {
+            hasFailed = true
+            throw error
+        }
+    }
+
+    // MARK: The end
+
+    /// Makes the changes the next version. Returns when they are safe at the level asked for; throws, with nothing
+    /// changed, when they cannot be made so (`full`), or with the store poisoned (`durabilityLost`).
+    /// `published` is called once readers can see the version, for one version after the other, on any thread.
+    package func commit(
+        _ durability: Durability = .full, published: (@Sendable (TransactionNumber) -> Void)? = nil
+    ) throws(EngineError) -> TransactionNumber {
+        do throws(EngineError) { try requireOpen() } catch {
+            abort()
+            throw error
+        }
+        isOpen = false
+        return try engine.commit(self, durability, published: published)
+    }
+
+    /// Replay has recorded the transaction's changes itself.
+    func finishReplay() { isOpen = false }
+
+    package func abort() {
+        guard isOpen else { return }
+        isOpen = false
+        engine.abort(self)
+    }
+
+    /// True if there is something to commit.
+    var hasChanges: Bool { !redo.bytes.isEmpty || redo.isAbandoned }
+
+    /// The version that the changes make of the base.
+    func makeVersion() -> StoreVersion {
+        var trees = base.trees
+        for (id, editor) in editors where created[id] == nil {
+            guard let position = base.position(of: id) else { continue }
+            let old = trees[position]
+            if old.root == editor.root, old.layouts === editor.layouts { continue }
+            trees[position] = TreeRecord(id: id, name: old.name, root: editor.root, layouts: editor.layouts)
+        }
+        if !dropped.isEmpty { trees.removeAll { dropped.contains($0.id) } }
+        for (id, name) in created.sorted(by: { $0.key < $1.key }) {
+            guard let editor = editors[id] else { continue }
+            trees.append(TreeRecord(id: id, name: name, root: editor.root, layouts: editor.layouts))
+        }
+        return StoreVersion(
+            number: number, trees: trees, names: names, nextTree: nextTree, nextObjectKey: nextObjectKey)
+    }
+}

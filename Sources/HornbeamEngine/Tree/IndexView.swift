@@ -1,0 +1,168 @@
+// Reading an index of one version: look-ups, counts, ranks and ordered walks.
+
+/// A byte-ordered index as a snapshot (or a transaction, until its next change) sees it.
+package struct IndexView: Sendable {
+    let root: TreeRoot
+    /// Keeps the version alive.
+    let owner: any AnyObject & Sendable
+
+    /// Entries in the index.
+    package var count: Int { Int(root.reference.count) }
+
+    /// Lends the value of a key; nil if the key is not there. O(log n).
+    package func withValue<R>(
+        _ key: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) throws(EngineError) -> R
+    ) throws(EngineError) -> R? {
+        try withValue(unsafe Bytes(key)) { bytes throws(EngineError) in unsafe try body(unsafe bytes.buffer) }
+    }
+
+    func withValue<R>(_ key: Bytes, _ body: (Bytes) throws(EngineError) -> R) throws(EngineError) -> R? {
+        guard !root.reference.isEmpty else { return nil }
+        return try root.reading { () throws(EngineError) in
+            let leaf = SlottedNode(root.pool.page(try root.leaf { $0.childIndex(for: key) }))
+            let (index, found) = leaf.lowerBound(key)
+            guard found else { return nil }
+            return try lendValue(leaf, index, body)
+        }
+    }
+
+    private func lendValue<R>(
+        _ leaf: SlottedNode, _ i: Int, _ body: (Bytes) throws(EngineError) -> R
+    ) throws(EngineError) -> R {
+        guard leaf.isBlob(i) else { return try body(leaf.value(i)) }
+        let whole = try root.pool.files.readBlob(leaf.value(i).load(0, as: PageReference.self))
+        return try whole.lend(body)
+    }
+
+    /// The value of a key; nil if the key is not there.
+    package func get(_ key: [UInt8]) throws(EngineError) -> [UInt8]? {
+        try key.lend { bytes throws(EngineError) in
+            try withValue(bytes) { value throws(EngineError) in value.array }
+        }
+    }
+
+    /// The eight-byte value of a key as a little-endian number: the way of unique look-ups.
+    package func getObjectKey(_ key: UnsafeRawBufferPointer) throws(EngineError) -> UInt64? {
+        let found = try withValue(unsafe Bytes(key)) { value throws(EngineError) -> UInt64? in
+            value.count == 8 ? UInt64(littleEndian: value.load(0)) : nil
+        }
+        return found ?? nil
+    }
+
+    /// Entries before the place of a key. O(log n).
+    package func rank(of key: [UInt8]) throws(EngineError) -> Int {
+        guard !root.reference.isEmpty else { return 0 }
+        return try key.lend { bytes throws(EngineError) in
+            try root.reading { () throws(EngineError) in
+                let (before, frame) = try root.rank { $0.childIndex(for: bytes) }
+                return before + SlottedNode(root.pool.page(frame)).lowerBound(bytes).index
+            }
+        }
+    }
+
+    /// Entries in a range of keys. O(log n).
+    package func count(in range: KeyRange) throws(EngineError) -> Int {
+        let upper = if let key = range.upper { try rank(of: key) } else { count }
+        return max(upper - (range.lower.isEmpty ? 0 : try rank(of: range.lower)), 0)
+    }
+
+    /// The n-th entry; nil beyond the end. O(log n).
+    package func entry(at n: Int) throws(EngineError) -> (key: [UInt8], value: [UInt8])? {
+        guard n >= 0, n < count else { return nil }
+        return try root.reading { () throws(EngineError) in
+            let (frame, index) = try root.position(n)
+            let leaf = SlottedNode(root.pool.page(frame))
+            return (leaf.key(index), try lendValue(leaf, index) { value throws(EngineError) in value.array })
+        }
+    }
+
+    /// Walks entries in key order (or backwards); buffers live during the call, `false` stops.
+    package func forEach(
+        in range: KeyRange, reversed: Bool = false, skipping skipped: Int = 0,
+        _ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) throws(EngineError) -> Bool
+    ) throws(EngineError) {
+        try walk(range, reversed, skipped) { leaf, i throws(EngineError) in
+            try leaf.key(i).lend { key throws(EngineError) in
+                try lendValue(leaf, i) { value throws(EngineError) in
+                    unsafe try body(unsafe key.buffer, unsafe value.buffer)
+                }
+            }
+        }
+    }
+
+    /// Walks the last eight bytes of each key as big-endian numbers: object keys in indexes that are not unique.
+    package func forEachSuffix(
+        in range: KeyRange, reversed: Bool = false, skipping skipped: Int = 0,
+        _ body: (UInt64) throws(EngineError) -> Bool
+    ) throws(EngineError) {
+        try walk(range, reversed, skipped) { leaf, i throws(EngineError) in
+            guard leaf.keyLength(i) >= 8 else {
+                throw EngineError(.damaged, "An index entry has a key of \(leaf.keyLength(i)) bytes where 8 are needed.")
+            }
+            return try body(leaf.keySuffix(i))
+        }
+    }
+
+    // MARK: Walking
+
+    /// Visits the entries of a range; starts again from the last key after some leaves to renew the epoch.
+    private func walk(
+        _ range: KeyRange, _ reversed: Bool, _ skipped: Int,
+        _ visit: (SlottedNode, Int) throws(EngineError) -> Bool
+    ) throws(EngineError) {
+        guard !root.reference.isEmpty else { return }
+        var range = range
+        if skipped > 0 {
+            guard let moved = try skip(skipped, in: range, reversed) else { return }
+            range = moved
+        }
+        while let rest = try walkSome(range, reversed, visit) { range = rest }
+    }
+
+    /// The range without its first (or last) entries; nil if nothing is left.
+    private func skip(_ skipped: Int, in range: KeyRange, _ reversed: Bool) throws(EngineError) -> KeyRange? {
+        let start = range.lower.isEmpty ? 0 : try rank(of: range.lower)
+        let end = if let key = range.upper { try rank(of: key) } else { count }
+        guard end - start > skipped else { return nil }
+        if reversed {
+            guard let next = try entry(at: end - skipped) else { return range }
+            return KeyRange(from: range.lower, to: next.key)
+        }
+        guard let first = try entry(at: start + skipped) else { return nil }
+        return KeyRange(from: first.key, to: range.upper)
+    }
+
+    /// Visits some leaves in one epoch; gives back the range that is left, nil when done.
+    private func walkSome(
+        _ range: KeyRange, _ reversed: Bool, _ visit: (SlottedNode, Int) throws(EngineError) -> Bool
+    ) throws(EngineError) -> KeyRange? {
+        try root.reading { () throws(EngineError) in
+            var walk = TreeWalk(root)
+            var next: UInt32? = try walk.descend { node in
+                if reversed { return range.upper.map { $0.lend { node.childIndex(for: $0) } } ?? node.count - 1 }
+                return range.lower.isEmpty ? 0 : range.lower.lend { node.childIndex(for: $0) }
+            }
+            var visited = 0
+            while let frame = next {
+                let leaf = SlottedNode(root.pool.page(frame))
+                let start = range.lower.isEmpty ? 0 : range.lower.lend { leaf.lowerBound($0).index }
+                let end = range.upper.map { $0.lend { leaf.lowerBound($0).index } } ?? leaf.count
+                if reversed {
+                    for i in stride(from: end - 1, through: start, by: -1) where try !visit(leaf, i) { return nil }
+                    if start > 0 { return nil }
+                } else {
+                    if start < end { for i in start..<end where try !visit(leaf, i) { return nil } }
+                    if end < leaf.count { return nil }
+                }
+                visited += 1
+                if visited == TreeWalk.leavesPerEpoch, leaf.count > 0 {
+                    return reversed
+                        ? KeyRange(from: range.lower, to: leaf.key(0))
+                        : KeyRange(from: leaf.key(leaf.count - 1) + [0], to: range.upper)
+                }
+                next = try walk.step(reversed: reversed)
+            }
+            return nil
+        }
+    }
+}

@@ -1,0 +1,64 @@
+// Looks at a page that came from disk before anyone trusts it: every offset in it lies where it may.
+//
+// After this a reader can follow offsets without checking; it may still find nonsense in a hostile file, but never
+// reads outside the page. The columns of a table leaf depend on its layout and are checked in `tableFault`.
+
+import Synchronization
+
+enum NodeCheck {
+    /// What is wrong with a page of `bytes` bytes; nil if nothing is. Clears what only memory uses.
+    static func fault(in page: Page, bytes: Int) -> String? {
+        guard bytes >= Page.headerSize, let kind = NodeKind(rawValue: page.kind) else { return "no such kind of node" }
+        guard page.limit == bytes else { return "its length is \(bytes), its header says \(page.limit)" }
+        guard page.count <= page.capacity, page.heapStart <= page.limit else { return "its counts exceed its size" }
+        guard page.count > 0 else { return "it has no entries" }
+        switch kind {
+        case .tableLeaf:
+            guard page.level == 0, [0, 2, 4, 8].contains(page.load(28, as: UInt8.self)) else { return "a bad key width" }
+            return nil
+        case .indexLeaf:
+            return page.level == 0 ? slottedFault(page) : "a leaf above the bottom"
+        case .inner:
+            return page.level > 0 && page.level < 32 ? slottedFault(page) : "an inner node at the bottom"
+        }
+    }
+
+    private static func slottedFault(_ page: Page) -> String? {
+        let isInner = page.kind == NodeKind.inner.rawValue
+        let entry = 8 + SlottedNode.slotSize + (isInner ? SlottedNode.linkSize : 0)
+        let arraysEnd = Page.headerSize + page.capacity * entry
+        guard arraysEnd <= page.heapStart, page.prefixLength <= page.limit - page.heapStart else {
+            return "its arrays and its heap overlap"
+        }
+        let node = SlottedNode(page)
+        for i in 0..<page.count {
+            if let fault = node.cellFault(i) { return fault }
+            if isInner {
+                guard node.child(i).address >> 63 == 0, !node.child(i).isEmpty else { return "link \(i) names no page" }
+                unsafe node.hintCell(i).pointee.store(0, ordering: .relaxed)
+            } else if node.isBlob(i), node.valueLength(i) != BlobCell.size {
+                return "entry \(i) has a blob reference of \(node.valueLength(i)) bytes"
+            }
+            if i > 0, node.head(i - 1) > node.head(i) { return "keys \(i - 1) and \(i) are out of order" }
+        }
+        return nil
+    }
+
+    /// What is wrong with a table leaf under its layout.
+    static func tableFault(_ page: Page, _ layout: ResolvedLayout) -> String? {
+        let width = Int(page.load(28, as: UInt8.self))
+        guard layout.arrayBytes(capacity: page.capacity, keyWidth: width) <= page.heapStart else {
+            return "its columns and its heap overlap"
+        }
+        let leaf = TableLeaf(page: page, layout: layout)
+        for slot in 1..<max(page.count, 1) where leaf.key(slot - 1) >= leaf.key(slot) {
+            return "rows \(slot - 1) and \(slot) are out of order"
+        }
+        for column in layout.variableColumns {
+            for slot in 0..<page.count where !leaf.isNull(column, slot) {
+                if let fault = leaf.cellFault(column, slot) { return fault }
+            }
+        }
+        return nil
+    }
+}

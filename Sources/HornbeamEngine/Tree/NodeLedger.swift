@@ -1,0 +1,111 @@
+// What a transaction did to nodes: which it made, which it replaced, which values it moved in or out of blobs.
+//
+// The ledger is why an abort costs nothing to readers: nothing that they can reach was touched.
+
+import Glibc
+import Synchronization
+
+/// The births and retirements of one transaction. Used by its writer only.
+@safe final class NodeLedger {
+    let pool: FramePool
+    /// The number of the transaction; nodes born with it may be changed in place.
+    let birth: UInt64
+    /// A page to build nodes in.
+    let scratch: Page
+    private(set) var born: [UInt32] = []
+    private(set) var bornInner: [UInt32] = []
+    /// Nodes in memory that the transaction replaced; other versions may still need them.
+    private(set) var retired: [VersionRegistry.Retired] = []
+    /// Pages on disk that it replaced.
+    private(set) var deadPages: [PageReference] = []
+    /// Blobs whose last owner was deleted or replaced.
+    var deadBlobs: [PageReference] = []
+    /// Blobs appended for this transaction.
+    var newBlobs: [PageReference] = []
+    private var spare: [UInt32] = []
+
+    init(pool: FramePool, birth: UInt64) {
+        self.pool = pool
+        self.birth = birth
+        unsafe scratch = Page(.allocate(byteCount: pool.pageSize, alignment: 4096))
+    }
+
+    deinit { unsafe scratch.base.deallocate() }
+
+    func allocate() throws(EngineError) -> UInt32 {
+        if let frame = spare.popLast() { return frame }
+        let frame = try pool.allocate(birth: birth)
+        born.append(frame)
+        return frame
+    }
+
+    func noteInner(_ frame: UInt32) { bornInner.append(frame) }
+
+    func isOwn(_ frame: UInt32) -> Bool { unsafe pool.infos[Int(frame)].birth == birth }
+
+    /// The node itself if it is ours, else a copy of it that is; the original is retired. `link` is what named it.
+    func own(_ frame: UInt32, _ link: PageReference) throws(EngineError) -> UInt32 {
+        if link.isInMemory, isOwn(frame) { return frame }
+        let copy = try allocate()
+        NodeLedger.copyNode(pool.page(frame), to: pool.page(copy))
+        if pool.page(copy).kind == NodeKind.inner.rawValue { noteInner(copy) }
+        retire(link)
+        return copy
+    }
+
+    /// The tree no longer uses the node that a link names.
+    ///
+    /// A page on disk is only counted as dead: its frame is a cache and may hold something else by now. A node in
+    /// memory stays in its frame until the versions that need it are gone.
+    func retire(_ link: PageReference) {
+        guard link.isInMemory else { return deadPages.append(link) }
+        let frame = link.frame
+        guard !isOwn(frame) else { return spare.append(frame) }
+        if let disk = pool.diskReference(frame) {
+            deadPages.append(PageReference(address: disk.address, stamp: disk.stamp, count: 0))
+        }
+        retired.append(
+            VersionRegistry.Retired(
+                frame: frame, generation: pool.generation(frame), birth: unsafe pool.infos[Int(frame)].birth))
+        unsafe pool.infos[Int(frame)].death = birth
+    }
+
+    /// The tree no longer uses a node of the transaction's own.
+    func retireOwn(_ frame: UInt32) { retire(PageReference(frame: frame, count: 0)) }
+
+    /// Copies a node; links one by one, since readers write hints into them.
+    private static func copyNode(_ source: Page, to target: Page) {
+        guard source.kind == NodeKind.inner.rawValue else {
+            return target.copy(source.limit, from: source, at: 0, to: 0)
+        }
+        let capacity = source.capacity
+        let links = Page.headerSize + 8 * capacity
+        let slots = links + SlottedNode.linkSize * capacity
+        target.copy(links, from: source, at: 0, to: 0)
+        target.copy(source.limit - slots, from: source, at: slots, to: slots)
+        let from = SlottedNode(source)
+        let to = SlottedNode(target)
+        for i in 0..<source.count {
+            to.setChild(i, from.child(i), hint: unsafe from.hintCell(i).pointee.load(ordering: .relaxed))
+        }
+    }
+
+    /// Gives all new nodes back: the transaction never happened.
+    func undo() {
+        for frame in born { pool.discard(frame) }
+        for node in retired { unsafe pool.infos[Int(node.frame)].death = .max }
+        born = []
+        retired = []
+        spare = []
+    }
+
+    /// The transaction was executed: frames that it did not need go back. Gives back the others.
+    func finish() -> [UInt32] {
+        let unused = Set(spare)
+        for frame in spare { pool.discard(frame) }
+        let used = unused.isEmpty ? born : born.filter { !unused.contains($0) }
+        spare = []
+        born = []
+        return used
+    }
+}

@@ -1,0 +1,185 @@
+// Rows and leaves lent to a closure: typed reads of cells straight from the page.
+//
+// A view is valid inside the closure that received it, and no longer. Columns are numbered as in the table's
+// current layout; a leaf of an older layout shows fill values for what it lacks.
+
+import Synchronization
+
+/// The rows of one leaf, lent to a closure; must not escape it.
+@safe package struct LeafView {
+    @usableFromInline let page: Page
+    @usableFromInline let columns: UnsafeMutablePointer<PhysicalColumn>
+    @usableFromInline let capacity: Int
+    @usableFromInline let bitmapsStart: Int
+    @usableFromInline let bitmapBytes: Int
+    @usableFromInline let columnsStart: Int
+    let layouts: Unmanaged<TableLayouts>
+    let pool: Unmanaged<FramePool>
+    let frame: UInt32
+    let transaction: UInt64
+
+    /// Rows in the leaf.
+    package let count: Int
+
+    @inline(__always)
+    init?(_ pool: FramePool, _ frame: UInt32, _ layouts: TableLayouts, transaction: UInt64) {
+        let page = pool.page(frame)
+        guard let (own, columns) = unsafe layouts.resolve(page.load(24)) else { return nil }
+        self.page = page
+        unsafe self.columns = unsafe columns
+        capacity = page.capacity
+        bitmapsStart = TableLeaf.arraysStart(capacity: capacity, keyWidth: Int(page.load(28, as: UInt8.self)))
+        bitmapBytes = (capacity + 63) / 64 * 8
+        columnsStart = bitmapsStart + bitmapBytes * own.bitmapCount
+        unsafe self.layouts = .passUnretained(layouts)
+        unsafe self.pool = .passUnretained(pool)
+        self.frame = frame
+        self.transaction = transaction
+        count = page.count
+    }
+
+    /// The key of a row.
+    package func key(_ slot: Int) -> UInt64 { TableLeaf.key(page, slot) }
+
+    /// A row.
+    @inlinable package func row(_ slot: Int) -> RowView { RowView(leaf: self, slot: slot) }
+
+    /// Where a row lies: a hint for later.
+    package func location(_ slot: Int) -> RowLocation {
+        let generation = unsafe pool._withUnsafeGuaranteedRef { $0.generation(frame) }
+        return RowLocation(
+            frame: frame, generation: generation, slot: UInt32(slot), transaction: UInt32(truncatingIfNeeded: transaction))
+    }
+
+    /// The cells of a fixed column back to back; nil when every row shows the fill value.
+    @inlinable package func fixedCells(_ column: Int) -> UnsafeRawBufferPointer? {
+        let c = unsafe columns[column]
+        guard !c.isAbsent, c.width > 0 else { return nil }
+        let bytes = page.bytes(columnsStart + capacity * Int(c.fixedBefore), count * Int(c.width))
+        return unsafe bytes.buffer
+    }
+
+    /// Bit i set = row i is null; whole 8-byte words. Nil when every row shows the fill value.
+    @inlinable package func nullBits(_ column: Int) -> UnsafeRawBufferPointer? {
+        let c = unsafe columns[column]
+        guard !c.isAbsent else { return nil }
+        return unsafe page.bytes(bitmapsStart + bitmapBytes * Int(c.nullBitmap), bitmapBytes).buffer
+    }
+
+    /// The values of a bit column, as `nullBits`.
+    @inlinable package func bitCells(_ column: Int) -> UnsafeRawBufferPointer? {
+        let c = unsafe columns[column]
+        guard !c.isAbsent, c.valueBitmap >= 0 else { return nil }
+        return unsafe page.bytes(bitmapsStart + bitmapBytes * Int(c.valueBitmap), bitmapBytes).buffer
+    }
+
+    /// What every row of the leaf shows in a column that the leaf lacks.
+    @usableFromInline func fill(_ column: Int) -> [UInt8]? {
+        unsafe layouts._withUnsafeGuaranteedRef { $0.fills[column] }
+    }
+
+    @usableFromInline @inline(never)
+    func blob(_ reference: PageReference) throws(EngineError) -> [UInt8] {
+        let files = unsafe pool._withUnsafeGuaranteedRef { $0.files }
+        return try files.readBlob(reference)
+    }
+}
+
+/// One row, lent to a closure; must not escape it.
+package struct RowView {
+    package let leaf: LeafView
+    package let slot: Int
+
+    @inlinable init(leaf: LeafView, slot: Int) {
+        self.leaf = leaf
+        self.slot = slot
+    }
+
+    /// The row's key.
+    package var key: UInt64 { leaf.key(slot) }
+
+    @inlinable package func isNull(_ column: Int) -> Bool {
+        let c = unsafe leaf.columns[column]
+        if c.isAbsent { return leaf.fill(column) == nil }
+        return bit(bitmap: c.nullBitmap)
+    }
+
+    @usableFromInline @inline(__always)
+    func bit(bitmap: Int32) -> Bool {
+        let byte = leaf.page.load(
+            leaf.bitmapsStart + leaf.bitmapBytes * Int(bitmap) + slot >> 3, as: UInt8.self)
+        return byte >> UInt8(slot & 7) & 1 == 1
+    }
+
+    /// A fixed cell, little-endian; zero when null.
+    @inlinable package func load<T: BitwiseCopyable>(_ column: Int, as type: T.Type) -> T {
+        let c = unsafe leaf.columns[column]
+        if c.isAbsent { return fixedFill(column) }
+        precondition(MemoryLayout<T>.size == Int(c.width), "The type's width is not that of column \(column).")
+        return leaf.page.load(
+            leaf.columnsStart + leaf.capacity * Int(c.fixedBefore) + slot * Int(c.width), as: T.self)
+    }
+
+    @usableFromInline @inline(never)
+    func fixedFill<T: BitwiseCopyable>(_ column: Int) -> T {
+        var bytes = leaf.fill(column) ?? []
+        bytes += [UInt8](repeating: 0, count: max(MemoryLayout<T>.size - bytes.count, 0))
+        return bytes.lend { $0.load(0, as: T.self) }
+    }
+
+    /// A bit cell; false when null.
+    @inlinable package func bit(_ column: Int) -> Bool {
+        let c = unsafe leaf.columns[column]
+        if c.isAbsent { return leaf.fill(column)?.first == 1 }
+        return bit(bitmap: c.valueBitmap)
+    }
+
+    /// Lends a variable cell; empty when null. Reads values that lie outside the leaf.
+    @inlinable package func withBytes<R>(
+        _ column: Int, _ body: (UnsafeRawBufferPointer) throws(EngineError) -> R
+    ) throws(EngineError) -> R {
+        let c = unsafe leaf.columns[column]
+        if c.isAbsent { return unsafe try withArray(leaf.fill(column) ?? [], body) }
+        let offset = leaf.columnsStart + leaf.capacity * Int(c.fixedBefore) + slot * 4
+        let start = Int(leaf.page.load(offset, as: UInt16.self))
+        let word: UInt16 = leaf.page.load(offset + 2)
+        if word & 0x8000 != 0 {
+            return unsafe try withArray(try leaf.blob(leaf.page.load(start, as: PageReference.self)), body)
+        }
+        return unsafe try body(unsafe leaf.page.bytes(start, Int(word)).buffer)
+    }
+
+    @usableFromInline
+    func withArray<R>(
+        _ array: [UInt8], _ body: (UnsafeRawBufferPointer) throws(EngineError) -> R
+    ) throws(EngineError) -> R {
+        try array.lend { bytes throws(EngineError) in unsafe try body(unsafe bytes.buffer) }
+    }
+
+    /// A variable cell as text; invalid UTF-8 is repaired.
+    package func string(_ column: Int) throws(EngineError) -> String {
+        unsafe try withBytes(column) { bytes throws(EngineError) in unsafe String(decoding: bytes, as: UTF8.self) }
+    }
+
+    package func bytes(_ column: Int) throws(EngineError) -> [UInt8] {
+        unsafe try withBytes(column) { bytes throws(EngineError) in unsafe Array(bytes) }
+    }
+}
+
+/// Where a row was last seen: a hint, checked on use. `RowLocation()` knows nothing.
+package struct RowLocation: Sendable, Hashable {
+    var frame: UInt32
+    var generation: UInt32
+    var slot: UInt32
+    /// The low half of the number of the version it was seen in.
+    var transaction: UInt32
+
+    package init() { self.init(frame: 0, generation: 0, slot: 0, transaction: 0) }
+
+    init(frame: UInt32, generation: UInt32, slot: UInt32, transaction: UInt32) {
+        self.frame = frame
+        self.generation = generation
+        self.slot = slot
+        self.transaction = transaction
+    }
+}

@@ -1,0 +1,268 @@
+// Nodes with byte keys: the leaves of an index, and the inner nodes of both kinds of tree.
+//
+//   header | heads u64 × capacity | links 32 B × capacity (inner) | slots 6 B × capacity | … | heap | prefix
+//
+// A key is stored without the prefix that all keys of the node share: its first eight bytes as a big-endian number
+// in `heads` (padded with zeros), the rest in the heap, followed in a leaf by the value. A slot is
+// u16 offset, u16 length of the key after the prefix, u16 length of the value (bit 15: a blob reference).
+// A link is the 24-byte reference of a child, a u32 hint (the frame where the child was last seen; 0 on disk) and
+// four zero bytes. The first key of an inner node stands for everything below the second.
+//
+// What holds: keys ascend strictly; the search looks at `heads` only, until two are equal.
+
+import Synchronization
+
+/// A view of a slotted page; the page stays where it is.
+struct SlottedNode {
+    let page: Page
+    let isInner: Bool
+
+    init(_ page: Page) {
+        self.page = page
+        isInner = page.kind == NodeKind.inner.rawValue
+    }
+
+    static let linkSize = 32
+    static let slotSize = 6
+    static let blobFlag: UInt16 = 0x8000
+
+    var count: Int { page.count }
+    private var linksStart: Int { Page.headerSize + 8 * page.capacity }
+    private var slotsStart: Int { linksStart + (isInner ? SlottedNode.linkSize * page.capacity : 0) }
+    private var arraysEnd: Int { slotsStart + SlottedNode.slotSize * page.capacity }
+    private static func entrySize(inner: Bool) -> Int { 8 + slotSize + (inner ? linkSize : 0) }
+
+    /// Formats an empty node.
+    static func create(
+        in page: Page, inner: Bool, level: Int, capacity: Int, limit: Int, prefix: Bytes = .none
+    ) -> SlottedNode {
+        page.format(inner ? .inner : .indexLeaf, level: level, capacity: capacity, limit: limit)
+        page.prefixLength = prefix.count
+        let start = page.pushHeap(prefix.count)
+        page.copy(prefix, to: start)
+        return SlottedNode(page)
+    }
+
+    // MARK: Entries
+
+    var prefix: Bytes { page.bytes(page.limit - page.prefixLength, page.prefixLength) }
+    func head(_ i: Int) -> UInt64 { page.load(Page.headerSize + 8 * i) }
+    private func slot(_ i: Int) -> Int { slotsStart + SlottedNode.slotSize * i }
+    private func cell(_ i: Int) -> Int { Int(page.load(slot(i), as: UInt16.self)) }
+    /// Bytes of the key after the prefix.
+    func restLength(_ i: Int) -> Int { Int(page.load(slot(i) + 2, as: UInt16.self)) }
+    private func tailLength(_ i: Int) -> Int { max(restLength(i) - 8, 0) }
+    func tail(_ i: Int) -> Bytes { page.bytes(cell(i), tailLength(i)) }
+    private func valueWord(_ i: Int) -> UInt16 { page.load(slot(i) + 4) }
+    func isBlob(_ i: Int) -> Bool { valueWord(i) & SlottedNode.blobFlag != 0 }
+    func valueLength(_ i: Int) -> Int { Int(valueWord(i) & ~SlottedNode.blobFlag) }
+    func value(_ i: Int) -> Bytes { page.bytes(cell(i) + tailLength(i), valueLength(i)) }
+    func keyLength(_ i: Int) -> Int { page.prefixLength + restLength(i) }
+
+    func key(_ i: Int) -> [UInt8] {
+        var key = prefix.array
+        let rest = restLength(i)
+        unsafe withUnsafeBytes(of: head(i).bigEndian) { unsafe key.append(contentsOf: $0.prefix(rest)) }
+        unsafe key.append(contentsOf: tail(i).buffer)
+        return key
+    }
+
+    /// The key's last eight bytes as a big-endian number; the key has at least eight.
+    func keySuffix(_ i: Int) -> UInt64 {
+        let rest = restLength(i)
+        if rest >= 16 { return UInt64(bigEndian: page.load(cell(i) + rest - 16)) }
+        if rest == 8 { return head(i) }
+        return key(i).suffix(8).reduce(0) { $0 << 8 | UInt64($1) }
+    }
+
+    /// What is wrong with where an entry's bytes lie.
+    func cellFault(_ i: Int) -> String? {
+        let start = cell(i)
+        let length = tailLength(i) + valueLength(i)
+        guard length == 0 || (start >= page.heapStart && start + length <= page.limit) else {
+            return "entry \(i) lies outside the heap"
+        }
+        return nil
+    }
+
+    // MARK: Links (inner nodes)
+
+    private func link(_ i: Int) -> Int { linksStart + SlottedNode.linkSize * i }
+    func addressCell(_ i: Int) -> UnsafeMutablePointer<Atomic<UInt64>> { unsafe page.atomic64(link(i)) }
+    func hintCell(_ i: Int) -> UnsafeMutablePointer<Atomic<UInt32>> { unsafe page.atomic32(link(i) + 24) }
+    func childCount(_ i: Int) -> UInt64 { page.load(link(i) + 16) }
+
+    func child(_ i: Int) -> PageReference {
+        let address = unsafe addressCell(i).pointee.load(ordering: .acquiring)
+        return PageReference(address: address, stamp: page.load(link(i) + 8), count: childCount(i))
+    }
+
+    /// Points entry `i` to a child; only in a node that its transaction owns.
+    func setChild(_ i: Int, _ reference: PageReference, hint: UInt32 = 0) {
+        page.store(reference.stamp, at: link(i) + 8)
+        page.store(reference.count, at: link(i) + 16)
+        unsafe addressCell(i).pointee.store(reference.address, ordering: .releasing)
+        unsafe hintCell(i).pointee.store(hint, ordering: .relaxed)
+    }
+
+    /// Zeroes the bytes of links that mean nothing, so that equal nodes are equal bytes on disk.
+    func clearPadding() {
+        for i in 0..<count { page.store(UInt32(0), at: link(i) + 28) }
+    }
+
+    func addToChildCount(_ i: Int, _ delta: Int) {
+        page.store(childCount(i) &+ UInt64(bitPattern: Int64(delta)), at: link(i) + 16)
+    }
+
+    /// The child was written to disk: its reference changes under readers, to another name of the same content.
+    func setWritten(_ i: Int, address: UInt64, stamp: UInt64) {
+        page.store(stamp, at: link(i) + 8)
+        unsafe addressCell(i).pointee.store(address, ordering: .releasing)
+    }
+
+    // MARK: Search
+
+    /// The first entry that is not below `key`, and whether it equals it.
+    func lowerBound(_ key: Bytes) -> (index: Int, found: Bool) {
+        let prefixLength = page.prefixLength
+        var rest = key
+        if prefixLength > 0 {
+            let order = key.prefix(min(prefixLength, key.count)).compare(prefix)
+            if order != 0 { return (order < 0 ? 0 : count, false) }
+            rest = key.dropFirst(prefixLength)
+        }
+        return lowerBound(head: rest.head, rest: rest)
+    }
+
+    @inline(__always)
+    private func lowerBound(head wanted: UInt64, rest: Bytes) -> (index: Int, found: Bool) {
+        var low = 0
+        var length = count
+        while length > 0 {
+            let half = length >> 1
+            let isBelow = head(low + half) < wanted
+            low = isBelow ? low + half + 1 : low
+            length = isBelow ? length - half - 1 : half
+        }
+        guard low < count, head(low) == wanted else { return (low, false) }
+        return boundAmongEqualHeads(from: low, wanted, rest)
+    }
+
+    private func boundAmongEqualHeads(from start: Int, _ wanted: UInt64, _ rest: Bytes) -> (index: Int, found: Bool) {
+        var low = start
+        var high = start
+        var length = count - start
+        while length > 0 {
+            let half = length >> 1
+            let isAtMost = head(high + half) <= wanted
+            high = isAtMost ? high + half + 1 : high
+            length = isAtMost ? length - half - 1 : half
+        }
+        while low < high {
+            let middle = (low + high) >> 1
+            let order = compareTail(middle, rest)
+            if order == 0 { return (middle, true) }
+            if order < 0 { low = middle + 1 } else { high = middle }
+        }
+        return (low, false)
+    }
+
+    /// Order of entry `i` against a key with the same head.
+    private func compareTail(_ i: Int, _ rest: Bytes) -> Int {
+        let length = restLength(i)
+        if length > 8, rest.count > 8 { return tail(i).compare(rest.dropFirst(8)) }
+        return length - rest.count
+    }
+
+    /// The entry of an inner node under which `key` belongs.
+    func childIndex(for key: Bytes) -> Int {
+        let (index, found) = lowerBound(key)
+        return found ? index : max(index - 1, 0)
+    }
+
+    /// The same for an eight-byte key given as its number.
+    @inline(__always)
+    func childIndex(forHead wanted: UInt64) -> Int {
+        var low = 0
+        var length = count
+        while length > 0 {
+            let half = length >> 1
+            let isAtMost = head(low + half) <= wanted
+            low = isAtMost ? low + half + 1 : low
+            length = isAtMost ? length - half - 1 : half
+        }
+        return max(low - 1, 0)
+    }
+
+    // MARK: Room
+
+    /// Bytes between the arrays and the heap.
+    var gap: Int { page.heapStart - arraysEnd }
+
+    /// Bytes that the entries take when packed tight.
+    var usedBytes: Int {
+        Page.headerSize + count * SlottedNode.entrySize(inner: isInner) + page.limit - page.heapStart - page.heapGarbage
+    }
+
+    // MARK: Change
+
+    /// Adds an entry at `i` if there is room without moving the arrays; false if not.
+    func insert(at i: Int, key: Bytes, value: Bytes, isBlob: Bool = false) -> Bool {
+        let rest = key.dropFirst(page.prefixLength)
+        let tail = max(rest.count - 8, 0)
+        guard count < page.capacity, gap >= tail + value.count else { return false }
+        let n = count
+        page.move(from: Page.headerSize + 8 * i, to: Page.headerSize + 8 * (i + 1), count: 8 * (n - i))
+        if isInner { page.move(from: link(i), to: link(i + 1), count: SlottedNode.linkSize * (n - i)) }
+        page.move(from: slot(i), to: slot(i + 1), count: SlottedNode.slotSize * (n - i))
+        page.count = n + 1
+        let start = page.pushHeap(tail + value.count)
+        page.store(rest.head, at: Page.headerSize + 8 * i)
+        page.store(UInt16(start), at: slot(i))
+        page.store(UInt16(rest.count), at: slot(i) + 2)
+        page.store(UInt16(value.count) | (isBlob ? SlottedNode.blobFlag : 0), at: slot(i) + 4)
+        if tail > 0 { page.copy(rest.dropFirst(8), to: start) }
+        page.copy(value, to: start + tail)
+        return true
+    }
+
+    /// Replaces a value in place if its length stays; false if not.
+    func replaceValue(at i: Int, _ value: Bytes, isBlob: Bool = false) -> Bool {
+        guard valueLength(i) == value.count else { return false }
+        page.store(UInt16(value.count) | (isBlob ? SlottedNode.blobFlag : 0), at: slot(i) + 4)
+        page.copy(value, to: cell(i) + tailLength(i))
+        return true
+    }
+
+    func remove(at i: Int) {
+        let n = count
+        page.heapGarbage += tailLength(i) + valueLength(i)
+        page.move(from: Page.headerSize + 8 * (i + 1), to: Page.headerSize + 8 * i, count: 8 * (n - i - 1))
+        if isInner { page.move(from: link(i + 1), to: link(i), count: SlottedNode.linkSize * (n - i - 1)) }
+        page.move(from: slot(i + 1), to: slot(i), count: SlottedNode.slotSize * (n - i - 1))
+        page.count = n - 1
+    }
+
+    /// Appends an entry of another node; the target has room and a prefix that the key shares.
+    func append(_ i: Int, of source: SlottedNode) {
+        let n = count
+        let cut = page.prefixLength - source.page.prefixLength
+        if cut == 0 {
+            let length = source.tailLength(i) + source.valueLength(i)
+            let start = page.pushHeap(length)
+            page.copy(length, from: source.page, at: source.cell(i), to: start)
+            page.store(source.head(i), at: Page.headerSize + 8 * n)
+            page.copy(SlottedNode.slotSize, from: source.page, at: source.slot(i), to: slot(n))
+            page.store(UInt16(start), at: slot(n))
+            page.count = n + 1
+        } else {
+            source.key(i).lend { key in
+                let done = insert(at: n, key: key, value: source.value(i), isBlob: source.isBlob(i))
+                precondition(done, "A rebuilt node has room for the entries that it was measured for.")
+            }
+        }
+        if isInner {
+            setChild(n, source.child(i), hint: unsafe source.hintCell(i).pointee.load(ordering: .relaxed))
+        }
+    }
+}

@@ -1,0 +1,142 @@
+// Reading a table of one version: rows by key, in batches, and leaf by leaf.
+
+/// A table as a snapshot (or a transaction, until its next change) sees it.
+package struct TableView: Sendable {
+    let root: TreeRoot
+    let layouts: TableLayouts
+    let transaction: UInt64
+    /// Keeps the version alive.
+    let owner: any AnyObject & Sendable
+
+    /// Rows in the table.
+    package var count: Int { Int(root.reference.count) }
+    /// The current layout, by whose order columns are numbered.
+    package var layout: ColumnLayout { layouts.all[layouts.all.count - 1] }
+
+    /// Lends the row of a key; nil if there is none. O(log n).
+    @inline(__always)
+    package func withRow<R>(_ key: UInt64, _ body: (RowView) throws(EngineError) -> R) throws(EngineError) -> R? {
+        guard !root.reference.isEmpty else { return nil }
+        return try root.reading { () throws(EngineError) in
+            guard let (leaf, slot) = try find(key) else { return nil }
+            return try body(leaf.row(slot))
+        }
+    }
+
+    /// Lends the row of a key, looking first where it was seen last; updates the location.
+    @inline(__always)
+    package func withRow<R>(
+        _ key: UInt64, at location: inout RowLocation, _ body: (RowView) throws(EngineError) -> R
+    ) throws(EngineError) -> R? {
+        guard !root.reference.isEmpty else { return nil }
+        return try root.reading { () throws(EngineError) in
+            if let leaf = leaf(at: location) { return try body(leaf.row(Int(location.slot))) }
+            guard let (leaf, slot) = try find(key) else { return nil }
+            location = leaf.location(slot)
+            return try body(leaf.row(slot))
+        }
+    }
+
+    package func contains(_ key: UInt64) throws(EngineError) -> Bool {
+        try withRow(key) { _ throws(EngineError) in true } ?? false
+    }
+
+    /// The leaf of a location, if the frame still holds what it held and this version is the one it was seen in.
+    @inline(__always)
+    private func leaf(at location: RowLocation) -> LeafView? {
+        guard location.frame != 0, location.transaction == UInt32(truncatingIfNeeded: transaction),
+            root.pool.generation(location.frame) == location.generation
+        else { return nil }
+        return LeafView(root.pool, location.frame, layouts, transaction: transaction)
+    }
+
+    @inline(__always)
+    private func find(_ key: UInt64) throws(EngineError) -> (LeafView, Int)? {
+        let frame = try root.leaf { $0.childIndex(forHead: key) }
+        let (slot, found) = TableLeaf.find(root.pool.page(frame), key)
+        return found ? (try view(frame), slot) : nil
+    }
+
+    @inline(__always)
+    private func view(_ frame: UInt32) throws(EngineError) -> LeafView {
+        if let view = LeafView(root.pool, frame, layouts, transaction: transaction) { return view }
+        throw EngineError(
+            .damaged,
+            "A leaf names layout \(root.pool.page(frame).load(24, as: UInt32.self)), which its table does not have.")
+    }
+
+    /// Lends the rows of ascending keys in order; missing keys are skipped, `false` stops.
+    /// The body receives the position of the key in `keys`.
+    package func forEachRow(
+        _ keys: [UInt64], _ body: (Int, RowView, RowLocation) throws(EngineError) -> Bool
+    ) throws(EngineError) {
+        guard !root.reference.isEmpty else { return }
+        var next = 0
+        while next < keys.count {
+            next = try root.reading { () throws(EngineError) in try rowsOfSomeLeaves(keys, from: next, body) }
+        }
+    }
+
+    /// Lends rows from some leaves in one epoch; gives back the position of the next key.
+    private func rowsOfSomeLeaves(
+        _ keys: [UInt64], from start: Int, _ body: (Int, RowView, RowLocation) throws(EngineError) -> Bool
+    ) throws(EngineError) -> Int {
+        var next = start
+        for _ in 0..<TreeWalk.leavesPerEpoch {
+            guard next < keys.count else { return next }
+            let key = keys[next]
+            let frame = try root.leaf { $0.childIndex(forHead: key) }
+            let leaf = try view(frame)
+            let last = leaf.key(leaf.count - 1)
+            repeat {
+                let (slot, found) = TableLeaf.find(leaf.page, keys[next])
+                if found, try !body(next, leaf.row(slot), leaf.location(slot)) { return keys.count }
+                next += 1
+            } while next < keys.count && keys[next] <= last
+        }
+        return next
+    }
+
+    /// Lends the leaves in key order from the one where `key` belongs (or backwards from it); `false` stops.
+    package func forEachLeaf(
+        from key: UInt64? = nil, reversed: Bool = false, _ body: (LeafView) throws(EngineError) -> Bool
+    ) throws(EngineError) {
+        guard !root.reference.isEmpty else { return }
+        var start = key ?? (reversed ? .max : 0)
+        while let next = try someLeaves(from: start, reversed, body) { start = next }
+    }
+
+    /// Lends some leaves in one epoch; gives back the key to go on from, nil when done.
+    private func someLeaves(
+        from key: UInt64, _ reversed: Bool, _ body: (LeafView) throws(EngineError) -> Bool
+    ) throws(EngineError) -> UInt64? {
+        try root.reading { () throws(EngineError) in
+            var walk = TreeWalk(root)
+            var frame = try walk.descend { $0.childIndex(forHead: key) }
+            for _ in 0..<TreeWalk.leavesPerEpoch {
+                guard try body(try view(frame)) else { return nil }
+                guard let next = try walk.step(reversed: reversed) else { return nil }
+                frame = next
+            }
+            return TableLeaf.key(root.pool.page(frame), 0)
+        }
+    }
+
+    /// The n-th key; nil beyond the end. O(log n).
+    package func key(at n: Int) throws(EngineError) -> UInt64? {
+        guard n >= 0, n < count else { return nil }
+        return try root.reading { () throws(EngineError) in
+            let (frame, slot) = try root.position(n)
+            return TableLeaf.key(root.pool.page(frame), slot)
+        }
+    }
+
+    /// Rows with smaller keys. O(log n).
+    package func rank(of key: UInt64) throws(EngineError) -> Int {
+        guard !root.reference.isEmpty else { return 0 }
+        return try root.reading { () throws(EngineError) in
+            let (before, frame) = try root.rank { $0.childIndex(forHead: key) }
+            return before + TableLeaf.find(root.pool.page(frame), key).slot
+        }
+    }
+}

@@ -1,0 +1,145 @@
+// Reading a tree: from a reference to its frame, and from leaf to leaf.
+//
+// Everything here happens inside an epoch, which the views enter: a frame found here stays what it is until the
+// epoch is left.
+
+import Synchronization
+
+extension FramePool {
+    /// The frame of a child, by its hint if that still holds.
+    @inline(__always)
+    func child(_ node: SlottedNode, _ i: Int) throws(EngineError) -> UInt32 {
+        let address = unsafe node.addressCell(i).pointee.load(ordering: .acquiring)
+        if address >> 63 != 0 { return UInt32(truncatingIfNeeded: address) }
+        let hint = unsafe node.hintCell(i).pointee.load(ordering: .relaxed)
+        if hint != 0, holds(hint, address) { return hint }
+        return try loadChild(node, i, address)
+    }
+
+    @inline(never)
+    private func loadChild(_ node: SlottedNode, _ i: Int, _ address: UInt64) throws(EngineError) -> UInt32 {
+        let frame = try load(address: address, stamp: node.child(i).stamp)
+        guard page(frame).level == node.page.level - 1 else {
+            throw EngineError(
+                .damaged,
+                "The page at \(PageReference.describe(address)) has level \(page(frame).level) below a page of level \(node.page.level)."
+            )
+        }
+        unsafe node.hintCell(i).pointee.store(frame, ordering: .relaxed)
+        return frame
+    }
+
+    /// The frame of a root.
+    func rootFrame(_ root: PageReference) throws(EngineError) -> UInt32 {
+        root.isInMemory ? root.frame : try load(address: root.address, stamp: root.stamp)
+    }
+}
+
+/// A tree as one version has it.
+struct TreeRoot: Sendable {
+    let pool: FramePool
+    let reference: PageReference
+    /// Remembers the frame of a root on disk.
+    let hint: RootHint
+
+    @inline(__always)
+    func frame() throws(EngineError) -> UInt32 {
+        if reference.isInMemory { return reference.frame }
+        let known = hint.frame.load(ordering: .relaxed)
+        if known != 0, pool.holds(known, reference.address) { return known }
+        let frame = try pool.load(address: reference.address, stamp: reference.stamp)
+        hint.frame.store(frame, ordering: .relaxed)
+        return frame
+    }
+
+    /// Runs a body inside an epoch.
+    @inline(__always)
+    func reading<R>(_ body: () throws(EngineError) -> R) throws(EngineError) -> R {
+        let slot = pool.epochs.enter()
+        defer { pool.epochs.leave(slot) }
+        return try body()
+    }
+
+    /// The leaf that `choose` leads to; the tree is not empty.
+    @inline(__always)
+    func leaf(_ choose: (SlottedNode) -> Int) throws(EngineError) -> UInt32 {
+        var frame = try frame()
+        while true {
+            let page = pool.page(frame)
+            if page.level == 0 { return frame }
+            let node = SlottedNode(page)
+            frame = try pool.child(node, choose(node))
+        }
+    }
+
+    /// The leaf and place of the n-th entry; `n` is below the count.
+    func position(_ n: Int) throws(EngineError) -> (frame: UInt32, index: Int) {
+        var rest = UInt64(n)
+        let frame = try leaf { node in
+            for i in 0..<node.count - 1 {
+                let below = node.childCount(i)
+                if rest < below { return i }
+                rest -= below
+            }
+            return node.count - 1
+        }
+        return (frame, Int(rest))
+    }
+
+    /// Entries in all leaves before the one that `choose` leads to, and that leaf.
+    func rank(_ choose: (SlottedNode) -> Int) throws(EngineError) -> (before: Int, frame: UInt32) {
+        var before: UInt64 = 0
+        let frame = try leaf { node in
+            let index = choose(node)
+            for i in 0..<index { before += node.childCount(i) }
+            return index
+        }
+        return (Int(before), frame)
+    }
+}
+
+/// The frame in which the root of a version was last seen.
+final class RootHint: Sendable {
+    let frame = Atomic<UInt32>(0)
+}
+
+/// A place among the leaves of a tree that can move to the neighbours.
+struct TreeWalk {
+    let root: TreeRoot
+    private var path: [(frame: UInt32, index: Int)] = []
+
+    init(_ root: TreeRoot) { self.root = root }
+
+    /// Goes to the leaf that `choose` leads to.
+    mutating func descend(_ choose: (SlottedNode) -> Int) throws(EngineError) -> UInt32 {
+        path.removeAll(keepingCapacity: true)
+        return try sink(from: try root.frame(), choose)
+    }
+
+    private mutating func sink(from start: UInt32, _ choose: (SlottedNode) -> Int) throws(EngineError) -> UInt32 {
+        var frame = start
+        while true {
+            let page = root.pool.page(frame)
+            if page.level == 0 { return frame }
+            let node = SlottedNode(page)
+            let index = choose(node)
+            path.append((frame, index))
+            frame = try root.pool.child(node, index)
+        }
+    }
+
+    /// The leaf after (or before) the current one; nil at the end.
+    mutating func step(reversed: Bool) throws(EngineError) -> UInt32? {
+        while let (frame, index) = path.popLast() {
+            let node = SlottedNode(root.pool.page(frame))
+            let next = reversed ? index - 1 : index + 1
+            guard next >= 0, next < node.count else { continue }
+            path.append((frame, next))
+            return try sink(from: try root.pool.child(node, next)) { reversed ? $0.count - 1 : 0 }
+        }
+        return nil
+    }
+
+    /// Leaves read in one epoch before it is renewed, so that long scans do not hold up the pool.
+    static let leavesPerEpoch = 32
+}

@@ -1,0 +1,126 @@
+import Testing
+
+@testable import HornbeamEngine
+
+/// An index beside a sorted array: whatever is done to both, both answer alike.
+@Suite struct IndexModelTests {
+    struct Shape: Sendable, CustomTestStringConvertible {
+        var pageSize: Int
+        var keyLengths: ClosedRange<Int>
+        var alphabet: ClosedRange<UInt8>
+        var valueLengths: ClosedRange<Int>
+        var testDescription: String { "page \(pageSize), keys \(keyLengths) of \(alphabet), values \(valueLengths)" }
+    }
+
+    static let shapes = [
+        Shape(pageSize: 512, keyLengths: 1...4, alphabet: 97...100, valueLengths: 0...8),
+        Shape(pageSize: 512, keyLengths: 0...60, alphabet: 0...1, valueLengths: 0...120),
+        Shape(pageSize: 512, keyLengths: 8...8, alphabet: 0...255, valueLengths: 8...8),
+        Shape(pageSize: 1024, keyLengths: 12...40, alphabet: 97...98, valueLengths: 0...20),
+        Shape(pageSize: 4096, keyLengths: 16...16, alphabet: 0...255, valueLengths: 150...150),
+        Shape(pageSize: 16384, keyLengths: 1...200, alphabet: 100...130, valueLengths: 0...400),
+    ]
+
+    @Test(arguments: shapes, [1, 2] as [UInt64])
+    func answersAsASortedArrayDoes(_ shape: Shape, _ seed: UInt64) throws {
+        var random = SplitMix(seed: seed)
+        let store = try TestStore(pageSize: shape.pageSize)
+        var model: [[UInt8]: [UInt8]] = [:]
+        let tree = try store.write { try $0.createIndex(named: "t") }
+        for round in 0..<12 {
+            let transaction = try store.engine.begin()
+            for _ in 0..<150 {
+                let key = randomBytes(shape.keyLengths, shape.alphabet, &random)
+                if round % 3 == 2, Int.random(in: 0..<3, using: &random) > 0, let old = model.keys.randomElement(using: &random) {
+                    #expect(try transaction.delete(old, from: tree))
+                    model[old] = nil
+                } else if Bool.random(using: &random) {
+                    let value = randomBytes(shape.valueLengths, 0...255, &random)
+                    let isNew = try transaction.putNew(key, value, in: tree)
+                    #expect(isNew == (model[key] == nil))
+                    if isNew { model[key] = value }
+                } else {
+                    let value = randomBytes(shape.valueLengths, 0...255, &random)
+                    try transaction.put(key, value, in: tree)
+                    model[key] = value
+                }
+            }
+            try expectEqual(try transaction.index(tree), model)
+            if round % 4 == 3 { transaction.abort() } else { _ = try transaction.commit() }
+            if round % 4 == 3 { model = try contents(try store.engine.snapshot().index(tree)) }
+            if round % 5 == 4 { try store.engine.checkpoint() }
+            if round == 7 { try store.reopen() }
+            let index = try store.engine.snapshot().index(tree)
+            try expectEqual(index, model)
+            try expectRanges(index, model, shape, &random)
+        }
+        let keys = model.keys.shuffled(using: &random)
+        try store.write { transaction in
+            for key in keys {
+                let isDeleted = try transaction.delete(key, from: tree)
+                #expect(isDeleted)
+            }
+        }
+        #expect(try store.engine.snapshot().index(tree).count == 0)
+        #expect(try store.engine.check().problems == [])
+    }
+
+    private func randomBytes(
+        _ lengths: ClosedRange<Int>, _ alphabet: ClosedRange<UInt8>, _ random: inout SplitMix
+    ) -> [UInt8] {
+        (0..<Int.random(in: lengths, using: &random)).map { _ in UInt8.random(in: alphabet, using: &random) }
+    }
+
+    private func contents(_ index: IndexView) throws -> [[UInt8]: [UInt8]] {
+        var found: [[UInt8]: [UInt8]] = [:]
+        try index.forEach(in: KeyRange()) { key, value in
+            found[Array(key)] = Array(value)
+            return true
+        }
+        return found
+    }
+
+    private func expectEqual(_ index: IndexView, _ model: [[UInt8]: [UInt8]]) throws {
+        let sorted = model.sorted { $0.key.lexicographicallyPrecedes($1.key) }
+        var i = 0
+        try index.forEach(in: KeyRange()) { key, value in
+            guard i < sorted.count else { return false }
+            #expect(Array(key) == sorted[i].key && Array(value) == sorted[i].value, "entry \(i)")
+            i += 1
+            return true
+        }
+        #expect(i == sorted.count)
+        #expect(index.count == sorted.count)
+    }
+
+    private func expectRanges(
+        _ index: IndexView, _ model: [[UInt8]: [UInt8]], _ shape: Shape, _ random: inout SplitMix
+    ) throws {
+        let sorted = model.keys.sorted { $0.lexicographicallyPrecedes($1) }
+        for _ in 0..<6 {
+            let a = randomBytes(shape.keyLengths, shape.alphabet, &random)
+            let b = Bool.random(using: &random) ? nil : randomBytes(shape.keyLengths, shape.alphabet, &random)
+            let range = KeyRange(from: a, to: b)
+            let expected = sorted.filter { !$0.lexicographicallyPrecedes(a) && (b.map($0.lexicographicallyPrecedes) ?? true) }
+            #expect(try index.count(in: range) == expected.count)
+            #expect(try index.get(a) == model[a])
+            #expect(try index.rank(of: a) == sorted.count { $0.lexicographicallyPrecedes(a) })
+            let skipped = Int.random(in: 0...4, using: &random)
+            var forward: [[UInt8]] = []
+            try index.forEach(in: range, skipping: skipped) { key, _ in
+                forward.append(Array(key))
+                return true
+            }
+            #expect(forward == Array(expected.dropFirst(skipped)))
+            var backward: [[UInt8]] = []
+            try index.forEach(in: range, reversed: true, skipping: skipped) { key, _ in
+                backward.append(Array(key))
+                return true
+            }
+            #expect(backward == Array(expected.reversed().dropFirst(skipped)))
+            if let n = sorted.indices.randomElement(using: &random) {
+                #expect(try index.entry(at: n)?.key == sorted[n])
+            }
+        }
+    }
+}
