@@ -73,7 +73,10 @@ extension FetchExpression.Node {
         case .index(let node, .value(let index)):
             return .index(node.substituting(variables), .value(index.substituting(variables)))
         case .index(let node, let index): return .index(node.substituting(variables), index)
-        case .cast(let node, let type): return .cast(node.substituting(variables), type)
+        case .cast(let node, let type):
+            let bound = node.substituting(variables)
+            if case .constant(let value) = bound, let constant = type.folded(value) { return .constant(constant) }
+            return .cast(bound, type)
         case .assignment(let name, let node): return .assignment(name, node.substituting(variables))
         case .fetch(let request, let context, let countOnly):
             return .fetch(request.substituting(variables), context.substituting(variables), countOnly: countOnly)

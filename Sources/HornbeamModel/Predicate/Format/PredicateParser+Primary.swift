@@ -165,7 +165,8 @@ extension PredicateParser {
         guard token.kind == .variable else { throw unexpected("a variable such as $x as the second part of SUBQUERY") }
         let variable = takeText(dropping: 1)
         try expect(.comma, "“,” after the variable of SUBQUERY")
-        let (predicate, predicateHeight) = try requirePredicate(parseOr())
+        let parsed = try parseOr()
+        let (predicate, predicateHeight) = try requirePredicate(parsed)
         try expect(.closeParenthesis, "AND, OR or “)”")
         return Parsed(
             kind: .expression(.subquery(collection, variable, predicate)),
@@ -174,7 +175,8 @@ extension PredicateParser {
 
     private mutating func parseTernary(_ start: Int) throws(PredicateSyntaxProblem) -> Parsed {
         advance()
-        let (predicate, height) = try requirePredicate(parseOr())
+        let parsed = try parseOr()
+        let (predicate, height) = try requirePredicate(parsed)
         try expect(.comma, "“,” after the condition of TERNARY")
         let (yes, yesHeight) = try parseInner()
         try expect(.comma, "“,” after the second part of TERNARY")

@@ -39,7 +39,8 @@ struct PredicateParser {
     static func predicate(_ format: String, _ arguments: [PredicateArgumentValue]) throws -> FetchPredicate.Node {
         do throws(PredicateSyntaxProblem) {
             var parser = try PredicateParser(format, arguments)
-            let node = try parser.requirePredicate(parser.parseOr()).node
+            let parsed = try parser.parseOr()
+            let node = try parser.requirePredicate(parsed).node
             try parser.finish()
             return node
         } catch {
@@ -50,7 +51,8 @@ struct PredicateParser {
     static func expression(_ format: String, _ arguments: [PredicateArgumentValue]) throws -> FetchExpression.Node {
         do throws(PredicateSyntaxProblem) {
             var parser = try PredicateParser(format, arguments)
-            let node = try parser.requireExpression(parser.parseOr()).node
+            let parsed = try parser.parseOr()
+            let node = try parser.requireExpression(parsed).node
             try parser.finish()
             return node
         } catch {
@@ -108,6 +110,9 @@ struct PredicateParser {
 
     // MARK: Results
 
+    // These look at the current token: what they are given must be parsed in a statement before, since
+    // Swift reads `self` first.
+
     func grown(_ height: Int, at start: Int) throws(PredicateSyntaxProblem) -> Int {
         guard height < Self.heightMax else { throw problem("it is nested more than \(Self.heightMax) levels deep", at: start) }
         return height + 1
@@ -142,7 +147,10 @@ struct PredicateParser {
         var nodes: [FetchPredicate.Node] = []
         var height = 0
         try append(first, to: &nodes, &height)
-        while take(.or) || take(.doubleBar) { try append(parseAnd(), to: &nodes, &height) }
+        while take(.or) || take(.doubleBar) {
+            let next = try parseAnd()
+            try append(next, to: &nodes, &height)
+        }
         return Parsed(kind: .predicate(.or(nodes)), height: try grown(height, at: first.start), start: first.start)
     }
 
@@ -152,7 +160,10 @@ struct PredicateParser {
         var nodes: [FetchPredicate.Node] = []
         var height = 0
         try append(first, to: &nodes, &height)
-        while take(.and) || take(.doubleAmpersand) { try append(parseNot(), to: &nodes, &height) }
+        while take(.and) || take(.doubleAmpersand) {
+            let next = try parseNot()
+            try append(next, to: &nodes, &height)
+        }
         return Parsed(kind: .predicate(.and(nodes)), height: try grown(height, at: first.start), start: first.start)
     }
 
@@ -170,7 +181,8 @@ struct PredicateParser {
         advance()
         try enter()
         defer { depth -= 1 }
-        let (node, height) = try requirePredicate(parseNot())
+        let parsed = try parseNot()
+        let (node, height) = try requirePredicate(parsed)
         return Parsed(kind: .predicate(.not(node)), height: try grown(height, at: start), start: start)
     }
 

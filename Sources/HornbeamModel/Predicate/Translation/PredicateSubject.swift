@@ -1,0 +1,103 @@
+public import Foundation
+
+/// A type whose Swift key paths can be turned back into keys, so that `#Predicate` can be translated.
+///
+/// Structs and classes with stored properties need not conform: their key paths print their names.
+public protocol PredicateSubject {
+    /// The keys that a key path from this type reads, in order; none for the object itself, as `\.objectID`.
+    /// - Throws: `HornbeamError` when the key path reads what is no property of the model.
+    static func predicateKeys(along keyPath: AnyKeyPath) throws -> [String]
+}
+
+extension FetchPredicate {
+    /// Translates a predicate of Foundation's `#Predicate` macro.
+    ///
+    /// ```swift
+    /// let predicate = try FetchPredicate(#Predicate<Event> { $0.latitude > 37 && $0.tags.contains { $0.name == "x" } })
+    /// ```
+    /// It means what the format language means: texts compare by their bytes, `.count` of a text is its
+    /// length in UTF-16 units, comparisons with nil are as in `Docs/Querying.md`.
+    /// - Throws: `HornbeamError` with code `predicateInvalid` naming the part that has no counterpart.
+    public init<Subject>(_ predicate: Predicate<Subject>) throws {
+        var translator = PredicateTranslator()
+        translator.variables[predicate.variable.key] = .evaluatedObject
+        node = try translator.predicate(predicate.expression)
+    }
+}
+
+/// What translation knows on its way: the expressions that variables stand for.
+struct PredicateTranslator {
+    var variables: [PredicateExpressions.VariableID: FetchExpression.Node] = [:]
+    var subqueries = 0
+
+    /// What a part turned out to be.
+    enum Translated {
+        case predicate(FetchPredicate.Node)
+        case expression(FetchExpression.Node)
+    }
+
+    mutating func translate(_ part: Any) throws -> Translated {
+        guard let node = part as? any TranslatablePart else { throw Self.untranslatable(part) }
+        return try node.translated(&self)
+    }
+
+    mutating func predicate(_ part: Any) throws -> FetchPredicate.Node {
+        switch try translate(part) {
+        case .predicate(let node): return node
+        case .expression(.conditional(let condition, .constant(.int(1)), .constant(.int(0)))): return condition
+        case .expression(.constant(.int(let flag))): return .constant(flag != 0)
+        case .expression(let node): return .comparison(.init(node, .equal, .constant(.int(1))))
+        }
+    }
+
+    mutating func expression(_ part: Any) throws -> FetchExpression.Node {
+        switch try translate(part) {
+        case .expression(let node): return node
+        case .predicate(.constant(let value)): return .constant(.int(value ? 1 : 0))
+        case .predicate(let node): return .conditional(node, .constant(.int(1)), .constant(.int(0)))
+        }
+    }
+
+    /// `SUBQUERY(collection, $x, test)` with a variable of its own.
+    mutating func subquery(
+        _ collection: Any, _ variable: PredicateExpressions.VariableID, _ test: Any, isNegated: Bool = false
+    ) throws -> FetchExpression.Node {
+        let members = try expression(collection)
+        let name = subqueries == 0 ? "x" : "x\(subqueries)"
+        subqueries += 1
+        variables[variable] = .variable(name)
+        let condition = try predicate(test)
+        return .subquery(members, name, isNegated ? .not(condition) : condition)
+    }
+
+    static func untranslatable(_ part: Any) -> HornbeamError {
+        let type = String(String(describing: Swift.type(of: part)).prefix { $0 != "<" })
+        return HornbeamError(
+            .predicateInvalid,
+            "The #Predicate uses \(type), which has no counterpart in the predicate language. "
+                + "Write this part as a format, or filter the fetched objects.")
+    }
+
+    /// The steps of a key path from a type.
+    static func steps(_ keyPath: AnyKeyPath, from type: Any.Type) throws -> [FetchExpression.Step] {
+        if let subject = type as? any PredicateSubject.Type {
+            return try subject.predicateKeys(along: keyPath).map { .name($0) }
+        }
+        let text = "\(keyPath)"
+        guard let dot = text.firstIndex(of: "."), !text.contains("<"), !text.contains("[") else {
+            throw HornbeamError(
+                .predicateInvalid,
+                "The #Predicate reads a computed property of \(type), whose name is not known. "
+                    + "Make \(type) conform to PredicateSubject, or write this part as a format.")
+        }
+        return text[text.index(after: dot)...].split(separator: ".").compactMap { part in
+            let name = part.drop { $0 == "?" || $0 == "!" }.prefix { $0 != "?" && $0 != "!" }
+            return name.isEmpty ? nil : .name(String(name))
+        }
+    }
+}
+
+/// A part of Foundation's tree that has a counterpart here.
+protocol TranslatablePart {
+    func translated(_ translator: inout PredicateTranslator) throws -> PredicateTranslator.Translated
+}
