@@ -89,6 +89,16 @@ package final class MetaFile: Sendable {
         }
     }
 
+    /// Gives up the newest state, whose pages turned out to be damaged, in favour of the one before: the next write
+    /// goes over it. Returns the state that is now the newest, or nil, changing nothing, if there is only one.
+    package func disregardNewest() -> MetaState? {
+        slots.withLock { slots in
+            guard let newest = slots.newest, let other = slots.blocks[1 - newest] else { return nil }
+            slots.blocks[newest] = nil
+            return other.state
+        }
+    }
+
     private func writeCopies(_ bytes: [UInt8], slot: Int) throws(EngineError) {
         for copy in 0..<MetaFile.copyCount {
             let offset = UInt64((copy * MetaFile.slotCount + slot) * MetaBlock.bytes)

@@ -7,33 +7,36 @@ extension PageFiles {
     package func appendBlob(
         _ bytes: UnsafeRawBufferPointer, tree: TreeID, checkpoint: UInt64, to appender: PageAppender
     ) throws(EngineError) -> PageReference {
+        try unsafe appendBlob(
+            bytes, tree: tree, checkpoint: checkpoint, to: appender, chunkBytes: PageAppender.payloadBytesMax,
+            fanOut: BlobIndex.capacity)
+    }
+
+    /// With sizes small enough for tests to reach every level.
+    func appendBlob(
+        _ bytes: UnsafeRawBufferPointer, tree: TreeID, checkpoint: UInt64, to appender: PageAppender, chunkBytes: Int,
+        fanOut: Int
+    ) throws(EngineError) -> PageReference {
         precondition(bytes.count > 0, "An empty value is not a blob.")
         var references: [PageReference] = []
-        for start in stride(from: 0, to: bytes.count, by: PageAppender.payloadBytesMax) {
-            let end = min(start + PageAppender.payloadBytesMax, bytes.count)
+        for start in stride(from: 0, to: bytes.count, by: chunkBytes) {
+            let end = min(start + chunkBytes, bytes.count)
             let chunk = unsafe UnsafeRawBufferPointer(rebasing: bytes[start..<end])
             let heading = PageHeading(kind: .blobChunk, tree: tree, checkpoint: checkpoint)
             unsafe references.append(try appender.append(heading, chunk, count: UInt64(chunk.count)))
         }
         var level = 1
         while references.count > 1 {
-            references = try appendIndexes(references, level: level, tree: tree, checkpoint: checkpoint, to: appender)
+            var made: [PageReference] = []
+            for start in stride(from: 0, to: references.count, by: fanOut) {
+                let run = Array(references[start..<min(start + fanOut, references.count)])
+                let heading = PageHeading(kind: .blobIndex, tree: tree, level: level, checkpoint: checkpoint)
+                made.append(try append(BlobIndex(run), heading, to: appender))
+            }
+            references = made
             level += 1
         }
         return references[0]
-    }
-
-    /// One index record for each run of references.
-    private func appendIndexes(
-        _ references: [PageReference], level: Int, tree: TreeID, checkpoint: UInt64, to appender: PageAppender
-    ) throws(EngineError) -> [PageReference] {
-        var made: [PageReference] = []
-        for start in stride(from: 0, to: references.count, by: BlobIndex.capacity) {
-            let run = Array(references[start..<min(start + BlobIndex.capacity, references.count)])
-            let heading = PageHeading(kind: .blobIndex, tree: tree, level: level, checkpoint: checkpoint)
-            made.append(try append(BlobIndex(run), heading, to: appender))
-        }
-        return made
     }
 
     private func append(

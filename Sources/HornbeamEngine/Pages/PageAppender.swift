@@ -48,6 +48,13 @@ package final class PageAppender: Sendable {
         state = Mutex(State(buffer: WriteBuffer(bytes: capacity), fileSizeLimit: UInt64(fileSizeLimit)))
     }
 
+    deinit {
+        // What was appended stays readable; a failure shows when it is read.
+        state.withLock { state in
+            do throws(EngineError) { try writeBuffer(&state) } catch {}
+        }
+    }
+
     /// The length at which the next record begins a new file.
     package var fileSizeLimit: Int {
         get { state.withLock { Int($0.fileSizeLimit) } }

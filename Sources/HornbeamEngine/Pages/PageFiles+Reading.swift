@@ -74,7 +74,7 @@ extension PageFiles {
     func damage(_ fault: PageFault, _ reference: PageReference) -> EngineError {
         EngineError(
             .damaged,
-            "The page at offset \(reference.offset) of \(reference.file.fileName) is damaged: \(fault.rawValue) is wrong. "
+            "The page at offset \(reference.offset) of \(reference.file.fileName) is damaged: \(fault.rawValue). "
                 + "Run a check, and restore the store from a backup.",
             path: path(of: reference.file))
     }

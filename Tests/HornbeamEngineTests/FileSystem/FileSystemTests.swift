@@ -1,0 +1,216 @@
+import Glibc
+import Testing
+@testable import HornbeamEngine
+
+/// What every file system promises, on each of them.
+@Suite struct FileSystemTests {
+    enum Kind: CaseIterable {
+        case posix, memory, simulated, faulty
+    }
+
+    /// A file system and a folder on it.
+    struct Place {
+        let fileSystem: any FileSystem
+        let root: String
+        let folder: TemporaryFolder?
+
+        init(_ kind: Kind) throws {
+            let folder = kind == .posix ? TemporaryFolder() : nil
+            self.folder = folder
+            root = folder?.path ?? "root"
+            fileSystem =
+                switch kind {
+                case .posix: PosixFileSystem()
+                case .memory: MemoryFileSystem()
+                case .simulated: SimulatedDisk()
+                case .faulty: FaultInjector(MemoryFileSystem())
+                }
+            if folder == nil { try fileSystem.createDirectory(root) }
+        }
+
+        func path(_ name: String) -> String { root + "/" + name }
+    }
+
+    func write(_ bytes: [UInt8], to file: any File, at offset: UInt64) throws {
+        try bytes.withBytes { (buffer) throws(EngineError) in try file.write(buffer, at: offset) }
+    }
+
+    func read(_ file: any File, _ count: Int, at offset: UInt64) throws -> [UInt8] {
+        var bytes = [UInt8](repeating: 0xEE, count: count)
+        let done = try bytes.withMutableBytes { (buffer) throws(EngineError) in try file.read(into: buffer, at: offset) }
+        return Array(bytes[..<done])
+    }
+
+    @Test(arguments: Kind.allCases)
+    func randomWritesReadBackAsFromAnArray(kind: Kind) throws {
+        let place = try Place(kind)
+        let file = try place.fileSystem.open(place.path("f"), .create)
+        var model: [UInt8] = []
+        var random = SplitMix(seed: 42)
+        for _ in 0..<300 {
+            let offset = Int.random(in: 0...150_000, using: &random)
+            let count = Int.random(in: 0...5000, using: &random)
+            let byte = UInt8.random(in: 0...2, using: &random)
+            if Bool.random(using: &random) {
+                try write([UInt8](repeating: byte, count: count), to: file, at: UInt64(offset))
+                let missing = offset + count - model.count
+                if missing > 0 && count > 0 { model += [UInt8](repeating: 0, count: missing) }
+                if count > 0 { model.replaceSubrange(offset..<offset + count, with: [UInt8](repeating: byte, count: count)) }
+            } else {
+                let end = min(offset + count, model.count)
+                #expect(try read(file, count, at: UInt64(offset)) == (offset < end ? Array(model[offset..<end]) : []))
+            }
+            #expect(try Int(file.size()) == model.count)
+        }
+        try file.sync()
+        try file.close()
+        let again = try place.fileSystem.open(place.path("f"), .read)
+        #expect(try read(again, model.count + 10, at: 0) == model)
+    }
+
+    @Test(arguments: Kind.allCases)
+    func namesAreCreatedListedRenamedAndRemoved(kind: Kind) throws {
+        let place = try Place(kind)
+        let disk = place.fileSystem
+        #expect(try disk.list(place.root) == [])
+        for name in ["b", "a", "c"] { try write([1], to: disk.open(place.path(name), .create), at: 0) }
+        #expect(try disk.list(place.root) == ["a", "b", "c"])
+        try disk.rename(place.path("a"), to: place.path("z"))
+        try disk.rename(place.path("b"), to: place.path("c"))
+        #expect(try disk.list(place.root) == ["c", "z"])
+        #expect(try disk.exists(place.path("z")) && !disk.exists(place.path("a")))
+        try disk.createDirectory(place.path("d"))
+        _ = try disk.open(place.path("d/inner"), .create)
+        #expect(throws: EngineError.self) { try disk.remove(place.path("d")) }
+        try disk.rename(place.path("d"), to: place.path("e"))
+        #expect(try disk.list(place.path("e")) == ["inner"])
+        try disk.syncDirectory(place.path("e"))
+        try disk.remove(place.path("e/inner"))
+        try disk.remove(place.path("e"))
+        try disk.remove(place.path("z"))
+        try disk.syncDirectory(place.root)
+        #expect(try disk.list(place.root) == ["c"])
+    }
+
+    @Test(arguments: Kind.allCases)
+    func aRemovedFileStaysReadable(kind: Kind) throws {
+        let place = try Place(kind)
+        let file = try place.fileSystem.open(place.path("f"), .create)
+        try write([1, 2, 3], to: file, at: 0)
+        try place.fileSystem.remove(place.path("f"))
+        #expect(try read(file, 3, at: 0) == [1, 2, 3])
+        #expect(try !place.fileSystem.exists(place.path("f")))
+    }
+
+    @Test(arguments: Kind.allCases)
+    func whatIsMissingOrPresentIsAnError(kind: Kind) throws {
+        let place = try Place(kind)
+        let disk = place.fileSystem
+        _ = try disk.open(place.path("f"), .create)
+        func code(_ body: () throws -> Void) -> EngineError.Code? {
+            do { try body() } catch { return (error as? EngineError)?.code }
+            return nil
+        }
+        #expect(code { _ = try disk.open(place.path("no"), .read) } == .notAStore)
+        #expect(code { _ = try disk.open(place.path("no"), .readWrite) } == .notAStore)
+        #expect(code { _ = try disk.open(place.path("f"), .create) } == .inputOutput)
+        #expect(code { _ = try disk.open(place.path("no/f"), .create) } == .notAStore)
+        #expect(code { _ = try disk.list(place.path("no")) } == .notAStore)
+        #expect(code { try disk.remove(place.path("no")) } == .notAStore)
+        #expect(code { try disk.rename(place.path("no"), to: place.path("x")) } == .notAStore)
+        #expect(code { try disk.syncDirectory(place.path("no")) } == .notAStore)
+        #expect(code { try disk.createDirectory(place.path("f")) } == .inputOutput)
+    }
+
+    @Test(arguments: Kind.allCases)
+    func aLockIsHeldOnce(kind: Kind) throws {
+        let place = try Place(kind)
+        let lock = try place.fileSystem.lock(place.path("lock"))
+        #expect(message { try place.fileSystem.lock(place.path("lock")) } == """
+            storeInUse: The store is open for writing in this process already. Use the one that is open, or close it. \
+            [\(place.path("lock"))]
+            """)
+        lock.release()
+        lock.release()
+        var second: (any FileLock)? = try place.fileSystem.lock(place.path("lock"))
+        #expect(throws: EngineError.self) { _ = try place.fileSystem.lock(place.path("lock")) }
+        withExtendedLifetime(second) {}
+        second = nil
+        _ = try place.fileSystem.lock(place.path("lock"))
+    }
+
+    @Test func anotherHolderOfTheLockIsNamedAsSuch() throws {
+        let place = try Place(.posix)
+        // Another open file description stands for another process: the lock belongs to the description.
+        let descriptor = open(place.path("lock"), O_RDWR | O_CREAT, 0o600)
+        defer { close(descriptor) }
+        var request = flock()
+        request.l_type = Int16(F_WRLCK)
+        request.l_len = 1
+        try #require(fcntl(descriptor, 37, &request) == 0)
+        #expect(message { try place.fileSystem.lock(place.path("lock")) } == """
+            storeInUse: Another process has the store open for writing, or a child forked from it still does. Close it \
+            there, or open the store read-only. [\(place.path("lock"))]
+            """)
+        // The failed attempt leaves no trace.
+        request.l_type = Int16(F_UNLCK)
+        try #require(fcntl(descriptor, 37, &request) == 0)
+        try place.fileSystem.lock(place.path("lock")).release()
+    }
+
+    @Test func theLockIsOfTheFileNotOfThePath() throws {
+        let place = try Place(.posix)
+        try place.fileSystem.createDirectory(place.path("store"))
+        try #require(symlink(place.path("store"), place.path("alias")) == 0)
+        let lock = try place.fileSystem.lock(place.path("store/lock"))
+        #expect(throws: EngineError.self) { _ = try place.fileSystem.lock(place.path("alias/lock")) }
+        lock.release()
+    }
+
+    @Test func systemErrorsSayWhatHappenedAndWhatToDo() throws {
+        #expect(EngineError.system(ENOSPC, doing: "writing at offset 4096", path: "p").description == """
+            full: The disk is full (No space left on device) while writing at offset 4096. Free some space and try again. [p]
+            """)
+        #expect(EngineError.system(EDQUOT, doing: "syncing the file", path: "p").code == .full)
+        #expect(EngineError.system(EROFS, doing: "creating the file", path: "p").description == """
+            readOnly: The medium is read-only; writing is not possible while creating the file. Open the store read-only. [p]
+            """)
+        #expect(EngineError.system(EACCES, doing: "creating the file", path: "p").description == """
+            readOnly: Permission was denied while creating the file. Check owner and mode of the file and its folder. [p]
+            """)
+        let error = EngineError.system(EIO, doing: "syncing the file", path: "p")
+        #expect(error.description == """
+            inputOutput: The operating system refused (Input/output error) while syncing the file. [p]
+            """)
+        #expect(error.errno == EIO)
+        let place = try Place(.posix)
+        #expect(message { try place.fileSystem.open(place.path("no"), .read) } == """
+            notAStore: There is no such file or folder while opening the file. [\(place.path("no"))]
+            """)
+    }
+
+    @Test func aFileOpenForReadingRefusesWrites() throws {
+        let place = try Place(.posix)
+        _ = try place.fileSystem.open(place.path("f"), .create)
+        let file = try place.fileSystem.open(place.path("f"), .read)
+        #expect(throws: EngineError.self) { try write([1], to: file, at: 0) }
+    }
+
+    @Test func aNamedMemoryFileSystemIsSharedWhileHeld() throws {
+        var first: MemoryFileSystem? = MemoryFileSystem.named("shared")
+        try first?.createDirectory("d")
+        #expect(try MemoryFileSystem.named("shared").exists("d"))
+        #expect(try !MemoryFileSystem.named("other").exists("d"))
+        first = nil
+        #expect(try !MemoryFileSystem.named("shared").exists("d"))
+    }
+
+    @Test(arguments: ["", "wal-", "wal-1", "wal-00000000000000001", "wal-000000000000000x", "pages-0000000000000001", "wal-0000000000000001 "])
+    func otherNamesAreNoSegments(name: String) {
+        #expect(LogSegmentNumber(fileName: name) == nil)
+        #expect(LogSegmentNumber(fileName: "wal-0000000000000041") == LogSegmentNumber(41))
+        #expect(PageFileNumber(fileName: "pages-0000000000000000") == nil)
+        #expect(PageFileNumber(fileName: "pages-0000002147483648") == nil)
+        #expect(PageFileNumber(fileName: PageFileNumber(7).fileName) == PageFileNumber(7))
+    }
+}
