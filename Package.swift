@@ -13,6 +13,7 @@ let package = Package(
     platforms: [.macOS(.v15), .iOS(.v18)],
     products: [
         .library(name: "Hornbeam", targets: ["Hornbeam"]),
+        .library(name: "HornbeamXcodeModels", targets: ["HornbeamXcodeModels"]),
         .executable(name: "hornbeam", targets: ["HornbeamTool"]),
     ],
     traits: [
@@ -25,6 +26,7 @@ let package = Package(
             name: "HornbeamEngine", dependencies: ["CLZ4"],
             swiftSettings: common + [.strictMemorySafety()]),
         .target(name: "HornbeamModel", swiftSettings: common),
+        .target(name: "HornbeamXcodeModels", dependencies: ["HornbeamModel"], swiftSettings: common),
         .target(
             name: "HornbeamStore", dependencies: ["HornbeamEngine", "HornbeamModel"],
             swiftSettings: common),
@@ -33,7 +35,7 @@ let package = Package(
             swiftSettings: common),
         .executableTarget(
             name: "HornbeamTool",
-            dependencies: ["CLZ4", "Hornbeam", "HornbeamStore", "HornbeamEngine"],
+            dependencies: ["CLZ4", "Hornbeam", "HornbeamStore", "HornbeamEngine", "HornbeamXcodeModels"],
             swiftSettings: common),
         .executableTarget(
             name: "Benchmarks",
@@ -51,6 +53,9 @@ let package = Package(
             providers: [.apt(["liblmdb-dev"]), .brew(["lmdb"])]),
         .testTarget(name: "HornbeamEngineTests", dependencies: ["HornbeamEngine"], swiftSettings: common),
         .testTarget(name: "HornbeamModelTests", dependencies: ["HornbeamModel"], swiftSettings: common),
+        .testTarget(
+            name: "HornbeamXcodeModelsTests", dependencies: ["HornbeamXcodeModels", "HornbeamModel"],
+            swiftSettings: common),
         .testTarget(
             name: "HornbeamStoreTests", dependencies: ["HornbeamStore", "HornbeamEngine", "HornbeamModel"],
             swiftSettings: common),

@@ -99,8 +99,6 @@ extension HornbeamError.Code {
     public static let typeMismatch = Self(rawValue: 9_008)
     /// A name that the model has no request template, composite or configuration of.
     public static let unknownName = Self(rawValue: 9_009)
-    /// A variable of a request template was not given (MDL-1).
-    public static let missingVariable = Self(rawValue: 9_010)
 
     /// The path is not a store.
     public static let notAStore = Self(rawValue: 9_101)

@@ -9,9 +9,12 @@ import Testing
     private static let allowed: [String: Set<String>] = [
         "HornbeamEngine": ["CLZ4", "Synchronization", "Glibc", "Musl", "Darwin"],
         "HornbeamModel": system,
+        "HornbeamXcodeModels": system.union(["FoundationXML", "HornbeamModel"]),
         "HornbeamStore": system.union(["HornbeamEngine", "HornbeamModel"]),
         "Hornbeam": system.union(["HornbeamModel", "HornbeamStore"]),
-        "HornbeamTool": system.union(["CLZ4", "HornbeamEngine", "HornbeamModel", "HornbeamStore", "Hornbeam"]),
+        "HornbeamTool": system.union([
+            "CLZ4", "HornbeamEngine", "HornbeamModel", "HornbeamXcodeModels", "HornbeamStore", "Hornbeam",
+        ]),
         "CrashHarness": system.union(["HornbeamEngine", "HornbeamModel", "HornbeamStore", "Hornbeam"]),
         "Benchmarks": system.union(["HornbeamEngine", "HornbeamModel", "Hornbeam", "CSQLite", "CLMDB"]),
     ]

@@ -31,6 +31,7 @@ public final class ManagedObjectModel: Sendable {
         entities = compiled
         entitiesByName = Dictionary(uniqueKeysWithValues: compiled.map { ($0.name, $0) })
         compiler.resolve(compiled, in: self)
+        try compiler.checkRequests(in: self)
     }
 
     public convenience init(entities: [Entity]) throws {

@@ -1,5 +1,3 @@
-internal import Foundation
-
 /// A property of a compiled model: an attribute or a relationship, with all that it refers to resolved.
 ///
 /// An inherited property is the same instance in the entity that declares it and in all entities below
@@ -22,10 +20,10 @@ public final class PropertyDescription: Sendable {
     package let nameID: PropertyNameID
     /// True when a value can break a rule: the property is required, or has limits, a pattern or rules.
     package let needsValidation: Bool
-    /// The compiled pattern of the attribute (ATT-7).
-    let expression: NSRegularExpression?
-    /// The parsed rules of the attribute (ATT-8).
-    let rules: [ParsedRule]
+    /// The rules for the values of an attribute; nil for a relationship.
+    let rules: AttributeRules?
+    /// What a derived attribute is computed from; nil for other properties (ATT-11).
+    public let derivation: Derivation?
 
     // Set once, by the compiler, before the model is published; read only ever after.
     nonisolated(unsafe) private var link: Link?
@@ -36,25 +34,27 @@ public final class PropertyDescription: Sendable {
         let inverse: PropertyDescription?
     }
 
-    /// The compiler has checked pattern and rules, so that they parse here.
-    init(name: String, index: Int, kind: Kind, compositeElements: [AttributeDescription] = []) {
+    /// The compiler has checked what is parsed here.
+    init(name: String, index: Int, kind: Kind, composites: [String: CompositeDescription]) {
         self.name = name
         self.index = index
         self.kind = kind
-        self.compositeElements = compositeElements
         nameID = PropertyNameID(name)
         switch kind {
         case .attribute(let attribute):
+            let rules = AttributeRules(attribute, composites: composites)
+            compositeElements = attribute.compositeName.flatMap { composites[$0]?.elements } ?? []
             defaultValue = attribute.defaultValue.fitting(attribute.type)
-            expression = attribute.pattern.flatMap { try? NSRegularExpression(wholeText: $0) }
-            rules = attribute.rules.compactMap { try? ParsedRule($0) }
-            needsValidation = attribute.hasRules
+            derivation = attribute.derivation.flatMap { try? Derivation($0) }
+            needsValidation = rules.canFail
+            self.rules = rules
         case .relationship(let relationship):
+            compositeElements = []
             defaultValue = .null
-            expression = nil
-            rules = []
+            derivation = nil
             needsValidation = !relationship.isOptional || relationship.minCount > 0
                 || (relationship.isToMany && relationship.maxCount > 0)
+            rules = nil
         }
     }
 

@@ -17,7 +17,8 @@ extension PropertyPath: CustomStringConvertible {
     public var description: String { ([property.name] + compositeSteps).joined(separator: ".") }
 }
 
-/// Attributes whose values, taken together, are unique among an entity and its subentities (MOD-8).
+/// Attributes and to-one relationships whose values, taken together, are unique among an entity and its
+/// subentities (MOD-8).
 ///
 /// Objects that lack one of the values never collide.
 public struct UniquenessConstraint: Hashable, Sendable {
@@ -25,7 +26,7 @@ public struct UniquenessConstraint: Hashable, Sendable {
     public let entity: EntityDescription
     public let elements: [PropertyPath]
 
-    /// The attributes, those of composite elements included.
+    /// The properties; for an element of a composite, the composite attribute.
     public var properties: [PropertyDescription] { elements.map(\.property) }
 }
 

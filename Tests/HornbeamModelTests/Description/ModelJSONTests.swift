@@ -81,7 +81,7 @@ import Testing
     static func rich() -> ModelDefinition {
         var definition = Library.definition()
         var all = AttributeDescription(
-            "all", .string, optional: true, default: "x\"\\\n\u{1}é", minimumLength: 1, maximumLength: 9, pattern: "x.*",
+            "text", .string, optional: true, default: "x\"\\\n\u{1}é", minimumLength: 1, maximumLength: 9, pattern: "x.*",
             rules: [ValidationRule("SELF != 'y'", warning: "no y"), ValidationRule("SELF != 'z'")],
             renamedFrom: "every", userInfo: ["b": "2", "a": "1"])
         all.preservesValueInHistoryOnDeletion = true
@@ -113,13 +113,13 @@ import Testing
                     "kin", to: "Rich", inverse: "kin", toMany: true, ordered: true, optional: false, minCount: 1,
                     maxCount: 7, deleteRule: .noAction, renamedFrom: "family", userInfo: ["k": "v"])
             ],
-            uniquenessConstraints: [["all", "place.x"]],
+            uniquenessConstraints: [["text", "place.x"]],
             fetchIndexes: [
-                FetchIndexDescription("i", ["price", .descending("ratio"), .folded("all", .caseInsensitive)], where: "flag == YES"),
-                FetchIndexDescription("e", [FetchIndexElement("length:(all)", isExpression: true)]),
+                FetchIndexDescription("i", ["price", .descending("ratio"), .folded("text", .caseInsensitive)], where: "flag == YES"),
+                FetchIndexDescription("e", [FetchIndexElement("length:(text)", isExpression: true)]),
             ], renamedFrom: "Poor", userInfo: ["note": "n"])
         entity.versionHashModifier = "2"
-        entity.coreSpotlightDisplayNameExpression = "all"
+        entity.coreSpotlightDisplayNameExpression = "text"
         var fetched = FetchedPropertyDescription(
             "books", entity: "Book", where: "pages > $FETCH_SOURCE.count", sortedBy: [.descending("title")])
         fetched.isOptional = false

@@ -108,9 +108,12 @@ import Testing
             entities: [Entity("Book") { Attribute<String>("isbn"); Unique("isbm") }],
             problems: ["A uniqueness constraint of “Book” names “isbm”, which it does not have (did you mean “isbn”?)."]),
         Mistake(
-            title: "MOD-8: a constraint over a relationship",
-            entities: [Entity("Book") { ToOne("next", to: "Book"); Unique("next") }],
-            problems: ["A uniqueness constraint of “Book” names “next”, which is a relationship: only attributes can be unique."]),
+            title: "MOD-8: a constraint over a to-many",
+            entities: [Entity("Book") { ToMany("next", to: "Book"); Unique("next") }],
+            problems: [
+                "A uniqueness constraint of “Book” names “next”, which is a to-many relationship: "
+                    + "only attributes and to-one relationships can be unique."
+            ]),
         Mistake(
             title: "MOD-9: an index over an unknown name",
             entities: [Entity("Book") { Attribute<Int>("pages"); Indexed("page") }],

@@ -125,4 +125,55 @@ import Testing
         #expect(try book.property(named: "title").errors(for: "").first?.message == "“Titel” has 0 characters and needs at least 1.")
         #expect(try book.property(named: "pages").errors(for: 0).first?.message == "“Seiten” is too small: it must be at least 1.")
     }
+
+    @Test("ATT-8: a broken rule gives its warning in the model's words")
+    func brokenRuleGivesItsWarning() throws {
+        var definition = ModelDefinition(entities: [
+            Entity("Run", attributes: [
+                AttributeDescription(
+                    "processID", .integer32, default: 0,
+                    rules: [ValidationRule("SELF >= 0", warning: "Process ID < 0"), ValidationRule("SELF != 13")])
+            ])
+        ])
+        let run = try ManagedObjectModel(definition).entity(named: "Run").property(named: "processID")
+        #expect(run.errors(for: 5) == [])
+        #expect(run.errors(for: -1).map(\.message) == ["Process ID < 0"])
+        #expect(run.errors(for: -1).map(\.code.rawValue) == [1550])
+        #expect(run.errors(for: 13).map(\.message) == ["“Run.processID” breaks the rule SELF != 13."])
+        definition.localizationDictionary = ["ErrorString/Process ID < 0": "Die Nummer ist negativ."]
+        let localized = try ManagedObjectModel(definition).entity(named: "Run").property(named: "processID")
+        #expect(localized.errors(for: -1).map(\.message) == ["Die Nummer ist negativ."])
+        definition.entities[0].attributes[0].rules = [ValidationRule("SELF >=")]
+        let error = #expect(throws: HornbeamError.self) { try ManagedObjectModel(definition) }
+        #expect(error?.message.contains("“Run.processID” has the rule SELF >=, which does not parse.") == true)
+    }
+
+    @Test("ATT-13: the elements of a composite are converted and held to their own rules")
+    func compositeElementsAreHeldToTheirRules() throws {
+        let model = try ManagedObjectModel(ModelDefinition(
+            entities: [
+                Entity("Quake", attributes: [AttributeDescription("size", .composite, composite: "Magnitude")]) 
+            ],
+            composites: [
+                CompositeDescription("Magnitude", [
+                    AttributeDescription("richter", .double, minimum: 0), AttributeDescription("unit", .string, optional: true),
+                    AttributeDescription("place", .composite, optional: true, composite: "Point"),
+                ]),
+                CompositeDescription("Point", [AttributeDescription("x", .double)]),
+            ]))
+        let size = try model.entity(named: "Quake").property(named: "size")
+        #expect(try size.coerced(.dictionary(["richter": 5])) == .dictionary(["richter": .double(5)]))
+        #expect(size.errors(for: .dictionary(["richter": 5])) == [])
+        #expect(size.errors(for: .dictionary(["richter": -1, "place": .dictionary([:])])).map(\.message) == [
+            "“Quake.size.richter” is too small: it must be at least 0.0.",
+            "“Quake.size.place.x” is required and has no value: set it before saving.",
+        ])
+        #expect(size.errors(for: .dictionary(["richtr": 1])).map(\.message) == [
+            "The composite attribute “Quake.size” has no element “richtr” (did you mean “richter”?)."
+        ])
+        #expect(size.errors(for: .dictionary(["richter": "5"])).map(\.message) == [
+            "The value of “Quake.size.richter” must be a double, and a string was given."
+        ])
+        #expect(size.errors(for: 5).map(\.code) == [.typeMismatch])
+    }
 }

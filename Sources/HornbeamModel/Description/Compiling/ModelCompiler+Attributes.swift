@@ -9,9 +9,9 @@ extension ModelCompiler {
         checkPattern(of: attribute, in: entity)
         for rule in attribute.rules {
             do {
-                _ = try ParsedRule(rule)
+                _ = try FetchPredicate(format: rule.predicate)
             } catch {
-                report("has a rule that does not parse. \(message(of: error))", attribute, entity)
+                report("has the rule \(rule.predicate), which does not parse. \(message(of: error))", attribute, entity)
             }
         }
     }

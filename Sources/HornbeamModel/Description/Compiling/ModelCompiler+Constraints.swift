@@ -46,12 +46,15 @@ extension ModelCompiler {
         switch target(path, in: entity.name) {
         case .unknown:
             reason = "which it does not have" + suggestion(for: path, among: propertyNames(in: entity.name))
-        case .relationship: reason = "which is a relationship: only attributes can be unique"
+        case .relationship(let relationship) where relationship.isToMany:
+            reason = "which is a to-many relationship: only attributes and to-one relationships can be unique"
+        case .relationship(let relationship) where relationship.isTransient:
+            reason = "which is transient: only stored properties can be unique"
         case .attribute(let attribute) where attribute.isTransient:
-            reason = "which is transient: only stored attributes can be unique"
+            reason = "which is transient: only stored properties can be unique"
         case .attribute(let attribute) where attribute.type == .composite:
             reason = "which is composite: name one of its elements, such as “\(path).x”"
-        case .attribute: return
+        case .attribute, .relationship: return
         }
         report("A uniqueness constraint of “\(entity.name)” names “\(path)”, \(reason).", entity: entity.name, key: path)
     }
@@ -74,6 +77,9 @@ extension ModelCompiler {
             for element in index.elements where !element.isExpression {
                 check(element, of: index, in: entity)
             }
+            checkFormat(
+                index.partialPredicate, of: "The index “\(index.name)” of “\(entity.name)”",
+                entity: entity.name, key: index.name)
         }
     }
 
@@ -97,33 +103,6 @@ extension ModelCompiler {
         case .attribute, .relationship: return
         }
         report("The index “\(index.name)” of “\(entity.name)” names “\(element.property)”, \(reason).", entity: entity.name, key: index.name)
-    }
-
-    mutating func checkConfigurations() {
-        for (name, members) in definition.configurations.sorted(by: { $0.key < $1.key }) {
-            for member in members where entitiesByName[member] == nil {
-                report(
-                    "The configuration “\(name)” names the entity “\(member)”, which is not in the model"
-                        + suggestion(for: member, among: definition.entities.map(\.name)) + ".",
-                    entity: member, key: name)
-            }
-        }
-    }
-
-    mutating func checkTemplates() {
-        var seen: Set<String> = []
-        for template in definition.fetchRequestTemplates {
-            if !seen.insert(template.name).inserted {
-                report("There are two fetch request templates named “\(template.name)”: rename or remove one.", key: template.name)
-            }
-            if entitiesByName[template.entityName] == nil {
-                report(
-                    "The fetch request template “\(template.name)” names the entity “\(template.entityName)”, "
-                        + "which is not in the model"
-                        + suggestion(for: template.entityName, among: definition.entities.map(\.name)) + ".",
-                    entity: template.entityName, key: template.name)
-            }
-        }
     }
 
     // MARK: Resolving

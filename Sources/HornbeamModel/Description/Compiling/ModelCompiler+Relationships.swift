@@ -64,14 +64,4 @@ extension ModelCompiler {
             report("and its inverse must both be transient, or neither.", relationship, entity)
         }
     }
-
-    mutating func check(_ property: FetchedPropertyDescription, of entity: Entity) {
-        if entitiesByName[property.request.entityName] == nil {
-            report(
-                "“\(entity.name).\(property.name)” fetches the entity “\(property.request.entityName)”, "
-                    + "which is not in the model"
-                    + suggestion(for: property.request.entityName, among: definition.entities.map(\.name)) + ".",
-                entity: entity.name, key: property.name)
-        }
-    }
 }

@@ -24,7 +24,10 @@ struct ModelCompiler {
         for composite in definition.composites { check(composite) }
         for entity in definition.entities {
             checkPropertyNames(of: entity)
-            for attribute in entity.attributes { check(attribute, of: entity.name) }
+            for attribute in entity.attributes {
+                check(attribute, of: entity.name)
+                checkDerivation(of: attribute, in: entity)
+            }
             for relationship in entity.relationships { check(relationship, of: entity) }
             for property in entity.fetchedProperties { check(property, of: entity) }
             checkConstraints(of: entity)
@@ -38,16 +41,16 @@ struct ModelCompiler {
 
     /// All problems of the definition, each with the entity and the property concerned; empty for a good one.
     static func problems(of definition: ModelDefinition) -> [HornbeamError] {
-        var compiler = ModelCompiler(definition)
         do {
-            _ = try compiler.compile()
+            _ = try ManagedObjectModel(definition)
             return []
         } catch {
-            return compiler.problems
+            let error = error as? HornbeamError
+            return error?.details ?? []
         }
     }
 
-    private static func error(for problems: [HornbeamError]) -> HornbeamError {
+    static func error(for problems: [HornbeamError]) -> HornbeamError {
         let count = problems.count == 1 ? "a problem" : "\(problems.count) problems"
         let first = problems.prefix(3).map(\.message).joined(separator: " ")
         let rest = problems.count > 3 ? " … (all of them are among the details)" : ""
@@ -174,14 +177,14 @@ struct ModelCompiler {
     private func properties(of entity: Entity, from first: Int) -> [PropertyDescription] {
         var own: [PropertyDescription] = []
         for attribute in entity.attributes {
-            let elements = attribute.compositeName.flatMap { compositesByName[$0]?.elements } ?? []
             own.append(PropertyDescription(
                 name: attribute.name, index: first + own.count, kind: .attribute(attribute),
-                compositeElements: elements))
+                composites: compositesByName))
         }
         for relationship in entity.relationships {
             own.append(PropertyDescription(
-                name: relationship.name, index: first + own.count, kind: .relationship(relationship)))
+                name: relationship.name, index: first + own.count, kind: .relationship(relationship),
+                composites: compositesByName))
         }
         return own
     }

@@ -1,0 +1,120 @@
+/// Finds everything in a model that is wrong or seldom meant, all at once.
+///
+/// Errors are those with which `ManagedObjectModel(definition)` would throw. Warnings are what Xcode lets
+/// through: missing inverses, defaults outside their own limits, delete rules that leave dangling references …
+public enum ModelLint {
+    /// The issues of a definition, errors first, else in the order of the definition.
+    public static func issues(in definition: ModelDefinition) -> [ModelIssue] {
+        let errors = ModelCompiler.problems(of: definition).map {
+            ModelIssue(.error, $0.message, entity: $0.entity, key: $0.key)
+        }
+        let notices = definition.entities.flatMap { entity in
+            warnings(about: entity)
+                + entity.attributes.flatMap { warnings(about: $0, in: entity) }
+                + entity.relationships.flatMap { warnings(about: $0, in: entity, definition) }
+        }
+        return errors + notices + unusedComposites(in: definition)
+    }
+
+    private static func warnings(about entity: Entity) -> [ModelIssue] {
+        var found: [ModelIssue] = []
+        func warn(_ message: String, key: String? = nil) {
+            found.append(ModelIssue(.warning, message, entity: entity.name, key: key))
+        }
+        if let first = entity.name.first, first.isLowercase {
+            warn("The entity name “\(entity.name)” begins with a small letter: entities are named as classes are.")
+        }
+        let unique = Set(entity.uniquenessConstraints.map(Set.init))
+        if unique.count < entity.uniquenessConstraints.count {
+            warn("“\(entity.name)” has the same uniqueness constraint twice: remove one.")
+        }
+        let optional = Set(entity.attributes.filter(\.isOptional).map(\.name))
+        for constraint in entity.uniquenessConstraints {
+            for name in constraint where optional.contains(name) {
+                warn(
+                    "“\(entity.name).\(name)” is unique and optional: objects without a value never collide, so make it "
+                        + "required if there must be one of each.",
+                    key: name)
+            }
+        }
+        return found
+    }
+
+    private static func warnings(about attribute: AttributeDescription, in entity: Entity) -> [ModelIssue] {
+        var found: [ModelIssue] = []
+        func warn(_ message: String) {
+            found.append(ModelIssue(
+                .warning, "“\(entity.name).\(attribute.name)” \(message)", entity: entity.name, key: attribute.name))
+        }
+        if attribute.type == .transformable, attribute.valueTransformerName == nil {
+            warn("is transformable and names no transformer: values are kept as JSON of a Codable type.")
+        }
+        if attribute.isDerived, !attribute.isOptional {
+            warn("is derived and required: it has a value only once it is computed at save, so make it optional.")
+        }
+        if attribute.allowsExternalBinaryDataStorage, attribute.type != .binary {
+            warn("allows external storage, which has a meaning for binary data only.")
+        }
+        if attribute.isTransient, attribute.preservesValueInHistoryOnDeletion {
+            warn("is transient, so that there is no value to preserve after deletion.")
+        }
+        if !attribute.defaultValue.isNull, let reason = reasonAgainstDefault(of: attribute) {
+            warn("has a default value that \(reason): a new object cannot be saved as it is.")
+        }
+        if let first = attribute.name.first, first.isUppercase {
+            warn("begins with a capital letter: properties are named as Swift's are.")
+        }
+        return found
+    }
+
+    private static func reasonAgainstDefault(of attribute: AttributeDescription) -> String? {
+        let value = attribute.defaultValue
+        if let minimum = attribute.minimum, value.compared(to: minimum) == .less { return "is below its own minimum" }
+        if let maximum = attribute.maximum, value.compared(to: maximum) == .greater { return "is above its own maximum" }
+        if case .string(let text) = value {
+            if let minimum = attribute.minimumLength, text.count < minimum { return "is shorter than its own minimum" }
+            if let maximum = attribute.maximumLength, text.count > maximum { return "is longer than its own maximum" }
+        }
+        return nil
+    }
+
+    private static func warnings(
+        about relationship: RelationshipDescription, in entity: Entity, _ definition: ModelDefinition
+    ) -> [ModelIssue] {
+        var found: [ModelIssue] = []
+        func warn(_ message: String) {
+            found.append(ModelIssue(
+                .warning, "“\(entity.name).\(relationship.name)” \(message)", entity: entity.name, key: relationship.name))
+        }
+        if relationship.inverseName == nil {
+            warn(
+                "has no inverse: deleted objects can leave dangling references, so name one, or leave it out on "
+                    + "purpose for a one-way relationship.")
+        }
+        if relationship.deleteRule == .noAction {
+            warn("does nothing on deletion: the other end keeps references to objects that are gone.")
+        }
+        if relationship.isOptional, relationship.minCount > 0, relationship.isToMany {
+            warn("is optional and has a minimum count, which is not enforced while it is empty.")
+        }
+        let destination = definition.entities.first { $0.name == relationship.destinationEntityName }
+        let inverse = destination?.relationships.first { $0.name == relationship.inverseName }
+        if let inverse, relationship.deleteRule == .cascade, inverse.deleteRule == .cascade, relationship.isToMany, inverse.isToMany {
+            warn("and its inverse both cascade: deleting one object deletes all that are connected.")
+        }
+        if let inverse, !relationship.isToMany, !inverse.isToMany, !relationship.isOptional, !inverse.isOptional,
+            relationship.deleteRule == .nullify
+        {
+            warn("and its inverse are both required and nullify: neither object can be deleted alone.")
+        }
+        return found
+    }
+
+    private static func unusedComposites(in definition: ModelDefinition) -> [ModelIssue] {
+        let attributes = definition.entities.flatMap(\.attributes) + definition.composites.flatMap(\.elements)
+        let used = Set(attributes.compactMap(\.compositeName))
+        return definition.composites.filter { !used.contains($0.name) }.map {
+            ModelIssue(.warning, "The composite “\($0.name)” is not used.", entity: $0.name)
+        }
+    }
+}

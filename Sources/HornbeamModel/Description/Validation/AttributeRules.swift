@@ -1,0 +1,157 @@
+internal import Foundation
+
+/// All that a value of one attribute must be, ready to be checked: pattern and predicates are parsed.
+struct AttributeRules: Sendable {
+    let attribute: AttributeDescription
+    /// True when a value of the right type, or none, can be wrong.
+    let canFail: Bool
+    private let pattern: NSRegularExpression?
+    private let predicates: [(rule: ValidationRule, predicate: FetchPredicate)]
+    /// The rules of a composite's elements, by name (ATT-13).
+    private let elements: [AttributeRules]
+
+    /// The compiler has checked that pattern and predicates parse, and that composites do not contain themselves.
+    init(_ attribute: AttributeDescription, composites: [String: CompositeDescription]) {
+        self.attribute = attribute
+        pattern = attribute.pattern.flatMap { try? NSRegularExpression(wholeText: $0) }
+        predicates = attribute.rules.compactMap { rule in
+            (try? FetchPredicate(format: rule.predicate)).map { (rule, $0) }
+        }
+        let parts = attribute.compositeName.flatMap { composites[$0]?.elements } ?? []
+        elements = parts.map { AttributeRules($0, composites: composites) }
+        canFail = attribute.hasRules || elements.contains(where: \.canFail)
+    }
+
+    /// The value as the attribute holds it, with the elements of a composite converted too.
+    ///
+    /// - Throws: As `PropertyValue.coerced(to:entity:key:)`; code `unknownKey` for an element that is not there.
+    func coerced(_ value: PropertyValue, entity: String, key: String) throws -> PropertyValue {
+        guard attribute.type == .composite, case .dictionary(let given) = value else {
+            return try value.coerced(to: attribute.type, entity: entity, key: key)
+        }
+        var parts: [String: PropertyValue] = [:]
+        for (name, part) in given {
+            guard let element = elements.first(where: { $0.attribute.name == name }) else {
+                throw HornbeamError(
+                    .unknownKey,
+                    "The composite attribute “\(entity).\(key)” has no element “\(name)”"
+                        + suggestion(for: name, among: elements.map(\.attribute.name)) + ".",
+                    entity: entity, key: "\(key).\(name)")
+            }
+            parts[name] = try element.coerced(part, entity: entity, key: "\(key).\(name)")
+        }
+        return .dictionary(parts)
+    }
+
+    /// All that is wrong with a value at a place of the model.
+    func errors(for value: PropertyValue, at place: ValuePlace) -> [HornbeamError] {
+        if value.isNull { return attribute.isOptional ? [] : [place.missingValue] }
+        let held: PropertyValue
+        do {
+            held = try coerced(value, entity: place.entity, key: place.key)
+        } catch {
+            return [error as? HornbeamError ?? place.failure(.typeMismatch, "has a value of the wrong type.", value)]
+        }
+        guard canFail else { return [] }
+        return limitErrors(held, place) + lengthErrors(held, place) + patternErrors(held, place)
+            + predicateErrors(held, place) + elementErrors(held, place)
+    }
+
+    private func limitErrors(_ value: PropertyValue, _ place: ValuePlace) -> [HornbeamError] {
+        let isDate = attribute.type == .date
+        if case .date(let date) = value, !date.timeIntervalSinceReferenceDate.isFinite {
+            return [place.failure(.invalidDate, "has a date that is not a point in time.", value)]
+        }
+        if let maximum = attribute.maximum, value.compared(to: maximum) == .greater {
+            let code: HornbeamError.Code = isDate ? .dateTooLate : .numberTooLarge
+            return [place.failure(code, "is too \(isDate ? "late" : "large"): it may be at most \(maximum).", value)]
+        }
+        if let minimum = attribute.minimum, value.compared(to: minimum) == .less {
+            let code: HornbeamError.Code = isDate ? .dateTooSoon : .numberTooSmall
+            return [place.failure(code, "is too \(isDate ? "early" : "small"): it must be at least \(minimum).", value)]
+        }
+        return []
+    }
+
+    private func lengthErrors(_ value: PropertyValue, _ place: ValuePlace) -> [HornbeamError] {
+        guard attribute.minimumLength != nil || attribute.maximumLength != nil else { return [] }
+        let length: Int
+        let unit: String
+        switch value {
+        case .string(let text): (length, unit) = (text.count, "character")
+        case .data(let bytes): (length, unit) = (bytes.count, "byte")
+        default: return []
+        }
+        if let maximum = attribute.maximumLength, length > maximum {
+            return [place.failure(.stringTooLong, "has \(counted(length, unit)) and may have at most \(maximum).", value)]
+        }
+        if let minimum = attribute.minimumLength, length < minimum {
+            return [place.failure(.stringTooShort, "has \(counted(length, unit)) and needs at least \(minimum).", value)]
+        }
+        return []
+    }
+
+    private func patternErrors(_ value: PropertyValue, _ place: ValuePlace) -> [HornbeamError] {
+        guard let pattern, case .string(let text) = value else { return [] }
+        let whole = NSRange(location: 0, length: text.utf16.count)
+        if pattern.firstMatch(in: text, options: [.anchored], range: whole) != nil { return [] }
+        return [place.failure(.stringPatternMismatch, "does not match the pattern \(attribute.pattern ?? "").", value)]
+    }
+
+    /// The predicates that a value breaks, each with its warning in the words of the model (ATT-8, MDL-3).
+    private func predicateErrors(_ value: PropertyValue, _ place: ValuePlace) -> [HornbeamError] {
+        predicates.compactMap { rule, predicate in
+            var cause: String?
+            do {
+                if try predicate.evaluate(with: value) { return nil }
+            } catch {
+                cause = message(of: error)
+            }
+            var failure = place.failure(.validation, "breaks the rule \(rule.predicate).", value)
+            if let warning = rule.warning { failure.message = place.localized(warning) }
+            failure.cause = cause
+            return failure
+        }
+    }
+
+    private func elementErrors(_ value: PropertyValue, _ place: ValuePlace) -> [HornbeamError] {
+        guard case .dictionary(let parts) = value else { return [] }
+        return elements.flatMap { element in
+            element.errors(for: parts[element.attribute.name] ?? .null, at: place.element(element.attribute.name))
+        }
+    }
+}
+
+/// Where a value stands, for the errors about it.
+struct ValuePlace {
+    let entity: String
+    let key: String
+    /// The name for people.
+    let name: String
+    let model: ManagedObjectModel
+
+    func element(_ element: String) -> ValuePlace {
+        ValuePlace(entity: entity, key: "\(key).\(element)", name: "\(name).\(element)", model: model)
+    }
+
+    func failure(_ code: HornbeamError.Code, _ what: String, _ value: PropertyValue?) -> HornbeamError {
+        HornbeamError(code, "“\(name)” \(what)", entity: entity, key: key, value: value)
+    }
+
+    var missingValue: HornbeamError {
+        failure(.missingRequiredValue, "is required and has no value: set it before saving.", nil)
+    }
+
+    func localized(_ text: String) -> String { model.localizedErrorString(text) }
+}
+
+extension NSRegularExpression {
+    /// The pattern held to a whole text, so that of `a|ab` the second choice is tried too.
+    convenience init(wholeText pattern: String) throws {
+        _ = try NSRegularExpression(pattern: pattern)
+        try self.init(pattern: "(?:\(pattern))\\z")
+    }
+}
+
+/// “1 object”, “3 objects”.
+func counted(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }

@@ -1,0 +1,62 @@
+extension PropertyDescription {
+    /// All that is wrong with a value of this attribute, or an empty list (ATT-3, ATT-5 … ATT-8).
+    ///
+    /// A value of the wrong type is the only thing reported of it. Relationships are checked by `error(forCount:)`.
+    package func errors(for value: PropertyValue) -> [HornbeamError] {
+        rules?.errors(for: value, at: place) ?? []
+    }
+
+    /// Checks a value of this attribute as it would be checked at save (VAL-1).
+    ///
+    /// - Throws: `HornbeamError`; code `multipleErrors` when several rules are broken.
+    public func validate(_ value: PropertyValue) throws {
+        if let error = HornbeamError.combining(errors(for: value)) { throw error }
+    }
+
+    /// The value in the form in which this attribute holds it, the elements of a composite included.
+    ///
+    /// - Throws: `HornbeamError` with code `typeMismatch`, `numberTooLarge`, `numberTooSmall` or, for an
+    ///   element that the composite does not have, `unknownKey`.
+    package func coerced(_ value: PropertyValue) throws -> PropertyValue {
+        try rules?.coerced(value, entity: entity.name, key: name)
+            ?? value.coerced(to: .objectID, entity: entity.name, key: name)
+    }
+
+    /// What is wrong with the number of objects of this relationship; nil when nothing is (REL-2).
+    ///
+    /// An empty optional relationship is right whatever its minimum.
+    package func error(forCount count: Int) -> HornbeamError? {
+        guard let relationship else { return nil }
+        if count == 0 {
+            if relationship.isOptional { return nil }
+            if !relationship.isToMany { return place.missingValue }
+        }
+        let fewest = max(relationship.minCount, relationship.isOptional ? 0 : 1)
+        if count < fewest {
+            return place.failure(
+                .tooFewObjects, "has \(counted(count, "object")) and needs at least \(fewest).", .int(Int64(count)))
+        }
+        if relationship.isToMany, relationship.maxCount > 0, count > relationship.maxCount {
+            return place.failure(
+                .tooManyObjects, "has \(counted(count, "object")) and may have at most \(relationship.maxCount).",
+                .int(Int64(count)))
+        }
+        return nil
+    }
+
+    /// The error of a deletion that the deny rule of this relationship forbids (REL-6).
+    package func denial(count: Int) -> HornbeamError {
+        HornbeamError(
+            .deleteDenied,
+            "The object cannot be deleted while “\(place.name)” leads to \(counted(count, "object")): "
+                + "remove or delete them first.",
+            entity: entity.name, key: name)
+    }
+
+    private var place: ValuePlace {
+        let model = entity.managedObjectModel
+        return ValuePlace(
+            entity: entity.name, key: name,
+            name: model.localizedName(ofProperty: name, entity: entity.name) ?? "\(entity.name).\(name)", model: model)
+    }
+}

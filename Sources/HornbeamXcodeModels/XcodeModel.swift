@@ -1,0 +1,116 @@
+public import Foundation
+public import HornbeamModel
+
+/// One version of a model as Xcode keeps it: the `contents` file of an `.xcdatamodel`.
+///
+/// ```swift
+/// let model = try ManagedObjectModel(xcodeModelAt: URL(filePath: "Shop.xcdatamodeld"))
+/// ```
+/// Reading is tolerant: what is not understood is left out and told in `notes`; whether the model is
+/// sound is for `ManagedObjectModel` and `lint()` to say.
+public struct XcodeModel: Sendable {
+    /// What the file says.
+    public let definition: ModelDefinition
+    /// What the reader left out or had to guess, with lines.
+    public let notes: [ModelIssue]
+    /// The path that issues name.
+    public let file: String
+    /// True when the model is marked for use with CloudKit.
+    public let isUsedWithCloudKit: Bool
+    let lines: SourceLines
+
+    /// Reads the current version of an `.xcdatamodeld`, an `.xcdatamodel`, or a `contents` file.
+    ///
+    /// - Throws: `HornbeamError` with code `inputOutput` or `malformedModelFile`.
+    public init(contentsOf url: URL) throws {
+        switch url.pathExtension {
+        case "xcdatamodeld":
+            let bundle = try XcodeModelBundle(contentsOf: url)
+            try self.init(contentsOf: bundle.url(ofVersion: bundle.currentVersionName))
+        case "xcdatamodel": try self.init(contentsFile: url.appending(path: "contents"))
+        default: try self.init(contentsFile: url)
+        }
+    }
+
+    private init(contentsFile url: URL) throws {
+        let folder = url.deletingLastPathComponent().lastPathComponent
+        let file = "\(folder)/\(url.lastPathComponent)"
+        let data: Data
+        do {
+            data = try Data(contentsOf: url)
+        } catch {
+            throw HornbeamError(
+                .inputOutput, "The model file “\(file)” cannot be read: check that it exists and may be read.",
+                cause: "\(error)")
+        }
+        try self.init(contents: data, file: file)
+    }
+
+    /// Reads the bytes of a `contents` file.
+    ///
+    /// - Parameter file: The path that issues and errors name.
+    public init(contents: Data, file: String = "contents") throws {
+        let root = try XMLElementTree.parse(contents, file: file)
+        guard root.name == "model" else {
+            throw HornbeamError(
+                .malformedModelFile,
+                "“\(file)” is not a model: its root element is <\(root.name)> and not <model>.")
+        }
+        var reader = XcodeModelReader()
+        definition = reader.read(root)
+        notes = reader.notes.map { note in
+            var note = note
+            note.file = file
+            return note
+        }
+        lines = reader.lines
+        isUsedWithCloudKit = root.attributes["usedWithCloudKit"].map { ["YES", "true", "1"].contains($0) } ?? false
+        self.file = file
+    }
+
+    /// Everything that is wrong with the model or seldom meant, errors first, each with file and line.
+    public func lint() -> [ModelIssue] {
+        let unreadable = notes.filter { $0.severity == .error }
+        let issues = ModelLint.issues(in: definition).compactMap { issue -> ModelIssue? in
+            // What could not be read is told once, by the reader.
+            if unreadable.contains(where: { $0.entity == issue.entity && $0.key == issue.key }) { return nil }
+            var issue = issue
+            issue.file = file
+            issue.line = lines.line(entity: issue.entity, key: issue.key)
+            return issue
+        }
+        let all = (notes + issues).enumerated()
+        return all.sorted { a, b in
+            (a.element.severity, a.element.line ?? 0, a.offset) < (b.element.severity, b.element.line ?? 0, b.offset)
+        }.map(\.element)
+    }
+}
+
+extension ManagedObjectModel {
+    /// Reads an `.xcdatamodeld` (its current version), an `.xcdatamodel` or a `contents` file, and checks it (MDL-4).
+    ///
+    /// - Throws: `HornbeamError` with code `inputOutput`, `malformedModelFile` or `invalidModel`.
+    public convenience init(xcodeModelAt url: URL) throws {
+        try self.init(XcodeModel(contentsOf: url).definition)
+    }
+}
+
+/// Where things stand in the file.
+struct SourceLines: Sendable {
+    private struct Place: Hashable {
+        let entity: String?
+        let key: String?
+    }
+    private var lines: [Place: Int] = [:]
+
+    mutating func note(_ line: Int, entity: String? = nil, key: String? = nil) {
+        let place = Place(entity: entity, key: key)
+        if lines[place] == nil { lines[place] = line }
+    }
+
+    /// The line of a property, else of its entity.
+    func line(entity: String?, key: String?) -> Int? {
+        lines[Place(entity: entity, key: key)] ?? lines[Place(entity: nil, key: key)]
+            ?? lines[Place(entity: entity, key: nil)]
+    }
+}

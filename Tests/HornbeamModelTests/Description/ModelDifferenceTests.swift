@@ -1,0 +1,72 @@
+import HornbeamModel
+import Testing
+
+@Suite struct ModelDifferenceTests {
+    @Test("MDL-9: differences are told by name, and what must be migrated with them")
+    func differencesAreTold() throws {
+        let old = try Library.model()
+        var definition = Library.definition()
+        definition.entities[1].attributes[0].type = .integer64
+        definition.entities[1].attributes[0].defaultValue = 7
+        definition.entities[1].attributes.append(AttributeDescription("isbn", .string, optional: true))
+        definition.entities[1].fetchIndexes.removeLast()
+        definition.entities[2].attributes[0] = AttributeDescription("fullName", .string, renamedFrom: "name")
+        definition.entities[2].uniquenessConstraints = []
+        definition.entities[3].className = "Chapter"
+        definition.entities.append(Entity("Shelf"))
+        definition.fetchRequestTemplates = [FetchRequestTemplate("all", entity: "Book")]
+        definition.versionIdentifiers = ["v2"]
+        let difference = try ModelDifference(from: old, to: ManagedObjectModel(definition))
+        #expect(
+            difference.description == """
+                ~ Book.pages: type "integer32" → "integer64", default 1 → 7
+                + Book.isbn
+                - Book.indexes.byTitle
+                ~ Author: unique [["name", "born"]] → unset
+                ~ Author.fullName: name "name" → "fullName", renamedFrom unset → "name"
+                ~ Chapter: class unset → "Chapter"
+                + Shelf
+                + fetchRequests.all
+                ~ model: versionIdentifiers ["v1"] → ["v2"]
+                Stores must be migrated: Author, Book, Shelf.
+                """)
+        #expect(try ModelDifference(from: old, to: old).description == "The models are the same.")
+    }
+}
+
+@Suite struct ModelLintTests {
+    @Test("MDL-11: what is seldom meant is warned of, and does not stop the model")
+    func whatIsSeldomMeantIsWarnedOf() throws {
+        var definition = ModelDefinition(
+            entities: [
+                Entity("person") {
+                    Attribute<String?>("Code", unique: true)
+                    Attribute<Int>("age", default: -1, minimum: 0)
+                    AttributeDescription("tags", .transformable, optional: true)
+                    AttributeDescription("size", .integer64, derivation: "friends.@count")
+                    ToMany("friends", to: "person", inverse: "friends", minCount: 1, deleteRule: .cascade)
+                    ToOne("boss", to: "person", deleteRule: .noAction)
+                }
+            ],
+            composites: [CompositeDescription("Point", [AttributeDescription("x", .double)])])
+        #expect(
+            ModelLint.issues(in: definition).map(\.description) == [
+                "warning: The entity name “person” begins with a small letter: entities are named as classes are.",
+                "warning: “person.Code” is unique and optional: objects without a value never collide, "
+                    + "so make it required if there must be one of each.",
+                "warning: “person.Code” begins with a capital letter: properties are named as Swift's are.",
+                "warning: “person.age” has a default value that is below its own minimum: a new object cannot be saved as it is.",
+                "warning: “person.tags” is transformable and names no transformer: values are kept as JSON of a Codable type.",
+                "warning: “person.size” is derived and required: it has a value only once it is computed at save, so make it optional.",
+                "warning: “person.friends” is optional and has a minimum count, which is not enforced while it is empty.",
+                "warning: “person.friends” and its inverse both cascade: deleting one object deletes all that are connected.",
+                "warning: “person.boss” has no inverse: deleted objects can leave dangling references, "
+                    + "so name one, or leave it out on purpose for a one-way relationship.",
+                "warning: “person.boss” does nothing on deletion: the other end keeps references to objects that are gone.",
+                "warning: The composite “Point” is not used.",
+            ])
+        _ = try ManagedObjectModel(definition)
+        definition.entities[0].superentityName = "Nobody"
+        #expect(ModelLint.issues(in: definition).first?.severity == .error)
+    }
+}

@@ -1,0 +1,208 @@
+import Foundation
+import HornbeamModel
+import HornbeamXcodeModels
+import Testing
+
+@Suite struct XcodeModelTests {
+    /// A model that uses every element and most attributes of the format.
+    static let shop = """
+        <?xml version="1.0" encoding="UTF-8" standalone="yes"?>
+        <model type="com.apple.IDECoreDataModeler.DataModel" documentVersion="1.0" userDefinedModelVersionIdentifier="v2">
+            <entity name="Item" representedClassName=".Item" isAbstract="YES" syncable="YES" codeGenerationType="class">
+                <attribute name="id" attributeType="UUID" usesScalarValueType="NO"/>
+                <attribute name="title" attributeType="String" minValueString="1" maxValueString="200" \
+                    regularExpressionString="[^\\n]*" defaultValueString="-" elementID="name"/>
+                <attribute name="searchTitle" optional="YES" attributeType="String" derived="YES" derivationExpression="canonical:(title)"/>
+                <attribute name="created" attributeType="Date" defaultDateTimeInterval="0" minDateTimeInterval="-978307200"/>
+                <uniquenessConstraints><uniquenessConstraint><constraint value="id"/></uniquenessConstraint></uniquenessConstraints>
+                <userInfo><entry key="ui.icon" value="box"/></userInfo>
+            </entity>
+            <entity name="Book" representedClassName="Book" representedClassModule="Shop" parentEntity="Item" versionHashModifier="2">
+                <attribute name="pages" attributeType="Integer 32" minValueString="1.0" maxValueString="20000" \
+                    defaultValueString="1" usesScalarValueType="YES"/>
+                <attribute name="price" optional="YES" attributeType="Decimal" defaultValueString="0.10" indexed="YES"/>
+                <attribute name="cover" optional="YES" attributeType="Binary" allowsExternalBinaryDataStorage="YES"/>
+                <attribute name="tags" optional="YES" attributeType="Transformable" \
+                    valueTransformerName="NSSecureUnarchiveFromData" customClassName="[String]"/>
+                <attribute name="place" optional="YES" attributeType="Composite" composite="Point"/>
+                <attribute name="isOpen" optional="YES" transient="YES" attributeType="Boolean" defaultValueString="YES"/>
+                <relationship name="author" optional="YES" maxCount="1" deletionRule="Nullify" destinationEntity="Author" \
+                    inverseName="books" inverseEntity="Author"/>
+                <fetchedProperty name="reviews" optional="YES">
+                    <fetchRequest name="fetchedPropertyFetchRequest" entity="Review" predicateString="bookID == $FETCH_SOURCE.id"/>
+                </fetchedProperty>
+                <fetchIndex name="byPages">
+                    <fetchIndexElement property="pages" type="Binary" order="descending"/>
+                    <fetchIndexElement property="place.lat" type="Binary" order="ascending"/>
+                </fetchIndex>
+                <compoundIndexes><compoundIndex><index value="pages"/><index value="price"/></compoundIndex></compoundIndexes>
+            </entity>
+            <entity name="Author" representedClassName="NSManagedObject">
+                <attribute name="name" attributeType="String" preserveAfterDeletion="YES"/>
+                <attribute name="bookCount" optional="YES" attributeType="Integer 64" derived="YES" derivationExpression="books.@count"/>
+                <relationship name="books" optional="YES" toMany="YES" minCount="0" maxCount="50" ordered="YES" \
+                    deletionRule="Cascade" destinationEntity="Book" inverseName="author" inverseEntity="Book"/>
+            </entity>
+            <entity name="Review">
+                <attribute name="bookID" attributeType="UUID"/>
+                <attribute name="stars" optional="YES" attributeType="Integer 16" minValueString="1" maxValueString="5"/>
+            </entity>
+            <composite name="Point">
+                <attribute name="lat" attributeType="Double" defaultValueString="0.0"/>
+                <attribute name="lon" attributeType="Double" defaultValueString="0.0"/>
+            </composite>
+            <fetchRequest name="booksByAuthorSince" entity="Book" predicateString="author.name LIKE[cd] $NAME AND created &gt; \
+                $DATE" fetchLimit="20" returnDistinctResults="YES"/>
+            <configuration name="Local"><memberEntity name="Review"/></configuration>
+            <elements><element name="Item" positionX="0" positionY="0" width="128" height="100"/></elements>
+        </model>
+        """
+
+    @Test("MDL-4: every element of the format is read")
+    func everyElementIsRead() throws {
+        let read = try XcodeModel(contents: Data(Self.shop.utf8))
+        #expect(read.notes == [])
+        let model = try ManagedObjectModel(read.definition)
+        #expect(model.versionIdentifiers == ["v2"])
+        let item = try model.entity(named: "Item")
+        #expect(item.isAbstract && item.className == "Item" && item.userInfo == ["ui.icon": "box"])
+        let title = try #require(item.attributesByName["title"]?.attribute)
+        #expect(title.minimumLength == 1 && title.maximumLength == 200 && title.pattern == "[^\\n]*")
+        #expect(title.defaultValue == "-" && title.renamingIdentifier == "name" && !title.isOptional)
+        let created = try #require(item.attributesByName["created"]?.attribute)
+        #expect(created.defaultValue == .date(Date(timeIntervalSinceReferenceDate: 0)))
+        #expect(created.minimum == .date(Date(timeIntervalSince1970: 0)))
+        #expect(item.attributesByName["searchTitle"]?.derivation == .text(.canonical, ["title"]))
+
+        let book = try model.entity(named: "Book")
+        #expect(book.className == "Shop.Book" && book.superentity == item && book.definition.versionHashModifier == "2")
+        let pages = try #require(book.attributesByName["pages"]?.attribute)
+        #expect(pages.minimum == 1 && pages.maximum == 20_000 && pages.defaultValue == 1 && pages.usesScalarValueType)
+        #expect(book.attributesByName["price"]?.defaultValue == .decimal(Decimal(string: "0.1")!))
+        #expect(book.attributesByName["cover"]?.attribute?.allowsExternalBinaryDataStorage == true)
+        #expect(book.attributesByName["tags"]?.attribute?.valueTransformerName == "NSSecureUnarchiveFromData")
+        #expect(book.attributesByName["place"]?.compositeElements.map(\.name) == ["lat", "lon"])
+        #expect(book.attributesByName["isOpen"]?.isTransient == true)
+        #expect(book.fetchIndexes.map(\.name) == ["indexed_price", "byPages", "compound_pages_price"])
+        #expect(book.fetchIndexes[1].elements.map(\.path.description) == ["pages", "place.lat"])
+        #expect(book.fetchedPropertiesByName["reviews"]?.request.predicate == "bookID == $FETCH_SOURCE.id")
+
+        let books = try #require(model.entity(named: "Author").relationshipsByName["books"])
+        #expect(books.isToMany && books.isOrdered && books.relationship?.maxCount == 50 && books.deleteRule == .cascade)
+        #expect(books.inverse === book.relationshipsByName["author"])
+        #expect(try model.entity(named: "Author").className == nil)
+        #expect(try model.entity(named: "Author").attributesByName["bookCount"]?.derivation == .count(relationship: "books"))
+        let template = try model.fetchRequestTemplate(forName: "booksByAuthorSince")
+        #expect(template.fetchLimit == 20 && template.returnsDistinctResults && template.includesSubentities)
+        #expect(try model.entities(forConfigurationName: "Local").map(\.name) == ["Review"])
+    }
+
+    /// The model with each text replaced by another.
+    private func changed(_ changes: [(String, String)]) throws -> XcodeModel {
+        var text = Self.shop
+        for (old, new) in changes {
+            #expect(text.contains(old), "\(old)")
+            text = text.replacing(old, with: new)
+        }
+        return try XcodeModel(contents: Data(text.utf8), file: "Shop.xcdatamodel/contents")
+    }
+
+    @Test("MDL-11: the linter finds what Xcode lets through, all at once, with file, line and a hint")
+    func linterFindsEverything() throws {
+        let model = try changed([
+            ("inverseName=\"books\" inverseEntity=\"Author\"", "inverseName=\"boks\" inverseEntity=\"Author\""),
+            ("canonical:(title)", "canonical:(titel)"), ("parentEntity=\"Item\"", "parentEntity=\"Itme\""),
+            ("attributeType=\"Integer 16\"", "attributeType=\"Integer16\""), ("memberEntity name=\"Review\"", "memberEntity name=\"Revue\""),
+            ("maxCount=\"50\"", "maxCount=\"fifty\""), ("isAbstract=\"YES\"", "isAbstract=\"yes\" colour=\"red\""),
+        ])
+        #expect(
+            model.lint().map(\.description).joined(separator: "\n") == """
+                Shop.xcdatamodel/contents:6: error: “Item.searchTitle” is derived from “titel”, which “Item” does not have (did you mean “title”?).
+                Shop.xcdatamodel/contents:11: error: The parent entity “Itme” of “Book” is not in the model (did you mean “Item”?).
+                Shop.xcdatamodel/contents:18: error: “Book.author” has the inverse “boks”, which is not a relationship of “Author” \
+                (did you mean “books”?).
+                Shop.xcdatamodel/contents:31: error: “Author.books” has the inverse “Book.author”, which points to “boks” and not back: \
+                name “books” there.
+                Shop.xcdatamodel/contents:35: error: The type “Integer16” of “Review.stars” is not known (did you mean “Integer 16”?).
+                Shop.xcdatamodel/contents:42: error: The configuration “Local” names the entity “Revue”, which is not in the model \
+                (did you mean “Review”?).
+                Shop.xcdatamodel/contents:3: warning: In the model file, the attribute “colour” of <entity> is not known and was left out.
+                Shop.xcdatamodel/contents:3: warning: In the model file, “isAbstract” is “yes”, which is neither YES nor NO, and was taken as NO.
+                Shop.xcdatamodel/contents:31: warning: In the model file, “maxCount” is “fifty”, which is not a whole number, and was left out.
+                """)
+    }
+
+    @Test("MDL-11: a sound model has warnings at most")
+    func soundModelHasWarningsAtMost() throws {
+        #expect(try changed([]).lint() == [])
+        let oneWay = try changed([
+            (" inverseName=\"books\" inverseEntity=\"Author\"", ""), (" inverseName=\"author\" inverseEntity=\"Book\"", ""),
+            ("deletionRule=\"Cascade\"", "deletionRule=\"No Action\""), ("maxValueString=\"5\"", "maxValueString=\"5\" defaultValueString=\"9\""),
+        ])
+        #expect(
+            oneWay.lint().map(\.description).joined(separator: "\n") == """
+                Shop.xcdatamodel/contents:18: warning: “Book.author” has no inverse: deleted objects can leave dangling references, \
+                so name one, or leave it out on purpose for a one-way relationship.
+                Shop.xcdatamodel/contents:31: warning: “Author.books” has no inverse: deleted objects can leave dangling references, \
+                so name one, or leave it out on purpose for a one-way relationship.
+                Shop.xcdatamodel/contents:31: warning: “Author.books” does nothing on deletion: the other end keeps references to \
+                objects that are gone.
+                Shop.xcdatamodel/contents:35: warning: “Review.stars” has a default value that is above its own maximum: \
+                a new object cannot be saved as it is.
+                """)
+        _ = try ManagedObjectModel(oneWay.definition)
+    }
+
+    @Test(
+        "A file that is no model says why, with its line",
+        arguments: [
+            ("", "“contents” cannot be read at line 1: it is not well-formed XML."),
+            ("<model>\n<entity>\n</model>", "“contents” cannot be read at line 3: it is not well-formed XML."),
+            ("<plist/>", "“contents” is not a model: its root element is <plist> and not <model>."),
+            (
+                String(repeating: "<a>\n", count: 70),
+                "“contents” cannot be read at line 65: its elements are nested too deeply."
+            ),
+            (
+                "<!DOCTYPE a [<!ENTITY e SYSTEM \"file:///etc/hostname\">]>\n<model>&e;<entity/></model>", nil
+            ),
+        ])
+    func fileThatIsNoModelSaysWhy(_ text: String, _ message: String?) throws {
+        guard let message else {
+            #expect(try XcodeModel(contents: Data(text.utf8)).definition.entities.count == 1)
+            return
+        }
+        let error = #expect(throws: HornbeamError.self) { try XcodeModel(contents: Data(text.utf8)) }
+        #expect(error?.message == message)
+        #expect(error?.code == .malformedModelFile)
+    }
+
+    @Test("MDL-12: the current version of a bundle is the one that is marked, else the first")
+    func currentVersionIsTheMarkedOne() throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "\(UUID()).xcdatamodeld")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        for (name, entity) in [("Shop 10", "C"), ("Shop 2", "B"), ("Shop", "A")] {
+            let version = folder.appending(path: "\(name).xcdatamodel")
+            try FileManager.default.createDirectory(at: version, withIntermediateDirectories: true)
+            try Data("<model><entity name=\"\(entity)\"/></model>".utf8).write(to: version.appending(path: "contents"))
+        }
+        #expect(try XcodeModelBundle(contentsOf: folder).versionNames == ["Shop", "Shop 2", "Shop 10"])
+        #expect(try ManagedObjectModel(xcodeModelAt: folder).entities.map(\.name) == ["A"])
+        let marker = folder.appending(path: ".xccurrentversion")
+        func mark(_ name: String) throws {
+            let list = "<plist version=\"1.0\"><dict><key>_XCCurrentVersionName</key><string>\(name)</string></dict></plist>"
+            try Data(list.utf8).write(to: marker)
+        }
+        try mark("Shop 2.xcdatamodel")
+        #expect(try ManagedObjectModel(xcodeModelAt: folder).entities.map(\.name) == ["B"])
+        #expect(try XcodeModelBundle(contentsOf: folder).version(named: "Shop 10").definition.entities.map(\.name) == ["C"])
+        try mark("Shop 3.xcdatamodel")
+        let missing = #expect(throws: HornbeamError.self) { try XcodeModel(contentsOf: folder) }
+        #expect(missing?.message.hasSuffix("is “Shop 3”, which is not there: it holds “Shop”, “Shop 2”, “Shop 10”.") == true)
+        try Data("no list".utf8).write(to: marker)
+        let broken = #expect(throws: HornbeamError.self) { try XcodeModel(contentsOf: folder) }
+        #expect(broken?.message.contains("is not a property list") == true)
+        let absent = #expect(throws: HornbeamError.self) { try XcodeModel(contentsOf: folder.appending(path: "x.xcdatamodel")) }
+        #expect(absent?.code == .inputOutput)
+    }
+}
