@@ -1,1 +1,167 @@
+package import Foundation
+internal import HornbeamEngine
+package import HornbeamModel
+internal import Synchronization
 
+/// An open store: the room where the engine's bytes and the model's objects meet.
+///
+/// Requests come in as values, rows and references go out as values. Any thread may call anything; one save is carried out at a time.
+/// What fails throws `HornbeamError`; `save` throws `SaveConflicts` too.
+package final class Store: Sendable {
+    package let location: Location
+    /// Fixed when the store is created; in the IDs of its objects.
+    package let identifier: UUID
+    package let model: ManagedObjectModel
+    package let isReadOnly: Bool
+    let engine: Engine
+    let reader: RowReader
+    let durability: SaveDurability
+    let announcer = Announcer()
+    private let keys: Mutex<KeyReserve>
+    private let cachedMetadata: Mutex<[String: PropertyValue]>
+    /// The newest snapshot that is still in use, so that contexts share one.
+    private let newest = Mutex<WeakSnapshot>(WeakSnapshot())
+    /// Keeps the folder of a memory store alive.
+    private let memory: MemoryLocation?
+
+    init(
+        location: Location, identifier: UUID, engine: Engine, reader: RowReader, options: Options,
+        metadata: [String: PropertyValue], memory: MemoryLocation?
+    ) {
+        self.location = location
+        self.identifier = identifier
+        self.engine = engine
+        self.reader = reader
+        self.memory = memory
+        model = reader.schema.model
+        isReadOnly = options.readOnly
+        durability = options.durability
+        keys = Mutex(KeyReserve())
+        cachedMetadata = Mutex(metadata)
+    }
+
+    var schema: Schema { reader.schema }
+
+    // MARK: Identities
+
+    /// What the IDs of an entity's objects share.
+    package func origin(of entity: EntityDescription) -> ManagedObjectID.Origin { reader.origins.origin(entity) }
+
+    /// The entity of an ID's origin; nil for another store's.
+    package func entity(of origin: ManagedObjectID.Origin) -> EntityDescription? {
+        reader.origins.entityIndex(origin).map { model.entities[Int($0)] }
+    }
+
+    package func objectID(_ reference: ObjectReference) -> ManagedObjectID { reader.origins.objectID(reference) }
+
+    /// Nil for temporary IDs and those of other stores. The row may be gone.
+    package func reference(_ id: ManagedObjectID) -> ObjectReference? { reader.origins.reference(id) }
+
+    // MARK: States
+
+    /// The number of the newest commit that can be read. Cheap.
+    package var latestTransaction: UInt64 { engine.latest.rawValue }
+
+    /// The newest committed state. Callers that ask between the same commits share one.
+    package func snapshot() throws -> StoreSnapshot {
+        let latest = latestTransaction
+        if let snapshot = newest.withLock({ $0.snapshot }), snapshot.transaction == latest { return snapshot }
+        let snapshot = try EngineError.translated { () throws(EngineError) in
+            StoreSnapshot(try engine.snapshot(), reader: reader)
+        }
+        newest.withLock { $0.snapshot = snapshot }
+        return snapshot
+    }
+
+    // MARK: Keys
+
+    /// The first of `count` consecutive keys for new objects. No sync: keys that no save uses may be given again after a crash, never before.
+    package func reserveKeys(_ count: Int) throws -> UInt64 {
+        precondition(count > 0, "At least one key is reserved.")
+        return try keys.withLock { keys in
+            if let key = keys.take(count) { return key }
+            let block = max(count, keys.nextBlock)
+            try refill(&keys, block)
+            guard let key = keys.take(count) else { preconditionFailure("A fresh block holds the keys asked for.") }
+            return key
+        }
+    }
+
+    private func refill(_ keys: inout KeyReserve, _ block: Int) throws {
+        try requireWritable()
+        try EngineError.translated { () throws(EngineError) in
+            let transaction = try engine.begin()
+            let first = try transaction.reserve(block)
+            _ = try transaction.commit(.lazy(maxDelay: .seconds(1)))
+            keys.refill(from: first, count: block)
+        }
+    }
+
+    // MARK: Metadata
+
+    /// The values that the app keeps with the store (PSC-8).
+    package var metadata: [String: PropertyValue] { cachedMetadata.withLock { $0 } }
+
+    /// Replaces the metadata, durably.
+    package func setMetadata(_ metadata: [String: PropertyValue]) throws {
+        try requireWritable()
+        let bytes = [UInt8](try JSONEncoder().encode(metadata))
+        try EngineError.translated { () throws(EngineError) in
+            let transaction = try engine.begin()
+            try transaction.setValue(StoredValue.metadata, bytes)
+            _ = try transaction.commit(.full)
+        }
+        cachedMetadata.withLock { $0 = metadata }
+    }
+
+    // MARK: Changes and the end
+
+    /// Calls `body` for each commit, in commit order, once readers see it and before the commit returns, on a committing thread.
+    /// Other commits wait meanwhile: `body` must be quick and must not save into this store. Ends when the observation is cancelled
+    /// or let go.
+    package func observe(_ body: @escaping @Sendable (StoreChange) -> Void) -> StoreObservation {
+        StoreObservation(announcer, body)
+    }
+
+    package func checkpoint() throws {
+        try EngineError.translated { () throws(EngineError) in try engine.checkpoint() }
+    }
+
+    /// Ends the store with a checkpoint. Whoever still uses it gets `closed`.
+    package func close() throws {
+        try EngineError.translated { () throws(EngineError) in try engine.close() }
+    }
+}
+
+/// The names of the values that a store keeps of itself.
+enum StoredValue {
+    static let catalogue = "catalogue"
+    static let model = "model"
+    static let metadata = "metadata"
+}
+
+/// Keys that were taken from the engine's sequence in one block and not given out yet.
+struct KeyReserve {
+    private var next: UInt64 = 0
+    private var end: UInt64 = 0
+    /// How many to take next time: doubles, so that few commits are made for many objects and little is left over for few.
+    private(set) var nextBlock = 64
+
+    mutating func take(_ count: Int) -> UInt64? {
+        guard end - next >= UInt64(count) else { return nil }
+        defer { next += UInt64(count) }
+        return next
+    }
+
+    mutating func refill(from first: UInt64, count: Int) {
+        // What is left of the old block is forgotten; keys need not be dense.
+        next = first
+        end = first + UInt64(count)
+        nextBlock = min(nextBlock * 2, 16_384)
+    }
+}
+
+/// Remembers a snapshot without keeping it.
+private struct WeakSnapshot {
+    weak var snapshot: StoreSnapshot?
+}

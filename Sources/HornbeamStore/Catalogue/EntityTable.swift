@@ -1,0 +1,70 @@
+internal import HornbeamEngine
+internal import HornbeamModel
+
+/// Where the rows of one concrete entity are, and which column holds which property.
+final class EntityTable: Sendable {
+    /// The column of the version number: four bytes, 1 at insertion, one more with every save.
+    static let versionColumn = 0
+    static let versionColumnID = ColumnID(0)
+
+    let entity: EntityDescription
+    let index: Int32
+    /// The entity's number in the store, never reused.
+    let number: UInt32
+    let tree: TreeID
+    let layout: ColumnLayout
+    /// By property index; nil for what has no column.
+    let columns: [StoredColumn?]
+    /// Unique constraints and fetch indexes over the entity's rows.
+    let indexes: [ValueIndex]
+    /// The to-ones whose inverse is a to-many: each change moves an entry of its members.
+    let mirrors: [Mirror]
+    /// The relationships whose links must go when a row goes: n-n and one-way, as owner and as member.
+    let linksAsOwner: [LinkIndex]
+    let linksAsMember: [LinkIndex]
+
+    struct Mirror: Sendable {
+        let column: StoredColumn
+        let link: LinkIndex
+    }
+
+    init(
+        entity: EntityDescription, number: UInt32, tree: TreeID, layout: ColumnLayout, columns: [StoredColumn?],
+        indexes: [ValueIndex], mirrors: [Mirror], linksAsOwner: [LinkIndex], linksAsMember: [LinkIndex]
+    ) {
+        self.entity = entity
+        index = Int32(entity.index)
+        self.number = number
+        self.tree = tree
+        self.layout = layout
+        self.columns = columns
+        self.indexes = indexes
+        self.mirrors = mirrors
+        self.linksAsOwner = linksAsOwner
+        self.linksAsMember = linksAsMember
+    }
+
+    /// The column of an attribute or a to-one.
+    @inline(__always)
+    func column(_ property: PropertyDescription) -> StoredColumn {
+        guard let column = columns[property.index] else { missingColumn(property) }
+        return column
+    }
+
+    @inline(never)
+    private func missingColumn(_ property: PropertyDescription) -> Never {
+        preconditionFailure("“\(property.name)” of \(entity.name) has no column: it is a to-many or transient.")
+    }
+}
+
+/// The column of one property.
+struct StoredColumn: Sendable {
+    let property: PropertyDescription
+    let type: CellType
+    /// The position in the table's layout.
+    let column: Int
+    /// The column with the destination's entity number; -1 where the destination is always `destination`.
+    let entityColumn: Int
+    /// The index of the only destination entity; -1 when there is none.
+    let destination: Int32
+}

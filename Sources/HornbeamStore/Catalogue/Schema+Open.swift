@@ -1,0 +1,167 @@
+internal import HornbeamEngine
+internal import HornbeamModel
+
+extension Schema {
+    /// The trees of a catalogue, by name, as a snapshot or a transaction knows them.
+    typealias TreeFinder = (String) -> TreeID?
+
+    /// Resolves a catalogue against its model.
+    /// - Throws: `damaged` when a tree is missing or a name is not the model's.
+    convenience init(_ catalogue: Catalogue, model: ManagedObjectModel, find: @escaping TreeFinder) throws(EngineError) {
+        let resolver = SchemaResolver(catalogue: catalogue, model: model, find: find)
+        let links = try resolver.links()
+        let indexes = try resolver.indexes()
+        var tables: [EntityTable?] = []
+        for entity in model.entities {
+            tables.append(entity.isAbstract ? nil : try resolver.table(entity, links: links, indexes: indexes))
+        }
+        self.init(model: model, catalogue: catalogue, tables: tables, links: links, indexes: indexes)
+    }
+}
+
+/// Finds what the words of a catalogue stand for.
+private struct SchemaResolver {
+    let catalogue: Catalogue
+    let model: ManagedObjectModel
+    let find: Schema.TreeFinder
+
+    func tree(_ name: String) throws(EngineError) -> TreeID {
+        guard let id = find(name) else { throw inconsistent("there is no tree “\(name)”") }
+        return id
+    }
+
+    func inconsistent(_ what: String) -> EngineError {
+        EngineError(.damaged, "The catalogue contradicts itself: \(what). Restore the store from a backup.")
+    }
+
+    func property(_ name: String, of entity: String) throws(EngineError) -> PropertyDescription {
+        guard let property = model.entitiesByName[entity]?.propertiesByName[name] else {
+            throw inconsistent("\(entity) has no property “\(name)”")
+        }
+        return property
+    }
+
+    // MARK: Relationships
+
+    func links() throws(EngineError) -> [LinkIndex] {
+        var links: [LinkIndex] = []
+        for stored in catalogue.relationships { links.append(try link(stored)) }
+        return links
+    }
+
+    private func link(_ stored: Catalogue.StoredRelationship) throws(EngineError) -> LinkIndex {
+        let relationship = try property(stored.name, of: stored.entity)
+        return LinkIndex(
+            relationship: relationship, kind: stored.kind, isPolymorphic: stored.isPolymorphic,
+            members: try tree(TreeName.members(stored.number)),
+            order: stored.isOrdered ? try tree(TreeName.order(stored.number)) : nil,
+            reverse: try reverse(of: stored, relationship))
+    }
+
+    private func reverse(
+        of stored: Catalogue.StoredRelationship, _ relationship: PropertyDescription
+    ) throws(EngineError) -> LinkIndex.Reverse? {
+        switch stored.kind {
+        case .mirror: return nil
+        case .oneWay:
+            return LinkIndex.Reverse(
+                members: try tree(TreeName.owners(stored.number)),
+                isPolymorphic: relationship.entity.concreteDescendants.count > 1, order: nil)
+        case .mutual:
+            guard let inverse = relationship.inverse,
+                let other = catalogue.relationships.first(where: {
+                    $0.entity == inverse.entity.name && $0.name == inverse.name
+                })
+            else { throw inconsistent("“\(stored.name)” of \(stored.entity) has no inverse") }
+            return LinkIndex.Reverse(
+                members: try tree(TreeName.members(other.number)), isPolymorphic: other.isPolymorphic,
+                order: other.isOrdered ? try tree(TreeName.order(other.number)) : nil)
+        }
+    }
+
+    // MARK: Indexes
+
+    func indexes() throws(EngineError) -> [ValueIndex] {
+        var indexes: [ValueIndex] = []
+        for stored in catalogue.indexes { indexes.append(try index(stored)) }
+        return indexes
+    }
+
+    private func index(_ stored: Catalogue.StoredIndex) throws(EngineError) -> ValueIndex {
+        guard let entity = model.entitiesByName[stored.entity] else {
+            throw inconsistent("there is no entity “\(stored.entity)”")
+        }
+        var elements: [ValueIndex.Element] = []
+        for element in stored.elements {
+            let property = try property(element.property, of: stored.entity)
+            guard let type = property.cellType else { throw inconsistent("“\(element.property)” cannot be indexed") }
+            elements.append(
+                ValueIndex.Element(
+                    property: property, type: type, isAscending: element.isAscending, collation: element.collation))
+        }
+        return ValueIndex(
+            entity: entity, name: stored.name, elements: elements, isPolymorphic: stored.isPolymorphic,
+            tree: try tree(TreeName.index(stored.number, isUnique: stored.name == nil)), number: stored.number)
+    }
+
+    // MARK: Tables
+
+    func table(
+        _ entity: EntityDescription, links: [LinkIndex], indexes: [ValueIndex]
+    ) throws(EngineError) -> EntityTable {
+        guard let stored = catalogue.entity(named: entity.name) else {
+            throw inconsistent("there is no entity “\(entity.name)”")
+        }
+        let columns = try columns(of: entity)
+        let mirrors = columns.compactMap { column -> EntityTable.Mirror? in
+            guard let column, let inverse = column.property.inverse, inverse.isToMany else { return nil }
+            return links.first { $0.relationship == inverse }.map { EntityTable.Mirror(column: column, link: $0) }
+        }
+        let free = links.filter { $0.kind != .mirror }
+        return EntityTable(
+            entity: entity, number: UInt32(stored.number), tree: try tree(TreeName.rows(stored.number)),
+            layout: catalogue.layout(of: entity.name), columns: columns,
+            indexes: indexes.filter { entity.isKind(of: $0.entity) }, mirrors: mirrors,
+            linksAsOwner: free.filter { entity.isKind(of: $0.relationship.entity) },
+            linksAsMember: free.filter { link in
+                link.relationship.destinationEntity.map { entity.isKind(of: $0) } ?? false
+            })
+    }
+
+    private func columns(of entity: EntityDescription) throws(EngineError) -> [StoredColumn?] {
+        var columns = [StoredColumn?](repeating: nil, count: entity.properties.count)
+        var next = EntityTable.versionColumn + 1
+        for stored in catalogue.columns(of: entity.name) {
+            let property = try property(stored.name, of: entity.name)
+            let entityColumn = stored.entityColumn == nil ? -1 : next + 1
+            columns[property.index] = StoredColumn(
+                property: property, type: stored.type, column: next, entityColumn: entityColumn,
+                destination: property.destinationEntity?.concreteDescendants.first.map { Int32($0.index) } ?? -1)
+            next += stored.entityColumn == nil ? 1 : 2
+        }
+        return columns
+    }
+}
+
+/// The names of the trees. Numbers are the catalogue's.
+enum TreeName {
+    static func rows(_ number: Int) -> String { "rows/\(number)" }
+    static func members(_ number: Int) -> String { "members/\(number)" }
+    static func owners(_ number: Int) -> String { "owners/\(number)" }
+    static func order(_ number: Int) -> String { "order/\(number)" }
+    static func index(_ number: Int, isUnique: Bool) -> String { (isUnique ? "unique/" : "index/") + "\(number)" }
+}
+
+extension Catalogue {
+    /// The columns of an entity's table: the version, then attributes and to-ones, inherited ones first.
+    func layout(of entity: String) -> ColumnLayout {
+        var columns = [Column(id: EntityTable.versionColumnID, kind: .fixed4)]
+        for stored in self.columns(of: entity) {
+            columns.append(Column(id: ColumnID(UInt32(stored.number)), kind: stored.type.columnKind))
+            if let number = stored.entityColumn {
+                columns.append(Column(id: ColumnID(UInt32(number)), kind: .fixed4))
+            }
+        }
+        return ColumnLayout(columns: columns)
+    }
+}

@@ -1,0 +1,74 @@
+internal import HornbeamEngine
+internal import HornbeamModel
+
+/// The catalogue of an open store, resolved: for each entity of the model its table, columns, indexes and relationships, found by position.
+final class Schema: Sendable {
+    let model: ManagedObjectModel
+    let catalogue: Catalogue
+    /// By `entity.index`; nil for abstract entities.
+    let tables: [EntityTable?]
+    /// All to-many relationships.
+    let links: [LinkIndex]
+    /// All unique and fetch indexes.
+    let indexes: [ValueIndex]
+    /// Entity numbers → `entity.index`; -1 where there is none.
+    private let entityIndexes: [Int32]
+    /// Members indexes that mirror a to-one column, and links in which an entity takes part, by `entity.index`.
+    private let linksByOwner: [[LinkIndex?]]
+
+    init(
+        model: ManagedObjectModel, catalogue: Catalogue, tables: [EntityTable?], links: [LinkIndex], indexes: [ValueIndex]
+    ) {
+        self.model = model
+        self.catalogue = catalogue
+        self.tables = tables
+        self.links = links
+        self.indexes = indexes
+        var numbers = [Int32](repeating: -1, count: catalogue.nextNumber)
+        for stored in catalogue.entities {
+            guard let entity = model.entitiesByName[stored.name] else { continue }
+            numbers[stored.number] = Int32(entity.index)
+        }
+        entityIndexes = numbers
+        linksByOwner = model.entities.map { entity in
+            var slots = [LinkIndex?](repeating: nil, count: entity.properties.count)
+            for link in links where entity.isKind(of: link.relationship.entity) {
+                slots[link.relationship.index] = link
+            }
+            return slots
+        }
+    }
+
+    /// The table of a concrete entity.
+    func table(_ entity: EntityDescription) -> EntityTable { table(at: Int32(entity.index)) }
+
+    func table(at index: Int32) -> EntityTable {
+        guard index >= 0, index < tables.count, let table = tables[Int(index)] else {
+            preconditionFailure("Rows belong to concrete entities of the store's model; there is none at index \(index).")
+        }
+        return table
+    }
+
+    /// The index in the model of an entity number found in a row; nil for a number that the catalogue does not know.
+    func entityIndex(number: UInt32) -> Int32? {
+        guard number < entityIndexes.count, entityIndexes[Int(number)] >= 0 else { return nil }
+        return entityIndexes[Int(number)]
+    }
+
+    /// The tables that a fetch of the entity reads, in the model's order.
+    func tables(of entity: EntityDescription, includingSubentities: Bool) -> [EntityTable] {
+        if includingSubentities { return entity.concreteDescendants.map(table) }
+        return entity.isAbstract ? [] : [table(entity)]
+    }
+
+    /// The members of a to-many, as seen from any entity that has it.
+    func link(_ relationship: PropertyDescription) -> LinkIndex {
+        guard let link = linksByOwner[relationship.entity.index][relationship.index] else {
+            preconditionFailure("“\(relationship.name)” of \(relationship.entity.name) is not a stored to-many relationship.")
+        }
+        return link
+    }
+
+    /// The to-many relationships of an entity by property index; nil elsewhere.
+    func links(ofOwner index: Int32) -> [LinkIndex?] { linksByOwner[Int(index)] }
+}

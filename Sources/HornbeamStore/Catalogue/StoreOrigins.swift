@@ -1,0 +1,49 @@
+internal import Foundation
+internal import HornbeamModel
+
+/// The identities that a store gives to its objects: one shared `Origin` per entity.
+package struct StoreOrigins: Sendable {
+    private let identifier: UUID
+    private let origins: [ManagedObjectID.Origin]
+    /// Entity numbers → `entity.index`.
+    private let indexes: [Int: Int32]
+
+    init(identifier: UUID, model: ManagedObjectModel, catalogue: Catalogue) {
+        self.identifier = identifier
+        origins = model.entities.map { entity in
+            ManagedObjectID.Origin(
+                entityName: entity.name, storeIdentifier: identifier,
+                entityNumber: catalogue.entity(named: entity.name)?.number ?? -1)
+        }
+        indexes = Dictionary(
+            uniqueKeysWithValues: origins.enumerated().map { ($1.entityNumber, Int32($0)) })
+    }
+
+    func origin(_ entity: EntityDescription) -> ManagedObjectID.Origin { origins[entity.index] }
+
+    @inline(__always)
+    func objectID(_ reference: ObjectReference) -> ManagedObjectID {
+        ManagedObjectID(origin: origins[Int(reference.entityIndex)], reference: reference.key)
+    }
+
+    /// Nil for temporary IDs, and for those of other stores.
+    func reference(_ id: ManagedObjectID) -> ObjectReference? {
+        guard let index = entityIndex(id.origin) else { return nil }
+        return ObjectReference(entityIndex: index, key: id.reference)
+    }
+
+    func entityIndex(_ origin: ManagedObjectID.Origin) -> Int32? {
+        guard origin.storeIdentifier == identifier else { return nil }
+        return indexes[origin.entityNumber]
+    }
+
+    /// The ID that a cell of type `objectID` spells, of this store or another.
+    func storedID(_ url: URL) -> ManagedObjectID? {
+        guard let parts = ManagedObjectID.URIParts(url), !parts.isTemporary else { return nil }
+        let own = origins.first { $0.entityName == parts.entityName && parts.storeIdentifier == identifier }
+        let origin = own
+            ?? ManagedObjectID.Origin(
+                entityName: parts.entityName, storeIdentifier: parts.storeIdentifier, entityNumber: 0)
+        return ManagedObjectID(origin: origin, reference: parts.reference)
+    }
+}

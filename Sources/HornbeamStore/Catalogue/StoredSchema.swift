@@ -1,0 +1,131 @@
+internal import Foundation
+internal import HornbeamEngine
+internal import HornbeamModel
+
+/// The catalogue and the model as they are stored, before they are resolved.
+struct StoredSchema {
+    var catalogue: Catalogue
+    var model: ManagedObjectModel
+    var modelBytes: [UInt8]
+
+    init(catalogue: Catalogue, model: ManagedObjectModel, modelBytes: [UInt8]) {
+        self.catalogue = catalogue
+        self.model = model
+        self.modelBytes = modelBytes
+    }
+
+    /// Nil when the store has none yet.
+    init?(_ snapshot: Snapshot, _ location: Store.Location) throws {
+        guard let bytes = try snapshot.value(StoredValue.catalogue) else { return nil }
+        guard let format = try? JSONDecoder().decode(FormatOnly.self, from: Data(bytes)).format else {
+            throw Self.unreadable("catalogue", location)
+        }
+        guard format <= Catalogue.currentFormat else {
+            throw HornbeamError(
+                .newerFormat,
+                "“\(location)” was written with format \(format) of rows and keys; this version knows formats up to "
+                    + "\(Catalogue.currentFormat). Open it with a newer version of Hornbeam.")
+        }
+        guard let catalogue = try? JSONDecoder().decode(Catalogue.self, from: Data(bytes)) else {
+            throw Self.unreadable("catalogue", location)
+        }
+        guard let modelBytes = try snapshot.value(StoredValue.model) else {
+            throw Self.unreadable("model", location)
+        }
+        self.init(catalogue: catalogue, model: try ManagedObjectModel(decoding: modelBytes), modelBytes: modelBytes)
+    }
+
+    private struct FormatOnly: Decodable { var format: Int }
+
+    private static func unreadable(_ what: String, _ location: Store.Location) -> HornbeamError {
+        HornbeamError(.damaged, "The \(what) inside “\(location)” cannot be read. Restore the store from a backup.")
+    }
+
+    func write(to transaction: WriteTransaction) throws {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        try transaction.setValue(StoredValue.catalogue, [UInt8](try encoder.encode(catalogue)))
+        try transaction.setValue(StoredValue.model, modelBytes)
+    }
+
+    // MARK: A model given at opening
+
+    /// The schema to work with when the store is opened with a model; itself when it is opened without.
+    ///
+    /// What does not touch rows may differ: class names, defaults, validation, notes. Fetch indexes may differ too: those that are
+    /// new are built, those that are gone are dropped. Anything else is a mismatch.
+    func reconciled(
+        with given: ManagedObjectModel?, in engine: Engine, readOnly: Bool, _ location: Store.Location
+    ) throws -> StoredSchema {
+        guard let given else { return self }
+        let bytes = try given.encoded()
+        if bytes == modelBytes { return StoredSchema(catalogue: catalogue, model: given, modelBytes: bytes) }
+        let wanted = Catalogue(model: given)
+        let differences = catalogue.differences(to: wanted)
+        guard differences.isEmpty else { throw Self.mismatch(differences, location) }
+        var result = StoredSchema(catalogue: catalogue, model: given, modelBytes: bytes)
+        if readOnly { return result }
+        try result.takeIndexes(of: wanted, in: engine)
+        return result
+    }
+
+    private static func mismatch(_ differences: [String], _ location: Store.Location) -> HornbeamError {
+        HornbeamError(
+            .modelMismatch,
+            "“\(location)” was made with another model: \(differences.joined(separator: "; ")). "
+                + "Open it with the model it was made with, or migrate it.")
+    }
+
+    /// Drops and builds fetch indexes as the given model asks, and stores that model, in one commit.
+    private mutating func takeIndexes(of wanted: Catalogue, in engine: Engine) throws {
+        let transaction = try engine.begin()
+        let kept = catalogue.indexes.filter { old in old.name == nil || wanted.indexes.contains { $0.isSame(as: old) } }
+        for old in catalogue.indexes where !kept.contains(old) {
+            if let tree = transaction.tree(named: old.tree) { try transaction.drop(tree) }
+        }
+        var fresh: [Catalogue.StoredIndex] = []
+        for var index in wanted.indexes where index.name != nil && !kept.contains(where: { $0.isSame(as: index) }) {
+            index.number = catalogue.nextNumber
+            catalogue.nextNumber += 1
+            _ = try transaction.createIndex(named: index.tree)
+            fresh.append(index)
+        }
+        catalogue.indexes = kept + fresh
+        try write(to: transaction)
+        let schema = try Schema(catalogue, model: model) { transaction.tree(named: $0) }
+        for index in schema.indexes where fresh.contains(where: { $0.number == index.number }) {
+            try IndexBuilder.build(index, from: engine.snapshot(), in: transaction, schema: schema)
+        }
+        _ = try transaction.commit(.full)
+    }
+}
+
+extension Catalogue.StoredIndex {
+    /// True when both have the same entries, whatever their numbers.
+    func isSame(as other: Catalogue.StoredIndex) -> Bool {
+        entity == other.entity && name == other.name && elements == other.elements
+            && isPolymorphic == other.isPolymorphic
+    }
+}
+
+/// Fills an index from the rows that are there.
+enum IndexBuilder {
+    /// `snapshot` is the state that the transaction began with.
+    static func build(
+        _ index: ValueIndex, from snapshot: Snapshot, in transaction: WriteTransaction, schema: Schema
+    ) throws(EngineError) {
+        var key = IndexKey()
+        for table in schema.tables(of: index.entity, includingSubentities: true) {
+            let value = index.isPolymorphic ? EntityNumber.bytes(table.number) : []
+            try snapshot.table(table.tree).forEachLeaf { (leaf) throws(EngineError) -> Bool in
+                for slot in 0 ..< leaf.count {
+                    try index.fill(&key, from: leaf.row(slot), of: table)
+                    if key.isCut { try transaction.setValue(index.cutKeysName, [1]) }
+                    key.append(objectKey: leaf.key(slot))
+                    try transaction.put(key.bytes, value, in: index.tree)
+                }
+                return true
+            }
+        }
+    }
+}

@@ -1,0 +1,40 @@
+internal import HornbeamEngine
+internal import HornbeamModel
+
+extension EngineError {
+    /// Runs work of the engine and turns its failure into the error that users see.
+    @inline(__always)
+    static func translated<R>(_ body: () throws(EngineError) -> R) throws -> R {
+        do {
+            return try body()
+        } catch {
+            throw HornbeamError(error)
+        }
+    }
+}
+
+/// What each failure of the engine is called above it. The engine's sentence says what to do; the path names the file.
+extension HornbeamError {
+    init(_ error: EngineError) {
+        let place = error.path.map { " [\($0)]" } ?? ""
+        self.init(Code(error.code), error.message + place, cause: error.errno == 0 ? nil : "system error \(error.errno)")
+    }
+}
+
+extension HornbeamError.Code {
+    init(_ code: EngineError.Code) {
+        switch code {
+        case .notAStore: self = .notAStore
+        case .newerFormat: self = .newerFormat
+        case .storeInUse: self = .storeInUse
+        case .damaged, .unknownTree: self = .damaged
+        case .logDamaged: self = .logDamaged
+        case .full: self = .full
+        case .readOnly: self = .readOnly
+        case .inputOutput: self = .inputOutput
+        case .durabilityLost: self = .durabilityLost
+        case .closed: self = .closed
+        case .tooLarge: self = .tooLarge
+        }
+    }
+}

@@ -1,0 +1,65 @@
+internal import HornbeamEngine
+internal import HornbeamModel
+
+/// Filters on the rows of a whole leaf: each narrows a selection, asking only about rows that are still in.
+extension Filter {
+    func narrow(
+        _ selection: inout Selection, _ leaf: LeafView, _ table: EntityTable, _ context: FilterContext
+    ) throws(EngineError) {
+        switch self {
+        case .constant(true): return
+        case .constant(false): selection = Selection(none: leaf.count)
+        case .range(let test): test.narrow(&selection, leaf)
+        case .flag(let test): test.narrow(&selection, leaf)
+        case .null(let test): test.narrow(&selection, leaf)
+        case .and(let filters):
+            for filter in filters where !selection.isEmpty { try filter.narrow(&selection, leaf, table, context) }
+        case .or(let filters): try Self.narrowToAny(of: filters, &selection, leaf, table, context)
+        case .not(let filter):
+            var passing = selection
+            try filter.narrow(&passing, leaf, table, context)
+            selection.subtract(passing)
+        case .reference, .numbers, .keys, .text, .texts, .bytes, .path, .members, .general:
+            try selection.filter { (slot) throws(EngineError) -> Bool in
+                try holds(leaf.row(slot), leaf.key(slot), table, context)
+            }
+        }
+    }
+
+    private static func narrowToAny(
+        of filters: [Filter], _ selection: inout Selection, _ leaf: LeafView, _ table: EntityTable,
+        _ context: FilterContext
+    ) throws(EngineError) {
+        var open = selection
+        for filter in filters where !open.isEmpty {
+            var passing = open
+            try filter.narrow(&passing, leaf, table, context)
+            open.subtract(passing)
+        }
+        selection.subtract(open)
+    }
+}
+
+extension FlagTest {
+    func narrow(_ selection: inout Selection, _ leaf: LeafView) {
+        guard let bits = leaf.bitCells(column) else { return selection.filter { holds(leaf.row($0)) } }
+        let nulls = leaf.nullBits(column)
+        for index in selection.words.indices {
+            let cells = Selection.word(bits, index)
+            let nullWord = nulls.map { Selection.word($0, index) } ?? 0
+            let passing = (trueResult ? cells : 0) | (falseResult ? ~cells : 0)
+            selection.words[index] &= passing & ~nullWord | (nullResult ? nullWord : 0)
+        }
+    }
+}
+
+extension NullTest {
+    func narrow(_ selection: inout Selection, _ leaf: LeafView) {
+        // A leaf without null bits may lack the column altogether; its rows know.
+        guard let nulls = leaf.nullBits(column) else { return selection.filter { holds(leaf.row($0)) } }
+        for index in selection.words.indices {
+            let word = Selection.word(nulls, index)
+            selection.words[index] &= wantsNull ? word : ~word
+        }
+    }
+}

@@ -1,0 +1,195 @@
+internal import HornbeamEngine
+internal import HornbeamModel
+
+/// A predicate compiled for the rows of one table. What can be told from cells is told from cells; the rest asks the evaluator.
+///
+/// Two-valued throughout, as predicates are: a filter holds for a row or does not, null included.
+indirect enum Filter: Sendable {
+    case constant(Bool)
+    case range(RangeTest)
+    case flag(FlagTest)
+    case null(NullTest)
+    case reference(ReferenceTest)
+    case numbers(NumberSetTest)
+    case text(TextTest)
+    case texts(TextSetTest)
+    case bytes(BytesTest)
+    case keys(Set<UInt64>)
+    case path(PathTest)
+    case members(MembersTest)
+    case and([Filter])
+    case or([Filter])
+    case not(Filter)
+    case general(GeneralTest)
+
+    /// What a row costs, roughly, in comparisons of numbers; the cheap parts of AND and OR go first.
+    var cost: Int {
+        switch self {
+        case .constant: 0
+        case .range, .flag, .null: 1
+        case .reference, .numbers, .keys: 2
+        case .text, .texts, .bytes: 8
+        case .path(let test): 20 + test.cost
+        case .members: 60
+        case .and(let filters), .or(let filters): filters.reduce(0) { $0 + $1.cost }
+        case .not(let filter): filter.cost
+        case .general: 200
+        }
+    }
+
+    /// How the filter is told in a plan.
+    var kind: Kind {
+        switch self {
+        case .constant, .range, .flag, .null, .reference, .numbers, .keys: .columns
+        case .text, .texts, .bytes: .texts
+        case .path, .members: .relationships
+        case .and(let filters), .or(let filters): filters.map(\.kind).max() ?? .columns
+        case .not(let filter): filter.kind
+        case .general: .evaluator
+        }
+    }
+
+    enum Kind: Int, Comparable {
+        case columns, texts, relationships, evaluator
+        static func < (a: Kind, b: Kind) -> Bool { a.rawValue < b.rawValue }
+    }
+}
+
+/// A boolean column: what false, true and null answer.
+struct FlagTest: Sendable {
+    let column: Int
+    let falseResult: Bool
+    let trueResult: Bool
+    let nullResult: Bool
+
+    func holds(_ row: RowView) -> Bool {
+        row.isNull(column) ? nullResult : (row.bit(column) ? trueResult : falseResult)
+    }
+}
+
+/// `x == nil` and `x != nil`.
+struct NullTest: Sendable {
+    let column: Int
+    let wantsNull: Bool
+
+    func holds(_ row: RowView) -> Bool { row.isNull(column) == wantsNull }
+}
+
+/// A to-one that names one of some objects, or none of them.
+struct ReferenceTest: Sendable {
+    let column: Int
+    let keys: Set<UInt64>
+    let isNegated: Bool
+    let nullResult: Bool
+
+    func holds(_ row: RowView) -> Bool {
+        if row.isNull(column) { return nullResult }
+        return keys.contains(row.load(column, as: UInt64.self)) != isNegated
+    }
+}
+
+/// A whole number that is in a list.
+struct NumberSetTest: Sendable {
+    let column: StoredColumn
+    let numbers: Set<Int64>
+    let nullResult: Bool
+
+    func holds(_ row: RowView) -> Bool {
+        row.isNull(column.column) ? nullResult : numbers.contains(column.int(in: row))
+    }
+}
+
+/// A text and an operator of texts.
+struct TextTest: Sendable {
+    let column: Int
+    let test: StringTest
+    let nullResult: Bool
+
+    func holds(_ row: RowView, _ context: FilterContext) throws(EngineError) -> Bool {
+        if row.isNull(column) { return nullResult }
+        var failure: (any Error)?
+        let result = try row.withBytes(column) { bytes in
+            do {
+                return try test.holds(bytes.assumingMemoryBound(to: UInt8.self))
+            } catch {
+                failure = error
+                return false
+            }
+        }
+        if let failure { throw context.fail(failure) }
+        return result
+    }
+}
+
+/// A text that is in a list, byte for byte.
+struct TextSetTest: Sendable {
+    let column: Int
+    let texts: Set<[UInt8]>
+    let nullResult: Bool
+
+    func holds(_ row: RowView) throws(EngineError) -> Bool {
+        row.isNull(column) ? nullResult : texts.contains(try row.bytes(column))
+    }
+}
+
+/// Cells compared as bytes: UUIDs, data and decimals that equal a constant, or stand before or after it.
+struct BytesTest: Sendable {
+    let column: Int
+    let isUUID: Bool
+    let constant: [UInt8]
+    let comparator: FetchPredicate.Comparator
+    let nullResult: Bool
+
+    func holds(_ row: RowView) throws(EngineError) -> Bool {
+        if row.isNull(column) { return nullResult }
+        if isUUID {
+            let cell = row.load(column, as: CellOf16.self)
+            return withUnsafeBytes(of: cell) { comparator.holds(for: order($0)) }
+        }
+        return try row.withBytes(column) { comparator.holds(for: order($0)) }
+    }
+
+    private func order(_ cell: UnsafeRawBufferPointer) -> ValueOrder {
+        if cell.elementsEqual(constant) { return .same }
+        return cell.lexicographicallyPrecedes(constant) ? .less : .greater
+    }
+}
+
+/// Sixteen bytes as they lie in a cell.
+struct CellOf16: BitwiseCopyable {
+    var first: UInt64 = 0
+    var second: UInt64 = 0
+}
+
+/// A filter on the object that a to-one leads to.
+struct PathTest: Sendable {
+    let column: StoredColumn
+    /// By entity index of the destination; nil for entities that cannot be there.
+    let filters: [Filter?]
+    /// The answer where the to-one is null or its object is gone: what nil answers.
+    let missingResult: Bool
+
+    var cost: Int { filters.lazy.compactMap { $0?.cost }.max() ?? 0 }
+}
+
+/// A filter on the members of a to-many: ANY, ALL, or how many.
+struct MembersTest: Sendable {
+    enum Wanted: Sendable {
+        case any
+        case all
+        /// One of these objects is a member.
+        case containing(Set<UInt64>)
+        /// The count of those that pass lies in the range, or outside it.
+        case count(ClosedRange<Int64>, isNegated: Bool)
+    }
+
+    let link: LinkIndex
+    /// By entity index of the members; nil stands for "all pass", so that the counted range answers.
+    let filters: [Filter?]?
+    let wanted: Wanted
+}
+
+/// What only the evaluator can tell.
+struct GeneralTest: Sendable {
+    let predicate: FetchPredicate
+}

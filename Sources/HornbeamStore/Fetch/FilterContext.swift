@@ -1,0 +1,50 @@
+internal import HornbeamEngine
+internal import HornbeamModel
+
+/// What filters need besides the row: views of other tables and indexes, and a place for failures of the evaluator.
+final class FilterContext {
+    let snapshot: StoreSnapshot
+    private(set) var failure: (any Error)?
+    private(set) var rowsRead = 0
+    private var views: [TableView?]
+    private var members: [ObjectIdentifier: MemberReader] = [:]
+
+    init(_ snapshot: StoreSnapshot) {
+        self.snapshot = snapshot
+        views = Array(repeating: nil, count: snapshot.schema.tables.count)
+    }
+
+    var schema: Schema { snapshot.schema }
+
+    func view(_ entityIndex: Int32) throws(EngineError) -> TableView {
+        if let view = views[Int(entityIndex)] { return view }
+        let view = try snapshot.view(schema.table(at: entityIndex))
+        views[Int(entityIndex)] = view
+        return view
+    }
+
+    func reader(_ link: LinkIndex) throws(EngineError) -> MemberReader {
+        if let reader = members[ObjectIdentifier(link)] { return reader }
+        let reader = try snapshot.members(link.relationship)
+        members[ObjectIdentifier(link)] = reader
+        return reader
+    }
+
+    func count(rows: Int) { rowsRead += rows }
+
+    /// Keeps an error that is not the engine's, and answers one that ends the work.
+    func fail(_ error: any Error) -> EngineError {
+        failure = failure ?? error
+        return EngineError(.closed, "The evaluation of the predicate failed.")
+    }
+
+    /// Runs a fetch's work; the error that ended it comes out as users know it.
+    func run<R>(_ body: () throws(EngineError) -> R) throws -> R {
+        do {
+            return try body()
+        } catch {
+            if let failure { throw failure }
+            throw HornbeamError(error)
+        }
+    }
+}

@@ -1,0 +1,122 @@
+internal import HornbeamEngine
+
+/// `low <= cell <= high` on a column of numbers, or the opposite: what every comparison of a number with a constant comes down to.
+struct RangeTest: Sendable {
+    enum Bounds: Sendable {
+        case int(Int64, Int64)
+        case double(Double, Double)
+    }
+
+    let column: Int
+    let type: CellType
+    /// Within the range of the column's type.
+    let bounds: Bounds
+    /// True for `!=`: cells outside the range pass. NaN passes then, too.
+    let isNegated: Bool
+    /// What a null cell answers.
+    let nullResult: Bool
+
+    // MARK: One row
+
+    func holds(_ row: RowView) -> Bool {
+        if row.isNull(column) { return nullResult }
+        switch bounds {
+        case .int(let low, let high):
+            let cell = integer(row)
+            return (cell >= low && cell <= high) != isNegated
+        case .double(let low, let high):
+            let cell = type == .float ? Double(row.load(column, as: Float.self)) : row.load(column, as: Double.self)
+            return (cell >= low && cell <= high) != isNegated
+        }
+    }
+
+    private func integer(_ row: RowView) -> Int64 {
+        switch type {
+        case .int16: Int64(row.load(column, as: Int16.self))
+        case .int32: Int64(row.load(column, as: Int32.self))
+        default: row.load(column, as: Int64.self)
+        }
+    }
+
+    // MARK: A whole leaf
+
+    /// Narrows the selection to the rows that pass.
+    func narrow(_ selection: inout Selection, _ leaf: LeafView) {
+        guard let cells = leaf.fixedCells(column) else { return narrowRows(&selection, leaf) }
+        let nulls = leaf.nullBits(column)
+        switch (type, bounds) {
+        case (.int16, .int(let low, let high)): narrow(&selection, cells, nulls, Int16(low), Int16(high))
+        case (.int32, .int(let low, let high)): narrow(&selection, cells, nulls, Int32(low), Int32(high))
+        case (.int64, .int(let low, let high)): narrow(&selection, cells, nulls, low, high)
+        case (.float, .double(let low, let high)):
+            narrow(&selection, cells, nulls, Float(roundedUp: low), Float(roundedDown: high))
+        case (_, .double(let low, let high)): narrow(&selection, cells, nulls, low, high)
+        default: narrowRows(&selection, leaf)
+        }
+    }
+
+    /// Leaves of an older layout show the column's fill.
+    private func narrowRows(_ selection: inout Selection, _ leaf: LeafView) {
+        selection.filter { holds(leaf.row($0)) }
+    }
+
+    @inline(__always)
+    private func narrow<T: Comparable & BitwiseCopyable>(
+        _ selection: inout Selection, _ cells: UnsafeRawBufferPointer, _ nulls: UnsafeRawBufferPointer?, _ low: T,
+        _ high: T
+    ) {
+        let flip: UInt64 = isNegated ? .max : 0
+        let rows = cells.count / MemoryLayout<T>.size
+        selection.words.withUnsafeMutableBufferPointer { words in
+            for index in words.indices where words[index] != 0 {
+                let start = index * 64
+                let bits = Self.test(cells.baseAddress!, from: start, count: min(64, rows - start), low, high) ^ flip
+                let nullWord = nulls.map { Selection.word($0, index) } ?? 0
+                words[index] &= bits & ~nullWord | (nullResult ? nullWord : 0)
+            }
+        }
+    }
+
+    @inline(__always)
+    private static func test<T: Comparable & BitwiseCopyable>(
+        _ cells: UnsafeRawPointer, from start: Int, count: Int, _ low: T, _ high: T
+    ) -> UInt64 {
+        let width = MemoryLayout<T>.size
+        let base = cells + start * width
+        var bits: UInt64 = 0
+        for row in 0 ..< count {
+            let cell = base.loadUnaligned(fromByteOffset: row * width, as: T.self)
+            let passes: UInt64 = (cell >= low) && (cell <= high) ? 1 : 0
+            bits |= passes << UInt64(row)
+        }
+        return bits
+    }
+}
+
+extension Selection {
+    /// The 64 bits of a word of a bit column; bytes beyond its end read as 0.
+    @inline(__always)
+    static func word(_ bits: UnsafeRawBufferPointer, _ index: Int) -> UInt64 {
+        let offset = index * 8
+        if offset + 8 <= bits.count { return bits.loadUnaligned(fromByteOffset: offset, as: UInt64.self) }
+        var word: UInt64 = 0
+        for byte in offset ..< max(offset, bits.count) {
+            word |= UInt64(bits[byte]) << UInt64((byte - offset) * 8)
+        }
+        return word
+    }
+}
+
+extension Float {
+    /// The smallest float that is not below the number.
+    init(roundedUp number: Double) {
+        let nearest = Float(number)
+        self = Double(nearest) < number ? nearest.nextUp : nearest
+    }
+
+    /// The largest float that is not above the number.
+    init(roundedDown number: Double) {
+        let nearest = Float(number)
+        self = Double(nearest) > number ? nearest.nextDown : nearest
+    }
+}

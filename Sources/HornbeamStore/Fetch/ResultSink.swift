@@ -1,0 +1,115 @@
+internal import HornbeamEngine
+internal import HornbeamModel
+
+/// Takes the rows that satisfy a fetch and gives back what was asked for: a count, or references in order.
+final class ResultSink {
+    enum Mode {
+        case count
+        /// References in the order in which they come.
+        case collect
+        /// References in the order of their keys.
+        case collectByKey
+        case sort([SortKey])
+    }
+
+    private let mode: Mode
+    /// How many results are needed; nil for all.
+    private let kept: Int?
+    private let context: FilterContext
+    private let excluding: Set<UInt64>
+    private(set) var count = 0
+    private var references: [ObjectReference] = []
+    private var hints: [RowHint] = []
+    private var sorter: ResultSorter?
+
+    init(_ mode: Mode, kept: Int?, excluding: Set<UInt64>, context: FilterContext) {
+        self.mode = mode
+        self.kept = kept
+        self.context = context
+        self.excluding = excluding
+        if case .sort(let sorts) = mode { sorter = ResultSorter(sorts, kept: kept, context: context) }
+    }
+
+    /// True when rows themselves are needed, not only their keys.
+    var needsRows: Bool { sorter != nil }
+
+    /// True when no further row can change the answer.
+    private var isFull: Bool {
+        guard let kept else { return false }
+        if case .collect = mode { return references.count >= kept }
+        return false
+    }
+
+    // MARK: Rows
+
+    /// All selected rows of a leaf, ascending. Answers false when no more are needed.
+    func take(
+        _ selection: inout Selection, _ leaf: LeafView, _ table: EntityTable
+    ) throws(EngineError) -> Bool {
+        if !excluding.isEmpty { selection.filter { !excluding.contains(leaf.key($0)) } }
+        if case .count = mode {
+            count += selection.selectedCount
+            return true
+        }
+        if let sorter {
+            try sorter.take(&selection, leaf, table)
+            return true
+        }
+        return selection.forEach { slot in
+            append(ObjectReference(entityIndex: table.index, key: leaf.key(slot)), RowHint(leaf.location(slot)))
+            return !isFull
+        }
+    }
+
+    /// One row. Answers false when no more are needed.
+    func take(
+        _ row: RowView, _ key: UInt64, _ location: RowLocation, _ table: EntityTable
+    ) throws(EngineError) -> Bool {
+        if excluding.contains(key) { return true }
+        if let sorter {
+            try sorter.take(row, key, location, table)
+            return true
+        }
+        return takeUnread(ObjectReference(entityIndex: table.index, key: key), RowHint(location))
+    }
+
+    /// An object whose row need not be read. Answers false when no more are needed.
+    func take(_ reference: ObjectReference) -> Bool {
+        if excluding.contains(reference.key) { return true }
+        return takeUnread(reference, nil)
+    }
+
+    private func takeUnread(_ reference: ObjectReference, _ hint: RowHint?) -> Bool {
+        if case .count = mode {
+            count += 1
+            return true
+        }
+        append(reference, hint)
+        return !isFull
+    }
+
+    private func append(_ reference: ObjectReference, _ hint: RowHint?) {
+        references.append(reference)
+        if let hint { hints.append(hint) }
+    }
+
+    /// Objects that are known to be results without looking at each: `total` of them.
+    func take(unseen total: Int) { count += total }
+
+    // MARK: The answer
+
+    /// References and hints in order, the first `kept` at least.
+    func finish() -> (references: [ObjectReference], hints: [RowHint]) {
+        if let sorter { return sorter.finish() }
+        if case .collectByKey = mode { sortByKey() }
+        return (references, hints.count == references.count ? hints : [])
+    }
+
+    private func sortByKey() {
+        if zip(references, references.dropFirst()).allSatisfy({ $0.key < $1.key }) { return }
+        guard hints.count == references.count else { return references.sort() }
+        let order = references.indices.sorted { references[$0].key < references[$1].key }
+        hints = order.map { hints[$0] }
+        references = order.map { references[$0] }
+    }
+}

@@ -1,0 +1,202 @@
+internal import Foundation
+internal import HornbeamEngine
+internal import HornbeamModel
+
+/// Sorts rows by criteria, in full or only as far as needed.
+///
+/// A single criterion on a column of numbers sorts by numbers; anything else sorts by key bytes, which compare as the values do.
+/// When only the first few are wanted a heap holds them, and whole leaves are filtered against the worst of them first.
+final class ResultSorter {
+    private let kept: Int?
+    private var numbers: Sorted<NumberKey>?
+    private var bytes: Sorted<BytesKey>?
+    private let sorts: [SortKey]
+    private let context: FilterContext
+    private var key = IndexKey()
+
+    init(_ sorts: [SortKey], kept: Int?, context: FilterContext) {
+        self.sorts = sorts
+        self.kept = kept
+        self.context = context
+        if sorts.count == 1, NumberKey.suits(sorts[0]) {
+            numbers = Sorted(kept: kept)
+        } else {
+            bytes = Sorted(kept: kept)
+        }
+    }
+
+    // MARK: Taking rows
+
+    func take(_ selection: inout Selection, _ leaf: LeafView, _ table: EntityTable) throws(EngineError) {
+        if numbers != nil { narrow(&selection, leaf, table) }
+        _ = try selection.forEach { (slot) throws(EngineError) -> Bool in
+            try take(leaf.row(slot), leaf.key(slot), leaf.location(slot), table)
+            return true
+        }
+    }
+
+    /// Once the heap is full, rows behind its worst cannot come in.
+    private func narrow(_ selection: inout Selection, _ leaf: LeafView, _ table: EntityTable) {
+        guard let worst = numbers?.worst, !worst.isNull else { return }
+        let column = table.column(sorts[0].path[0])
+        guard let bounds = worst.bounds(column.type, isAscending: sorts[0].isAscending) else { return }
+        RangeTest(
+            column: column.column, type: column.type, bounds: bounds, isNegated: false,
+            nullResult: sorts[0].isAscending
+        ).narrow(&selection, leaf)
+    }
+
+    func take(_ row: RowView, _ objectKey: UInt64, _ location: RowLocation, _ table: EntityTable) throws(EngineError) {
+        let result = SortedResult(
+            reference: ObjectReference(entityIndex: table.index, key: objectKey), hint: RowHint(location))
+        if numbers != nil {
+            let column = table.column(sorts[0].path[0])
+            numbers?.insert(NumberKey(row, column, isAscending: sorts[0].isAscending), result)
+        } else {
+            key.reset()
+            for sort in sorts { try sort.append(row, of: table, to: &key, context) }
+            bytes?.insert(BytesKey(bytes: key.bytes), result)
+        }
+    }
+
+    func finish() -> (references: [ObjectReference], hints: [RowHint]) {
+        let results = numbers?.finish() ?? bytes?.finish() ?? []
+        return (results.map(\.reference), results.map(\.hint))
+    }
+}
+
+struct SortedResult {
+    var reference: ObjectReference
+    var hint: RowHint
+}
+
+/// A number of any column type as one that compares unsigned, in the direction asked for.
+struct NumberKey: Comparable {
+    /// Nulls come before all values, or after them in descending order.
+    private let rank: UInt8
+    private let order: UInt64
+
+    static func suits(_ sort: SortKey) -> Bool {
+        guard sort.path.count == 1 else { return false }
+        switch sort.path[0].cellType {
+        case .int16, .int32, .int64, .double, .float, .date: return true
+        default: return false
+        }
+    }
+
+    init(_ row: RowView, _ column: StoredColumn, isAscending: Bool) {
+        guard !row.isNull(column.column) else {
+            rank = isAscending ? 0 : 2
+            order = 0
+            return
+        }
+        rank = 1
+        let ascending: UInt64
+        switch column.type {
+        case .double, .date, .float: ascending = KeyBytes.ordered(column.double(in: row))
+        default: ascending = UInt64(bitPattern: column.int(in: row)) ^ 1 << 63
+        }
+        order = isAscending ? ascending : ~ascending
+    }
+
+    static func < (a: NumberKey, b: NumberKey) -> Bool {
+        a.rank == b.rank ? a.order < b.order : a.rank < b.rank
+    }
+
+    var isNull: Bool { rank != 1 }
+
+    /// The cells that do not come after this one; nil where NaN is in the way.
+    func bounds(_ type: CellType, isAscending: Bool) -> RangeTest.Bounds? {
+        let ascending = isAscending ? order : ~order
+        switch type {
+        case .double, .date, .float:
+            // NaN comes first and passes no range, so ascending order cannot be narrowed by one.
+            guard !isAscending, ascending != 0 else { return nil }
+            let bits = ascending >> 63 == 1 ? ascending & ~(1 << 63) : ~ascending
+            return .double(Double(bitPattern: bits), .infinity)
+        default:
+            let number = Int64(bitPattern: ascending ^ 1 << 63)
+            let all = type == .int16
+                ? (Int64(Int16.min), Int64(Int16.max))
+                : (type == .int32 ? (Int64(Int32.min), Int64(Int32.max)) : (.min, .max))
+            return isAscending ? .int(all.0, number) : .int(number, all.1)
+        }
+    }
+}
+
+/// Key bytes of several criteria one after the other.
+struct BytesKey: Comparable {
+    let bytes: [UInt8]
+
+    static func < (a: BytesKey, b: BytesKey) -> Bool {
+        a.bytes.withUnsafeBytes { x in
+            b.bytes.withUnsafeBytes { y in
+                let common = min(x.count, y.count)
+                let difference = common == 0 ? 0 : memcmp(x.baseAddress!, y.baseAddress!, common)
+                return difference == 0 ? x.count < y.count : difference < 0
+            }
+        }
+    }
+}
+
+/// Entries in order of key, then of object; all of them, or the first few in a heap whose top is the worst.
+struct Sorted<Key: Comparable & SendableMetatype> {
+    private var entries: [(key: Key, result: SortedResult)] = []
+    private let kept: Int?
+
+    init(kept: Int?) { self.kept = kept }
+
+    /// The last of those kept, once there are as many as wanted.
+    var worst: Key? {
+        guard let kept, kept > 0, entries.count == kept else { return nil }
+        return entries[0].key
+    }
+
+    @inline(__always)
+    private static func isBefore(_ a: (key: Key, result: SortedResult), _ b: (key: Key, result: SortedResult)) -> Bool {
+        if a.key < b.key { return true }
+        if b.key < a.key { return false }
+        return a.result.reference.key < b.result.reference.key
+    }
+
+    mutating func insert(_ key: Key, _ result: SortedResult) {
+        guard let kept else { return entries.append((key, result)) }
+        guard kept > 0 else { return }
+        let entry = (key: key, result: result)
+        if entries.count < kept {
+            entries.append(entry)
+            siftUp()
+        } else if Self.isBefore(entry, entries[0]) {
+            entries[0] = entry
+            siftDown()
+        }
+    }
+
+    private mutating func siftUp() {
+        var child = entries.count - 1
+        while child > 0 {
+            let parent = (child - 1) / 2
+            guard Self.isBefore(entries[parent], entries[child]) else { return }
+            entries.swapAt(parent, child)
+            child = parent
+        }
+    }
+
+    private mutating func siftDown() {
+        var parent = 0
+        while true {
+            var largest = parent
+            for child in [2 * parent + 1, 2 * parent + 2] where child < entries.count {
+                if Self.isBefore(entries[largest], entries[child]) { largest = child }
+            }
+            guard largest != parent else { return }
+            entries.swapAt(parent, largest)
+            parent = largest
+        }
+    }
+
+    mutating func finish() -> [SortedResult] {
+        entries.sort(by: Self.isBefore)
+        return entries.map(\.result)
+    }
+}

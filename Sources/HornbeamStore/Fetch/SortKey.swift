@@ -1,0 +1,82 @@
+internal import HornbeamEngine
+internal import HornbeamModel
+
+/// One criterion of an order, resolved: the path to the value, the direction, and how text compares.
+struct SortKey: Sendable {
+    /// To-ones, then the attribute or to-one whose value counts.
+    let path: [PropertyDescription]
+    let isAscending: Bool
+    let collation: KeyCollation
+
+    init(_ sort: FetchSort, _ entity: EntityDescription) throws {
+        var path: [PropertyDescription] = []
+        var current = entity
+        let names = sort.keyPath.split(separator: ".").map(String.init)
+        for (position, name) in names.enumerated() {
+            let property = try current.property(named: name)
+            guard property.cellType != nil else { throw Self.unsortable(sort, entity) }
+            path.append(property)
+            if position + 1 < names.count {
+                guard let next = property.destinationEntity else { throw Self.unsortable(sort, entity) }
+                current = next
+            }
+        }
+        guard !path.isEmpty else { throw Self.unsortable(sort, entity) }
+        self.path = path
+        isAscending = sort.isAscending
+        switch sort.comparison {
+        case .standard: collation = .binary
+        case .caseInsensitive: collation = .caseInsensitive
+        case .localizedStandard: collation = .localizedStandard
+        }
+    }
+
+    private static func unsortable(_ sort: FetchSort, _ entity: EntityDescription) -> HornbeamError {
+        HornbeamError(
+            .predicateInvalid,
+            "Objects of \(entity.name) cannot be sorted by “\(sort.keyPath)”: every step but the last must be a to-one "
+                + "relationship, and the last a stored attribute.",
+            entity: entity.name, key: sort.keyPath)
+    }
+
+    /// The component that sorts as the criterion asks, bytes by bytes.
+    var element: ValueIndex.Element {
+        let last = path[path.count - 1]
+        return ValueIndex.Element(
+            property: last, type: last.cellType ?? .string, isAscending: isAscending,
+            collation: last.cellType == .string ? collation : .binary)
+    }
+}
+
+extension SortKey {
+    /// Appends the component of a row to a sort key; null where the path ends early.
+    func append(
+        _ row: RowView, of table: EntityTable, to key: inout IndexKey, _ context: FilterContext
+    ) throws(EngineError) {
+        try append(row, of: table, step: 0, to: &key, context)
+    }
+
+    private func append(
+        _ row: RowView, of table: EntityTable, step: Int, to key: inout IndexKey, _ context: FilterContext
+    ) throws(EngineError) {
+        let column = table.column(path[step])
+        guard step + 1 < path.count else {
+            guard column.type == .reference else { return try key.append(column, of: row, element) }
+            let target = column.reference(in: row, schema: context.schema)
+            return key.append(target, of: context.schema, element)
+        }
+        guard !row.isNull(column.column), let target = column.reference(in: row, schema: context.schema) else {
+            return key.appendNull(element)
+        }
+        context.count(rows: 1)
+        let next = context.schema.table(at: target.entityIndex)
+        // The key is passed through a copy of its own: a lent row's closure may not hold on to an inout.
+        var extended = key
+        let found: Bool? = try context.view(target.entityIndex).withRow(target.key) { (row) throws(EngineError) -> Bool in
+            try append(row, of: next, step: step + 1, to: &extended, context)
+            return true
+        }
+        if found == nil { extended.appendNull(element) }
+        key = extended
+    }
+}

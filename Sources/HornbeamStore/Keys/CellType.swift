@@ -1,0 +1,56 @@
+internal import HornbeamEngine
+internal import HornbeamModel
+
+/// How the values of a property are kept in a row and in keys. Stored in the catalogue by its word.
+package enum CellType: String, Sendable, Codable, CaseIterable {
+    case int16, int32, int64, double, float, bool
+    /// Seconds since 2001-01-01 00:00 UTC as a double: Foundation's own number, so that a date survives bit by bit.
+    case date
+    /// The digits in key order (see `DecimalCode`), so that cells compare as bytes.
+    case decimal
+    case string, uri
+    case data
+    case uuid
+    /// An object ID as the text of entity, key and store; only for attributes of type `objectID`.
+    case objectID
+    /// The key of the object that a to-one names.
+    case reference
+
+    /// Nil for the types that have no cell of their own.
+    init?(_ type: AttributeType) {
+        switch type {
+        case .integer16: self = .int16
+        case .integer32: self = .int32
+        case .integer64: self = .int64
+        case .decimal: self = .decimal
+        case .double: self = .double
+        case .float: self = .float
+        case .string: self = .string
+        case .boolean: self = .bool
+        case .date: self = .date
+        case .binary, .transformable: self = .data
+        case .uuid: self = .uuid
+        case .uri: self = .uri
+        case .objectID: self = .objectID
+        case .undefined, .composite: return nil
+        }
+    }
+
+    /// The engine's column for cells of this type.
+    var columnKind: ColumnKind {
+        switch self {
+        case .bool: .bit
+        case .int16: .fixed2
+        case .int32, .float: .fixed4
+        case .int64, .double, .date, .reference: .fixed8
+        case .uuid: .fixed16
+        case .decimal, .string, .uri, .data, .objectID: .bytes
+        }
+    }
+
+    /// True when the bytes of a key can be of any length.
+    var isVariable: Bool { columnKind == .bytes }
+
+    /// True for the types whose cells are text.
+    var isText: Bool { self == .string || self == .uri }
+}

@@ -1,0 +1,60 @@
+internal import Foundation
+
+/// Decimals as bytes that sort as the numbers do, and that are equal when the numbers are.
+///
+///     not a number   00
+///     negative       01, then the bytes of the magnitude, each complemented
+///     zero           02
+///     positive       03, then the magnitude:
+///                    place of the first digit + 0x8000 (2 bytes, most significant first),
+///                    two digits a byte as 10 × first + second + 1, without trailing zeros, and 00 at the end
+enum DecimalCode {
+    static func append(_ value: Decimal, to bytes: inout [UInt8]) {
+        if value.isNaN { return bytes.append(0x00) }
+        if value.isZero { return bytes.append(0x02) }
+        let isNegative = value.sign == .minus
+        bytes.append(isNegative ? 0x01 : 0x03)
+        let start = bytes.count
+        appendMagnitude(value, to: &bytes)
+        guard isNegative else { return }
+        for i in start ..< bytes.count { bytes[i] = ~bytes[i] }
+    }
+
+    private static func appendMagnitude(_ value: Decimal, to bytes: inout [UInt8]) {
+        var digits = value.significand.description.utf8.compactMap { $0 >= 48 && $0 < 58 ? $0 - 48 : nil }
+        let place = value.exponent + digits.count + 0x8000
+        while digits.last == 0 { digits.removeLast() }
+        bytes.append(UInt8(truncatingIfNeeded: place >> 8))
+        bytes.append(UInt8(truncatingIfNeeded: place))
+        for i in stride(from: 0, to: digits.count, by: 2) {
+            let second = i + 1 < digits.count ? digits[i + 1] : 0
+            bytes.append(digits[i] * 10 + second + 1)
+        }
+        bytes.append(0)
+    }
+
+    /// Nil when the bytes are not a decimal's.
+    static func decode(_ bytes: some Collection<UInt8>) -> Decimal? {
+        guard let kind = bytes.first else { return nil }
+        switch kind {
+        case 0x00: return Decimal.nan
+        case 0x02: return Decimal.zero
+        case 0x01, 0x03: return magnitude(bytes.dropFirst(), isNegative: kind == 0x01)
+        default: return nil
+        }
+    }
+
+    private static func magnitude(_ bytes: some Collection<UInt8>, isNegative: Bool) -> Decimal? {
+        let flip: UInt8 = isNegative ? 0xFF : 0
+        let plain = bytes.map { $0 ^ flip }
+        guard plain.count >= 4, plain.last == 0 else { return nil }
+        var text = isNegative ? "-" : ""
+        for pair in plain[2 ..< plain.count - 1] {
+            guard pair >= 1, pair <= 100 else { return nil }
+            text += "\((pair - 1) / 10)\((pair - 1) % 10)"
+        }
+        let place = (Int(plain[0]) << 8 | Int(plain[1])) - 0x8000
+        let exponent = place - 2 * (plain.count - 3)
+        return Decimal(string: "\(text)e\(exponent)")
+    }
+}

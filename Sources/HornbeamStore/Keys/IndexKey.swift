@@ -1,0 +1,195 @@
+internal import Foundation
+internal import HornbeamEngine
+internal import HornbeamModel
+
+/// The bytes of an index key, made component by component. Reused from key to key.
+struct IndexKey {
+    private(set) var bytes: [UInt8] = []
+    /// True when a component was null: a unique index has no entry then.
+    private(set) var hasNull = false
+    /// True when the components were longer than an index takes and end in a hash instead.
+    private(set) var isCut = false
+
+    mutating func reset() {
+        bytes.removeAll(keepingCapacity: true)
+        hasNull = false
+        isCut = false
+    }
+
+    // MARK: Components
+
+    mutating func appendNull(_ element: ValueIndex.Element) {
+        hasNull = true
+        bytes.append(element.isAscending ? KeyBytes.null : ~KeyBytes.null)
+    }
+
+    /// A value that was coerced to the element's type.
+    mutating func append(_ value: PropertyValue, _ element: ValueIndex.Element) {
+        if value.isNull { return appendNull(element) }
+        let start = begin()
+        appendContent(of: value, element)
+        end(element, from: start)
+    }
+
+    /// The cell of a row.
+    mutating func append(
+        _ column: StoredColumn, of row: RowView, _ element: ValueIndex.Element
+    ) throws(EngineError) {
+        if row.isNull(column.column) { return appendNull(element) }
+        let start = begin()
+        try appendContent(of: column, row, element)
+        end(element, from: start)
+    }
+
+    /// Text given as bytes, for `binary` collation.
+    mutating func append(utf8: UnsafeRawBufferPointer, _ element: ValueIndex.Element) {
+        let start = begin()
+        KeyBytes.appendEscaped(utf8, to: &bytes)
+        end(element, from: start)
+    }
+
+    /// The beginning that all texts starting with `prefix` share. Only as the last component, ascending.
+    mutating func append(prefix: String, _ element: ValueIndex.Element) {
+        bytes.append(KeyBytes.present)
+        element.collation.folded(prefix.utf8).withUnsafeBytes { KeyBytes.appendEscapedPrefix($0, to: &bytes) }
+    }
+
+    /// An object in the order of IDs: by entity name, then by key. For sorting only.
+    mutating func append(_ reference: ObjectReference?, of schema: Schema, _ element: ValueIndex.Element) {
+        guard let reference else { return appendNull(element) }
+        let start = begin()
+        append(text: schema.model.entities[Int(reference.entityIndex)].name, .binary)
+        KeyBytes.append(reference.key, to: &bytes)
+        end(element, from: start)
+    }
+
+    private mutating func begin() -> Int {
+        bytes.append(KeyBytes.present)
+        return bytes.count - 1
+    }
+
+    private mutating func end(_ element: ValueIndex.Element, from start: Int) {
+        if !element.isAscending { KeyBytes.complement(&bytes, from: start) }
+    }
+
+    private mutating func appendContent(of value: PropertyValue, _ element: ValueIndex.Element) {
+        switch (element.type, value) {
+        case (.int16, .int(let number)): KeyBytes.appendSigned(Int16(truncatingIfNeeded: number), to: &bytes)
+        case (.int32, .int(let number)): KeyBytes.appendSigned(Int32(truncatingIfNeeded: number), to: &bytes)
+        case (.int64, .int(let number)): KeyBytes.appendSigned(number, to: &bytes)
+        case (.double, .double(let number)): KeyBytes.append(number, to: &bytes)
+        case (.float, .double(let number)): KeyBytes.append(Float(number), to: &bytes)
+        case (.bool, .bool(let flag)): bytes.append(flag ? 1 : 0)
+        case (.date, .date(let date)): KeyBytes.append(date.timeIntervalSinceReferenceDate, to: &bytes)
+        case (.decimal, .decimal(let number)): DecimalCode.append(number, to: &bytes)
+        case (.uuid, .uuid(let uuid)): withUnsafeBytes(of: uuid.uuid) { bytes.append(contentsOf: $0) }
+        case (.string, .string(let text)): append(text: text, element.collation)
+        case (.uri, .uri(let url)): append(text: url.absoluteString, element.collation)
+        case (.objectID, .objectID(let id)): append(text: id.uriRepresentation().absoluteString, .binary)
+        case (.reference, .objectID(let id)): KeyBytes.append(id.reference, to: &bytes)
+        case (.data, .data(let data)): data.withUnsafeBytes { KeyBytes.appendEscaped($0, to: &bytes) }
+        default: preconditionFailure("A \(value.kindName) has no key as \(element.type.rawValue): coerce it first.")
+        }
+    }
+
+    private mutating func append(text: String, _ collation: KeyCollation) {
+        guard collation != .binary else {
+            var text = text
+            return text.withUTF8 { KeyBytes.appendEscaped(UnsafeRawBufferPointer($0), to: &bytes) }
+        }
+        collation.folded(text.utf8).withUnsafeBytes { KeyBytes.appendEscaped($0, to: &bytes) }
+    }
+
+    private mutating func appendContent(
+        of column: StoredColumn, _ row: RowView, _ element: ValueIndex.Element
+    ) throws(EngineError) {
+        let cell = column.column
+        switch column.type {
+        case .int16: KeyBytes.appendSigned(row.load(cell, as: Int16.self), to: &bytes)
+        case .int32: KeyBytes.appendSigned(row.load(cell, as: Int32.self), to: &bytes)
+        case .int64: KeyBytes.appendSigned(row.load(cell, as: Int64.self), to: &bytes)
+        case .double, .date: KeyBytes.append(row.load(cell, as: Double.self), to: &bytes)
+        case .float: KeyBytes.append(row.load(cell, as: Float.self), to: &bytes)
+        case .bool: bytes.append(row.bit(cell) ? 1 : 0)
+        case .reference: KeyBytes.append(row.load(cell, as: UInt64.self), to: &bytes)
+        case .uuid:
+            withUnsafeBytes(of: row.load(cell, as: uuid_t.self)) { bytes.append(contentsOf: $0) }
+        case .decimal: bytes.append(contentsOf: try row.bytes(cell))
+        case .string, .uri, .data, .objectID:
+            if element.collation == .binary {
+                try row.withBytes(cell) { content in KeyBytes.appendEscaped(content, to: &bytes) }
+            } else {
+                try row.withBytes(cell) { content in
+                    element.collation.folded(content).withUnsafeBytes { KeyBytes.appendEscaped($0, to: &bytes) }
+                }
+            }
+        }
+    }
+
+    // MARK: Length
+
+    /// The longest run of components that is kept as it is.
+    static let wholeMax = 999
+    /// What a longer one becomes: its beginning and 16 bytes of hash, together one byte longer than any whole one.
+    static let cutCount = 1000
+
+    /// Cuts components that are too long. Called once, after the last one.
+    mutating func finishComponents() {
+        guard bytes.count > Self.wholeMax else { return }
+        isCut = true
+        let kept = Self.cutCount - 16
+        let hash = KeyHash(bytes[kept...])
+        bytes.removeLast(bytes.count - kept)
+        KeyBytes.append(hash.high, to: &bytes)
+        KeyBytes.append(hash.low, to: &bytes)
+    }
+
+    mutating func append(objectKey: UInt64) { KeyBytes.append(objectKey, to: &bytes) }
+}
+
+/// 128 bits that stand for the end of a long key. Equal hashes are verified in the rows.
+private struct KeyHash {
+    var high: UInt64 = 0xCBF2_9CE4_8422_2325
+    var low: UInt64 = 0x9E37_79B9_7F4A_7C15
+
+    init(_ bytes: ArraySlice<UInt8>) {
+        for byte in bytes {
+            high = (high ^ UInt64(byte)) &* 0x0000_0100_0000_01B3
+            low = (low &+ UInt64(byte)) &* 0xFF51_AFD7_ED55_8CCD
+            low ^= low >> 29
+        }
+    }
+}
+
+extension ValueIndex {
+    /// Starts with the components of a row, cut where they are too long.
+    func fill(_ key: inout IndexKey, from row: RowView, of table: EntityTable) throws(EngineError) {
+        key.reset()
+        for element in elements {
+            try key.append(table.column(element.property), of: row, element)
+        }
+        key.finishComponents()
+    }
+
+    /// Starts with the components of a row in which some values are replaced; `changes` is by property index.
+    func fill(
+        _ key: inout IndexKey, from row: RowView, of table: EntityTable, changes: [PropertyValue?]
+    ) throws(EngineError) {
+        key.reset()
+        for element in elements {
+            if let value = changes[element.property.index] {
+                key.append(value, element)
+            } else {
+                try key.append(table.column(element.property), of: row, element)
+            }
+        }
+        key.finishComponents()
+    }
+
+    /// Starts with the components of values; what is missing is null.
+    func fill(_ key: inout IndexKey, from values: [PropertyValue?]) {
+        key.reset()
+        for element in elements { key.append(values[element.property.index] ?? .null, element) }
+        key.finishComponents()
+    }
+}

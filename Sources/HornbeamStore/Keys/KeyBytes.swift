@@ -1,0 +1,68 @@
+/// Bytes of keys: each value is written so that comparing bytes compares values.
+///
+/// A component of an index key is one mark (0 for null, 1 for a value) and the value's bytes. Values of variable
+/// length end with two zero bytes and write a zero inside as 00 01, so that no value's bytes begin another's. The bytes of a
+/// descending component are complemented as a whole, mark included. Numbers are big-endian with the sign turned.
+enum KeyBytes {
+    static let null: UInt8 = 0
+    static let present: UInt8 = 1
+
+    @inline(__always)
+    static func append<T: FixedWidthInteger>(_ number: T, to bytes: inout [UInt8]) {
+        withUnsafeBytes(of: number.bigEndian) { bytes.append(contentsOf: $0) }
+    }
+
+    static func appendSigned<T: FixedWidthInteger & SignedInteger>(_ number: T, to bytes: inout [UInt8]) {
+        append(number ^ (1 << (T.bitWidth - 1)), to: &bytes)
+    }
+
+    /// −0 as 0; every NaN as one that sorts before all numbers, as it does in memory.
+    static func append(_ number: Double, to bytes: inout [UInt8]) { append(ordered(number), to: &bytes) }
+
+    static func append(_ number: Float, to bytes: inout [UInt8]) { append(ordered(number), to: &bytes) }
+
+    /// A number that compares, unsigned, as the double does.
+    static func ordered(_ number: Double) -> UInt64 {
+        if number.isNaN { return 0 }
+        let bits = (number == 0 ? 0 : number).bitPattern
+        return bits >> 63 == 1 ? ~bits : bits | 1 << 63
+    }
+
+    static func ordered(_ number: Float) -> UInt32 {
+        if number.isNaN { return 0 }
+        let bits = (number == 0 ? 0 : number).bitPattern
+        return bits >> 31 == 1 ? ~bits : bits | 1 << 31
+    }
+
+    static func appendEscaped(_ content: UnsafeRawBufferPointer, to bytes: inout [UInt8]) {
+        if content.contains(0) {
+            for byte in content {
+                bytes.append(byte)
+                if byte == 0 { bytes.append(1) }
+            }
+        } else {
+            bytes.append(contentsOf: content)
+        }
+        bytes.append(0)
+        bytes.append(0)
+    }
+
+    /// The bytes that begin the key of every text that begins with `content`.
+    static func appendEscapedPrefix(_ content: UnsafeRawBufferPointer, to bytes: inout [UInt8]) {
+        appendEscaped(content, to: &bytes)
+        bytes.removeLast(2)
+    }
+
+    static func complement(_ bytes: inout [UInt8], from start: Int) {
+        for i in start ..< bytes.count { bytes[i] = ~bytes[i] }
+    }
+
+    /// The number in the last eight bytes of a key.
+    static func suffix(_ key: UnsafeRawBufferPointer) -> UInt64 {
+        UInt64(bigEndian: key.loadUnaligned(fromByteOffset: key.count - 8, as: UInt64.self))
+    }
+
+    static func number(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> UInt64 {
+        UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+    }
+}

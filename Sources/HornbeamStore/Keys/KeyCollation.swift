@@ -1,0 +1,53 @@
+internal import HornbeamModel
+
+/// How text is turned into key bytes. Words are stored in the catalogue.
+enum KeyCollation: String, Sendable, Codable, Hashable {
+    case binary
+    case caseInsensitive
+    case diacriticInsensitive
+    case caseAndDiacriticInsensitive
+    /// As people sort names. For sorting only; no index has it.
+    case localizedStandard
+
+    init(_ collation: IndexCollation) {
+        switch collation {
+        case .binary: self = .binary
+        case .caseInsensitive: self = .caseInsensitive
+        case .diacriticInsensitive: self = .diacriticInsensitive
+        case .caseAndDiacriticInsensitive: self = .caseAndDiacriticInsensitive
+        }
+    }
+}
+
+extension KeyCollation {
+    /// `[cd]`, as predicates write it.
+    var suffix: String {
+        switch self {
+        case .binary: ""
+        case .caseInsensitive: "[c]"
+        case .diacriticInsensitive: "[d]"
+        case .caseAndDiacriticInsensitive: "[cd]"
+        case .localizedStandard: "[l]"
+        }
+    }
+}
+
+extension KeyCollation {
+    /// The options of a comparison that this collation answers.
+    var options: FetchPredicate.Options {
+        switch self {
+        case .binary: []
+        case .caseInsensitive: .caseInsensitive
+        case .diacriticInsensitive: .diacriticInsensitive
+        case .caseAndDiacriticInsensitive: [.caseInsensitive, .diacriticInsensitive]
+        case .localizedStandard: .localeSensitive
+        }
+    }
+
+    func folded(_ text: some Collection<UInt8>) -> [UInt8] {
+        if self == .localizedStandard { return Folding.localizedStandardKey(text) }
+        return Folding.fold(
+            text, caseInsensitive: options.contains(.caseInsensitive),
+            diacriticInsensitive: options.contains(.diacriticInsensitive))
+    }
+}

@@ -1,0 +1,59 @@
+internal import HornbeamEngine
+
+/// Reads the members of a to-many from its trees, in a snapshot or in a transaction.
+struct MemberReader {
+    let trees: MemberTrees
+    let schema: Schema
+    let members: IndexView
+    /// Present in ordered relationships.
+    let order: IndexView?
+
+    init(_ trees: MemberTrees, schema: Schema, view: (TreeID) throws(EngineError) -> IndexView) throws(EngineError) {
+        self.trees = trees
+        self.schema = schema
+        members = try view(trees.members)
+        if let tree = trees.order { order = try view(tree) } else { order = nil }
+    }
+
+    func count(owner: UInt64) throws(EngineError) -> Int {
+        try members.count(in: MemberTrees.range(ofOwner: owner))
+    }
+
+    func contains(_ member: UInt64, owner: UInt64) throws(EngineError) -> Bool {
+        try members.get(MemberTrees.memberKey(owner: owner, member: member)) != nil
+    }
+
+    /// Members in stored order: by position where the relationship is ordered, else by key.
+    func references(owner: UInt64, skipping: Int = 0, limit: Int = .max) throws(EngineError) -> [ObjectReference] {
+        var references: [ObjectReference] = []
+        try forEach(owner: owner, skipping: skipping) { reference in
+            if references.count < limit { references.append(reference) }
+            return references.count < limit
+        }
+        return references
+    }
+
+    func forEach(
+        owner: UInt64, skipping: Int = 0, _ body: (ObjectReference) -> Bool
+    ) throws(EngineError) {
+        try (order ?? members).forEach(in: MemberTrees.range(ofOwner: owner), skipping: skipping) {
+            (key, value) throws(EngineError) -> Bool in
+            guard let entity = trees.entityIndex(value, schema: schema), entity >= 0 else {
+                throw EngineError(.damaged, "A relationship entry names no known entity. Run check, and restore from a backup.")
+            }
+            return body(ObjectReference(entityIndex: entity, key: KeyBytes.suffix(key)))
+        }
+    }
+
+    /// Members with their positions, in order. Ordered relationships only.
+    func positions(owner: UInt64) throws(EngineError) -> [(position: UInt64, member: ObjectReference)] {
+        var result: [(position: UInt64, member: ObjectReference)] = []
+        try order?.forEach(in: MemberTrees.range(ofOwner: owner)) { (key, value) throws(EngineError) -> Bool in
+            let entity = trees.entityIndex(value, schema: schema) ?? trees.onlyMember
+            let member = ObjectReference(entityIndex: entity, key: KeyBytes.suffix(key))
+            result.append((KeyBytes.number(key, at: 8), member))
+            return true
+        }
+        return result
+    }
+}

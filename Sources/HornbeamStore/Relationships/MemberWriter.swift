@@ -1,0 +1,137 @@
+internal import HornbeamEngine
+internal import HornbeamModel
+
+/// Changes the members of to-many relationships inside a transaction.
+///
+/// Positions in an ordered relationship are numbers with gaps: a new member goes one gap behind the last, a moved one into the
+/// middle between its neighbours, so that a move writes one member. Only when a gap is used up are all positions of the owner dealt anew.
+struct MemberWriter {
+    static let firstPosition: UInt64 = 1 << 62
+    static let positionGap: UInt64 = 1 << 24
+
+    let transaction: WriteTransaction
+    let schema: Schema
+
+    func reader(_ trees: MemberTrees) throws(EngineError) -> MemberReader {
+        try MemberReader(trees, schema: schema) { (id) throws(EngineError) in try transaction.index(id) }
+    }
+
+    /// Adds a member at the end; does nothing when it is one already.
+    func add(_ member: ObjectReference, to owner: UInt64, _ trees: MemberTrees) throws(EngineError) {
+        let key = MemberTrees.memberKey(owner: owner, member: member.key)
+        guard let order = trees.order else {
+            return try transaction.put(key, trees.memberValue(member, position: nil, schema: schema), in: trees.members)
+        }
+        guard try transaction.index(trees.members).get(key) == nil else { return }
+        let position = try nextPosition(owner: owner, order)
+        try put(member, owner: owner, position: position, trees)
+    }
+
+    /// Removes a member; does nothing when it is none.
+    func remove(_ member: UInt64, from owner: UInt64, _ trees: MemberTrees) throws(EngineError) {
+        let key = MemberTrees.memberKey(owner: owner, member: member)
+        if let order = trees.order, let value = try transaction.index(trees.members).get(key),
+            let position = MemberTrees.position(value)
+        {
+            _ = try transaction.delete(
+                MemberTrees.orderKey(owner: owner, position: position, member: member), from: order)
+        }
+        _ = try transaction.delete(key, from: trees.members)
+    }
+
+    private func put(
+        _ member: ObjectReference, owner: UInt64, position: UInt64, _ trees: MemberTrees
+    ) throws(EngineError) {
+        let value = trees.memberValue(member, position: trees.order == nil ? nil : position, schema: schema)
+        try transaction.put(MemberTrees.memberKey(owner: owner, member: member.key), value, in: trees.members)
+        guard let order = trees.order else { return }
+        try transaction.put(
+            MemberTrees.orderKey(owner: owner, position: position, member: member.key),
+            trees.entityValue(member, schema: schema), in: order)
+    }
+
+    private func nextPosition(owner: UInt64, _ order: TreeID) throws(EngineError) -> UInt64 {
+        var last: UInt64?
+        try transaction.index(order).forEach(in: MemberTrees.range(ofOwner: owner), reversed: true) {
+            (key, _) throws(EngineError) -> Bool in
+            last = KeyBytes.number(key, at: 8)
+            return false
+        }
+        guard let last else { return Self.firstPosition }
+        return last + Self.positionGap
+    }
+
+    // MARK: Both directions
+
+    /// Links two objects, from both sides.
+    func link(_ link: LinkIndex, owner: ObjectReference, member: ObjectReference) throws(EngineError) {
+        try add(member, to: owner.key, link.forward)
+        if let backward = link.backward { try add(owner, to: member.key, backward) }
+    }
+
+    func unlink(_ link: LinkIndex, owner: UInt64, member: UInt64) throws(EngineError) {
+        try remove(member, from: owner, link.forward)
+        if let backward = link.backward { try remove(owner, from: member, backward) }
+    }
+
+    /// Removes all links of an object that goes, and answers the objects at the other ends with the property that shows it there.
+    func unlinkAll(
+        of object: ObjectReference, in table: EntityTable
+    ) throws(EngineError) -> [(ObjectReference, Int)] {
+        var touched: [(ObjectReference, Int)] = []
+        for link in table.linksAsOwner {
+            for member in try reader(link.forward).references(owner: object.key) {
+                try unlink(link, owner: object.key, member: member.key)
+                if let inverse = link.relationship.inverse { touched.append((member, inverse.index)) }
+            }
+        }
+        for link in table.linksAsMember {
+            guard let backward = link.backward else { continue }
+            for owner in try reader(backward).references(owner: object.key) {
+                try unlink(link, owner: owner.key, member: object.key)
+                touched.append((owner, link.relationship.index))
+            }
+        }
+        return touched
+    }
+
+    // MARK: Order
+
+    /// Puts the members of an ordered relationship into a new order. Members that `order` does not name keep their positions.
+    func reorder(_ order: [ObjectReference], owner: UInt64, _ trees: MemberTrees) throws(EngineError) {
+        let stored = try reader(trees).positions(owner: owner)
+        var positions = Dictionary(stored.map { ($0.member.key, $0.position) }, uniquingKeysWith: { a, _ in a })
+        let wanted = order.filter { positions[$0.key] != nil }
+        let kept = LongestRun.ascending(wanted.map { positions[$0.key] ?? 0 })
+        if try !move(wanted, keeping: kept, &positions, owner: owner, trees) {
+            try renumber(wanted, stored, owner: owner, trees)
+        }
+    }
+
+    /// Moves the members that are not kept into the gaps; false when a gap is too small, with nothing written.
+    private func move(
+        _ wanted: [ObjectReference], keeping kept: Set<Int>, _ positions: inout [UInt64: UInt64],
+        owner: UInt64, _ trees: MemberTrees
+    ) throws(EngineError) -> Bool {
+        guard let moves = GapPlan.moves(wanted.map { positions[$0.key] ?? 0 }, keeping: kept, gap: Self.positionGap)
+        else { return false }
+        for (index, position) in moves {
+            try remove(wanted[index].key, from: owner, trees)
+            try put(wanted[index], owner: owner, position: position, trees)
+        }
+        return true
+    }
+
+    private func renumber(
+        _ wanted: [ObjectReference], _ stored: [(position: UInt64, member: ObjectReference)], owner: UInt64,
+        _ trees: MemberTrees
+    ) throws(EngineError) {
+        let named = Set(wanted.map(\.key))
+        let all = wanted + stored.map(\.member).filter { !named.contains($0.key) }
+        for member in all { try remove(member.key, from: owner, trees) }
+        for (index, member) in all.enumerated() {
+            let position = Self.firstPosition + UInt64(index) * Self.positionGap
+            try put(member, owner: owner, position: position, trees)
+        }
+    }
+}

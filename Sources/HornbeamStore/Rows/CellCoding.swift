@@ -1,0 +1,139 @@
+internal import Foundation
+internal import HornbeamEngine
+internal import HornbeamModel
+
+/// Values ↔ cells. What each type looks like on disk is in `Docs/Rows.md`.
+extension StoredColumn {
+    /// Writes a value into the column; null for `.null`.
+    /// - Throws: `HornbeamError` when the value is not one of the property's type.
+    func write(_ value: PropertyValue, to row: RowBuffer, schema: Schema, origin: StoreOrigins) throws {
+        if value.isNull { return writeNull(to: row) }
+        if type == .reference { return try writeReference(value, to: row, schema: schema, origin: origin) }
+        let value = try coerced(value)
+        switch (type, value) {
+        case (.int16, .int(let number)): row.set(column, Int16(truncatingIfNeeded: number))
+        case (.int32, .int(let number)): row.set(column, Int32(truncatingIfNeeded: number))
+        case (.int64, .int(let number)): row.set(column, number)
+        case (.double, .double(let number)): row.set(column, number)
+        case (.float, .double(let number)): row.set(column, Float(number))
+        case (.bool, .bool(let flag)): row.setBit(column, flag)
+        case (.date, .date(let date)): row.set(column, date.timeIntervalSinceReferenceDate)
+        case (.uuid, .uuid(let uuid)): row.set(column, uuid.uuid)
+        case (.string, .string(let text)): row.setString(column, text)
+        case (.uri, .uri(let url)): row.setString(column, url.absoluteString)
+        case (.data, .data(let data)): data.withUnsafeBytes { row.setBytes(column, $0) }
+        case (.decimal, .decimal(let number)):
+            var bytes: [UInt8] = []
+            DecimalCode.append(number, to: &bytes)
+            bytes.withUnsafeBytes { row.setBytes(column, $0) }
+        case (.objectID, .objectID(let id)): row.setString(column, try storable(id))
+        default: throw wrongType(value)
+        }
+    }
+
+    func writeNull(to row: RowBuffer) {
+        row.setNull(column)
+        if entityColumn >= 0 { row.setNull(entityColumn) }
+    }
+
+    func write(_ reference: ObjectReference, to row: RowBuffer, schema: Schema) {
+        row.set(column, reference.key)
+        if entityColumn >= 0 { row.set(entityColumn, schema.table(at: reference.entityIndex).number) }
+    }
+
+    private func writeReference(
+        _ value: PropertyValue, to row: RowBuffer, schema: Schema, origin: StoreOrigins
+    ) throws {
+        write(try reference(value, schema: schema, origin: origin), to: row, schema: schema)
+    }
+
+    /// The object that a to-one's value names.
+    func reference(_ value: PropertyValue, schema: Schema, origin: StoreOrigins) throws -> ObjectReference {
+        guard case .objectID(let id) = value else { throw wrongType(value) }
+        guard let reference = origin.reference(id) else { throw foreignObject(id) }
+        guard let destination = property.destinationEntity,
+            schema.model.entities[Int(reference.entityIndex)].isKind(of: destination)
+        else { throw wrongType(value) }
+        return reference
+    }
+
+    /// The value as the property's type holds it.
+    func coerced(_ value: PropertyValue) throws -> PropertyValue {
+        guard let attribute = property.attribute else { return value }
+        return try value.coerced(to: attribute.type, entity: property.entity.name, key: property.name)
+    }
+
+    private func storable(_ id: ManagedObjectID) throws -> String {
+        guard !id.isTemporaryID else { throw foreignObject(id) }
+        return id.uriRepresentation().absoluteString
+    }
+
+    private func foreignObject(_ id: ManagedObjectID) -> HornbeamError {
+        let what = id.isTemporaryID
+            ? "an object that was never saved. Save it first, or together"
+            : "an object of another store. Keep a value that identifies it instead, or move it into this store"
+        return HornbeamError(
+            .relationshipAcrossStores,
+            "“\(property.entity.name).\(property.name)” names \(what).",
+            entity: property.entity.name, key: property.name, objectIDs: [id])
+    }
+
+    private func wrongType(_ value: PropertyValue) -> HornbeamError {
+        let wanted = property.attribute.map(\.type.withArticle)
+            ?? "an object of \(property.destinationEntity?.name ?? "the destination")"
+        return HornbeamError(
+            .typeMismatch,
+            "The value of “\(property.entity.name).\(property.name)” must be \(wanted), and "
+                + "\(value.kindWithArticle) was given.",
+            entity: property.entity.name, key: property.name, value: value)
+    }
+}
+
+/// Cells → values.
+extension StoredColumn {
+    /// The value in a row; a to-one as `.objectID`.
+    func value(in row: RowView, schema: Schema, origin: StoreOrigins) throws(EngineError) -> PropertyValue {
+        if row.isNull(column) { return .null }
+        switch type {
+        case .int16: return .int(Int64(row.load(column, as: Int16.self)))
+        case .int32: return .int(Int64(row.load(column, as: Int32.self)))
+        case .int64: return .int(row.load(column, as: Int64.self))
+        case .double: return .double(row.load(column, as: Double.self))
+        case .float: return .double(Double(row.load(column, as: Float.self)))
+        case .bool: return .bool(row.bit(column))
+        case .date: return .date(Date(timeIntervalSinceReferenceDate: row.load(column, as: Double.self)))
+        case .uuid: return .uuid(UUID(uuid: row.load(column, as: uuid_t.self)))
+        case .string: return .string(try row.string(column))
+        case .data: return .data(Data(try row.bytes(column)))
+        case .uri, .decimal, .objectID: return try parsedValue(in: row, origin: origin)
+        case .reference:
+            guard let reference = reference(in: row, schema: schema) else { return .null }
+            return .objectID(origin.objectID(reference))
+        }
+    }
+
+    /// The object that a to-one names; nil for null.
+    @inline(__always)
+    func reference(in row: RowView, schema: Schema) -> ObjectReference? {
+        if row.isNull(column) { return nil }
+        let key = row.load(column, as: UInt64.self)
+        if entityColumn < 0 { return ObjectReference(entityIndex: destination, key: key) }
+        guard let index = schema.entityIndex(number: row.load(entityColumn, as: UInt32.self)) else { return nil }
+        return ObjectReference(entityIndex: index, key: key)
+    }
+
+    private func parsedValue(in row: RowView, origin: StoreOrigins) throws(EngineError) -> PropertyValue {
+        switch type {
+        case .decimal:
+            if let number = DecimalCode.decode(try row.bytes(column)) { return .decimal(number) }
+        case .uri:
+            if let url = URL(string: try row.string(column)) { return .uri(url) }
+        default:
+            if let url = URL(string: try row.string(column)), let id = origin.storedID(url) { return .objectID(id) }
+        }
+        throw EngineError(
+            .damaged,
+            "A value of “\(property.entity.name).\(property.name)” cannot be read: its bytes are not \(type.rawValue)."
+                + " Restore the object from a backup, or set the property anew.")
+    }
+}

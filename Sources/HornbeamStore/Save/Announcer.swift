@@ -1,0 +1,47 @@
+internal import Synchronization
+
+/// Tells observers of commits. The engine calls it for one published commit after the other, in commit order.
+final class Announcer: Sendable {
+    typealias Observer = @Sendable (StoreChange) -> Void
+
+    private struct State {
+        var observers: [(id: UInt64, body: Observer)] = []
+        var nextObserver: UInt64 = 1
+    }
+
+    private let state = Mutex(State())
+
+    func announce(_ change: StoreChange) {
+        for observer in state.withLock({ $0.observers }) { observer.body(change) }
+    }
+
+    /// True when nobody listens, so that changes need not be gathered.
+    var isIdle: Bool { state.withLock { $0.observers.isEmpty } }
+
+    func add(_ body: @escaping Observer) -> UInt64 {
+        state.withLock { state in
+            state.observers.append((state.nextObserver, body))
+            defer { state.nextObserver += 1 }
+            return state.nextObserver
+        }
+    }
+
+    func remove(_ id: UInt64) {
+        state.withLock { state in state.observers.removeAll { $0.id == id } }
+    }
+}
+
+/// Keeps an observer listening until it is cancelled or let go.
+package final class StoreObservation: Sendable {
+    private let announcer: Announcer
+    private let id: UInt64
+
+    init(_ announcer: Announcer, _ body: @escaping Announcer.Observer) {
+        self.announcer = announcer
+        id = announcer.add(body)
+    }
+
+    package func cancel() { announcer.remove(id) }
+
+    deinit { cancel() }
+}

@@ -1,0 +1,107 @@
+package import HornbeamModel
+
+/// What a save asks of a store: all of it is written, or nothing.
+package struct ChangeSet: Sendable {
+    /// A new object. What is absent from `values` is null; to-ones are `.objectID` with a permanent ID.
+    package struct Insert: Sendable {
+        package var entity: EntityDescription
+        /// From `Store.reserveKeys`.
+        package var key: UInt64
+        package var values: [(PropertyDescription, PropertyValue)]
+
+        package init(entity: EntityDescription, key: UInt64, values: [(PropertyDescription, PropertyValue)]) {
+            self.entity = entity
+            self.key = key
+            self.values = values
+        }
+    }
+
+    /// Changed attributes and to-ones of a stored object. `values` may be empty: the version goes up all the same.
+    package struct Update: Sendable {
+        package var entity: EntityDescription
+        package var key: UInt64
+        package var expectedVersion: UInt32
+        package var values: [(PropertyDescription, PropertyValue)]
+
+        package init(
+            entity: EntityDescription, key: UInt64, expectedVersion: UInt32,
+            values: [(PropertyDescription, PropertyValue)]
+        ) {
+            self.entity = entity
+            self.key = key
+            self.expectedVersion = expectedVersion
+            self.values = values
+        }
+    }
+
+    /// An object to remove, with its index entries and its links. To-ones that name it are the caller's business (delete rules).
+    package struct Delete: Sendable {
+        package var entity: EntityDescription
+        package var key: UInt64
+        package var expectedVersion: UInt32
+
+        package init(entity: EntityDescription, key: UInt64, expectedVersion: UInt32) {
+            self.entity = entity
+            self.key = key
+            self.expectedVersion = expectedVersion
+        }
+    }
+
+    /// Members of a to-many whose inverse is not a to-one, and the order of any ordered one.
+    ///
+    /// A to-many with a to-one inverse changes through the to-one's values; a member that comes in that way goes to the end of an
+    /// ordered one. Of a mutual pair it is enough to name one side.
+    package struct Link: Sendable {
+        package var relationship: PropertyDescription
+        package var owner: ObjectReference
+        package var added: [ObjectReference]
+        package var removed: [ObjectReference]
+        /// Ordered relationships: all members in their new order.
+        package var order: [ObjectReference]?
+
+        package init(
+            relationship: PropertyDescription, owner: ObjectReference, added: [ObjectReference] = [],
+            removed: [ObjectReference] = [], order: [ObjectReference]? = nil
+        ) {
+            self.relationship = relationship
+            self.owner = owner
+            self.added = added
+            self.removed = removed
+            self.order = order
+        }
+    }
+
+    /// An unchanged object that must not have changed in the store either (MOC-26).
+    package struct Check: Sendable {
+        package var entity: EntityDescription
+        package var key: UInt64
+        package var expectedVersion: UInt32
+
+        package init(entity: EntityDescription, key: UInt64, expectedVersion: UInt32) {
+            self.entity = entity
+            self.key = key
+            self.expectedVersion = expectedVersion
+        }
+    }
+
+    package var inserts: [Insert] = []
+    package var updates: [Update] = []
+    package var deletes: [Delete] = []
+    package var links: [Link] = []
+    package var checks: [Check] = []
+    package var author: String?
+    package var contextName: String?
+    /// The caller's mark, which comes back in `StoreChange.originator`.
+    package var originator: UInt64 = 0
+
+    package init() {}
+
+    package var isEmpty: Bool {
+        inserts.isEmpty && updates.isEmpty && deletes.isEmpty && links.isEmpty && checks.isEmpty
+    }
+}
+
+/// The answer to a save: rows inserted have version 1, rows updated one more than was expected.
+package struct SaveReceipt: Sendable {
+    package var transaction: UInt64
+}

@@ -1,0 +1,125 @@
+internal import HornbeamEngine
+internal import HornbeamModel
+
+/// What must hold before anything is written: versions, then unique values.
+extension SaveExecution {
+    // MARK: Versions
+
+    func checkVersions() throws {
+        var conflicts = SaveConflicts()
+        for update in changes.updates { try check(update.entity, update.key, update.expectedVersion, &conflicts) }
+        for delete in changes.deletes { try check(delete.entity, delete.key, delete.expectedVersion, &conflicts) }
+        for check in changes.checks { try self.check(check.entity, check.key, check.expectedVersion, &conflicts) }
+        guard conflicts.isEmpty else { throw conflicts }
+    }
+
+    private func check(
+        _ entity: EntityDescription, _ key: UInt64, _ expected: UInt32, _ conflicts: inout SaveConflicts
+    ) throws {
+        let table = schema.table(entity)
+        let stored = try version(of: key, in: table)
+        if stored == expected { return }
+        let reference = ObjectReference(entityIndex: table.index, key: key)
+        conflicts.versions.append(
+            VersionConflict(
+                reference: reference, expectedVersion: expected, storedVersion: stored,
+                storedValues: stored == 0 ? nil : try values(of: key, in: table)))
+        conflicts.objectIDs.append(reader.origins.objectID(reference))
+    }
+
+    /// 0 when there is no row.
+    private func version(of key: UInt64, in table: EntityTable) throws(EngineError) -> UInt32 {
+        try transaction.table(table.tree).withRow(key) { (row) throws(EngineError) -> UInt32 in
+            row.load(EntityTable.versionColumn, as: UInt32.self)
+        } ?? 0
+    }
+
+    private func values(of key: UInt64, in table: EntityTable) throws(EngineError) -> [PropertyValue]? {
+        try transaction.table(table.tree).withRow(key) { (row) throws(EngineError) -> [PropertyValue] in
+            try reader.values(of: row, in: table)
+        }
+    }
+
+    // MARK: Unique values
+
+    /// Gives up the unique keys of rows that change or go, then takes the new ones; so two objects may swap their values.
+    func claimUniqueKeys(_ updates: [UpdateValues]) throws {
+        var claims = UniqueClaims()
+        for delete in changes.deletes {
+            let table = schema.table(delete.entity)
+            for index in table.indexes where index.isUnique { try release(index, delete.key, table) }
+        }
+        for update in updates {
+            for index in update.table.indexes where index.isUnique && update.changes(index) {
+                try release(index, update.key, update.table)
+            }
+        }
+        for update in updates { try claim(update, &claims) }
+        for insert in changes.inserts { try claim(insert, &claims) }
+        let conflicts = try claims.conflicts(of: self)
+        guard conflicts.isEmpty else { throw conflicts }
+    }
+
+    private func release(_ index: ValueIndex, _ objectKey: UInt64, _ table: EntityTable) throws(EngineError) {
+        try transaction.table(table.tree).withRow(objectKey) { (row) throws(EngineError) in
+            try index.fill(&key, from: row, of: table)
+        }
+        guard !key.hasNull else { return }
+        if key.isCut { key.append(objectKey: objectKey) }
+        _ = try transaction.delete(key.bytes, from: index.tree)
+    }
+
+    private func claim(_ update: UpdateValues, _ claims: inout UniqueClaims) throws {
+        let table = update.table
+        var values = update.values
+        var areCoerced = false
+        for index in table.indexes where index.isUnique && update.changes(index) {
+            if !areCoerced { values = try coerced(values, table) }
+            areCoerced = true
+            try transaction.table(table.tree).withRow(update.key) { (row) throws(EngineError) in
+                try index.fill(&key, from: row, of: table, changes: values)
+            }
+            try take(index, for: update.reference, &claims)
+        }
+    }
+
+    private func claim(_ insert: ChangeSet.Insert, _ claims: inout UniqueClaims) throws {
+        let table = schema.table(insert.entity)
+        guard table.indexes.contains(where: \.isUnique) else { return }
+        let values = try coerced(table.byIndex(insert.values), table)
+        let reference = ObjectReference(entityIndex: table.index, key: insert.key)
+        for index in table.indexes where index.isUnique {
+            index.fill(&key, from: values)
+            try take(index, for: reference, &claims)
+        }
+    }
+
+    /// Puts the entry of `key`, or notes that it is taken.
+    private func take(_ index: ValueIndex, for object: ObjectReference, _ claims: inout UniqueClaims) throws {
+        guard !key.hasNull else { return }
+        if key.isCut { try noteCutKey(of: index) }
+        let components = key.bytes
+        if let holder = try UniqueKeys.take(index, &key, for: object, in: transaction, schema: schema) {
+            claims.collide(index, components, object, with: holder)
+        } else {
+            claims.note(index, components, object)
+        }
+    }
+
+    /// Values as their columns hold them, so that keys can be made of them.
+    func coerced(_ values: [PropertyValue?], _ table: EntityTable) throws -> [PropertyValue?] {
+        var values = values
+        for (position, value) in values.enumerated() {
+            guard let value, let column = table.columns[position] else { continue }
+            values[position] = column.type == .reference ? value : try column.coerced(value)
+        }
+        return values
+    }
+
+    /// The stored values of an object, for a conflict's report.
+    func stored(_ object: ObjectReference) throws -> RowValues? {
+        let table = schema.table(at: object.entityIndex)
+        guard let values = try values(of: object.key, in: table) else { return nil }
+        return RowValues(version: try version(of: object.key, in: table), values: values)
+    }
+}

@@ -1,0 +1,196 @@
+internal import HornbeamEngine
+internal import HornbeamModel
+
+/// Rows, with the index entries and the to-many members that follow from their cells.
+extension SaveExecution {
+    // MARK: Insert
+
+    func carryOut(_ insert: ChangeSet.Insert) throws {
+        let table = schema.table(insert.entity)
+        precondition(insert.key != 0, "An object is inserted under a key from reserveKeys, never 0.")
+        let isTaken = try transaction.table(table.tree).contains(insert.key)
+        precondition(
+            !isTaken, "The key \(insert.key) of \(table.entity.name) is taken: a key is inserted once.")
+        let object = ObjectReference(entityIndex: table.index, key: insert.key)
+        let values = try coerced(table.byIndex(insert.values), table)
+        let row = try buffer(table)
+        row.set(EntityTable.versionColumn, UInt32(1))
+        for case let column? in table.columns {
+            guard let value = values[column.property.index] else { continue }
+            try column.write(value, to: row, schema: schema, origin: reader.origins)
+        }
+        try transaction.put(row, key: insert.key, in: table.tree)
+        for index in table.indexes where !index.isUnique {
+            index.fill(&key, from: values)
+            try putEntry(index, object)
+        }
+        for mirror in table.mirrors {
+            guard let value = values[mirror.column.property.index], !value.isNull else { continue }
+            let owner = try mirror.column.reference(value, schema: schema, origin: reader.origins)
+            try enter(object, owner, mirror)
+        }
+        change.inserted.append(object)
+    }
+
+    // MARK: Update
+
+    func carryOut(_ update: UpdateValues) throws {
+        let table = update.table
+        let values = try coerced(update.values, table)
+        let row = try buffer(table)
+        var oldOwners: [ObjectReference?] = []
+        try transaction.table(table.tree).withRow(update.key) { (old) throws(EngineError) in
+            try row.copy(old, table: table)
+            for mirror in table.mirrors { oldOwners.append(mirror.column.reference(in: old, schema: schema)) }
+            for index in table.indexes where !index.isUnique && update.changes(index) {
+                try index.fill(&key, from: old, of: table)
+                key.append(objectKey: update.key)
+                oldEntries.append((index, key.bytes))
+                try index.fill(&key, from: old, of: table, changes: values)
+                newEntries.append((index, key))
+            }
+        }
+        row.set(EntityTable.versionColumn, update.version + 1)
+        for case let column? in table.columns {
+            guard let value = values[column.property.index] else { continue }
+            try column.write(value, to: row, schema: schema, origin: reader.origins)
+        }
+        try exchangeEntries(of: update.reference)
+        try transaction.put(row, key: update.key, in: table.tree)
+        try moveMemberships(update, values, oldOwners)
+        note(update.reference, mask: update.mask)
+    }
+
+    private func exchangeEntries(of object: ObjectReference) throws {
+        for (index, bytes) in oldEntries { _ = try transaction.delete(bytes, from: index.tree) }
+        for (index, entry) in newEntries {
+            key = entry
+            try putEntry(index, object)
+        }
+        oldEntries.removeAll(keepingCapacity: true)
+        newEntries.removeAll(keepingCapacity: true)
+    }
+
+    private func moveMemberships(
+        _ update: UpdateValues, _ values: [PropertyValue?], _ oldOwners: [ObjectReference?]
+    ) throws {
+        for (mirror, old) in zip(update.table.mirrors, oldOwners) {
+            guard let value = values[mirror.column.property.index] else { continue }
+            let new = value.isNull
+                ? nil : try mirror.column.reference(value, schema: schema, origin: reader.origins)
+            if old == new { continue }
+            if let old { try leave(update.reference, old, mirror) }
+            if let new { try enter(update.reference, new, mirror) }
+        }
+    }
+
+    // MARK: Delete
+
+    func carryOut(_ delete: ChangeSet.Delete) throws {
+        let table = schema.table(delete.entity)
+        let object = ObjectReference(entityIndex: table.index, key: delete.key)
+        var owners: [ObjectReference?] = []
+        try transaction.table(table.tree).withRow(delete.key) { (row) throws(EngineError) in
+            for mirror in table.mirrors { owners.append(mirror.column.reference(in: row, schema: schema)) }
+            for index in table.indexes where !index.isUnique {
+                try index.fill(&key, from: row, of: table)
+                key.append(objectKey: delete.key)
+                oldEntries.append((index, key.bytes))
+            }
+        }
+        try exchangeEntries(of: object)
+        for (mirror, owner) in zip(table.mirrors, owners) {
+            if let owner { try leave(object, owner, mirror) }
+        }
+        for (other, property) in try members().unlinkAll(of: object, in: table) { note(other, property: property) }
+        _ = try transaction.delete(delete.key, from: table.tree)
+        change.deleted.append(object)
+    }
+
+    // MARK: Entries
+
+    /// Puts the entry whose components are in `key`.
+    private func putEntry(_ index: ValueIndex, _ object: ObjectReference) throws(EngineError) {
+        if key.isCut { try noteCutKey(of: index) }
+        key.append(objectKey: object.key)
+        let value = index.isPolymorphic ? EntityNumber.bytes(schema.table(at: object.entityIndex).number) : []
+        try transaction.put(key.bytes, value, in: index.tree)
+    }
+
+    /// Remembers in the store that an index holds keys that do not tell the whole value.
+    func noteCutKey(of index: ValueIndex) throws(EngineError) {
+        guard try transaction.value(index.cutKeysName) == nil else { return }
+        try transaction.setValue(index.cutKeysName, [1])
+    }
+
+    private func enter(_ object: ObjectReference, _ owner: ObjectReference, _ mirror: EntityTable.Mirror) throws(EngineError) {
+        try members().add(object, to: owner.key, mirror.link.forward)
+        note(owner, property: mirror.link.relationship.index)
+    }
+
+    private func leave(_ object: ObjectReference, _ owner: ObjectReference, _ mirror: EntityTable.Mirror) throws(EngineError) {
+        try members().remove(object.key, from: owner.key, mirror.link.forward)
+        note(owner, property: mirror.link.relationship.index)
+    }
+
+    // MARK: Links
+
+    func carryOut(_ link: ChangeSet.Link) throws {
+        let index = schema.link(link.relationship)
+        let writer = members()
+        let inverse = link.relationship.inverse
+        if index.kind != .mirror {
+            for member in link.removed {
+                try writer.unlink(index, owner: link.owner.key, member: member.key)
+                if let inverse { note(member, property: inverse.index) }
+            }
+            for member in link.added {
+                try checkMember(member, of: link.relationship)
+                try writer.link(index, owner: link.owner, member: member)
+                if let inverse { note(member, property: inverse.index) }
+            }
+        }
+        if let order = link.order, index.order != nil {
+            try writer.reorder(order, owner: link.owner.key, index.forward)
+        }
+        note(link.owner, property: link.relationship.index)
+    }
+
+    private func checkMember(_ member: ObjectReference, of relationship: PropertyDescription) throws {
+        let entity = schema.model.entities[Int(member.entityIndex)]
+        guard let destination = relationship.destinationEntity, entity.isKind(of: destination) else {
+            throw HornbeamError(
+                .typeMismatch,
+                "“\(relationship.entity.name).\(relationship.name)” holds objects of "
+                    + "\(relationship.destinationEntity?.name ?? "another entity"), and one of \(entity.name) was given.",
+                entity: relationship.entity.name, key: relationship.name)
+        }
+    }
+}
+
+extension RowBuffer {
+    /// Takes over all cells of a stored row.
+    func copy(_ row: RowView, table: EntityTable) throws(EngineError) {
+        for (column, description) in table.layout.columns.enumerated() {
+            if row.isNull(column) {
+                setNull(column)
+                continue
+            }
+            switch description.kind {
+            case .bit: setBit(column, row.bit(column))
+            case .fixed1: set(column, row.load(column, as: UInt8.self))
+            case .fixed2: set(column, row.load(column, as: UInt16.self))
+            case .fixed4: set(column, row.load(column, as: UInt32.self))
+            case .fixed8: set(column, row.load(column, as: UInt64.self))
+            case .fixed16: set(column, row.load(column, as: UUIDBytes.self))
+            case .bytes: try row.withBytes(column) { setBytes(column, $0) }
+            }
+        }
+    }
+}
+
+/// Sixteen bytes as they lie in a cell.
+private struct UUIDBytes: BitwiseCopyable {
+    var first: UInt64 = 0
+    var second: UInt64 = 0
+}

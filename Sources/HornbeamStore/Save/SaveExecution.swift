@@ -1,0 +1,98 @@
+internal import HornbeamEngine
+internal import HornbeamModel
+
+/// Carries out one `ChangeSet` in one transaction: checks first, then rows, indexes and links.
+final class SaveExecution {
+    let transaction: WriteTransaction
+    let reader: RowReader
+    let changes: ChangeSet
+    var key = IndexKey()
+    var change = StoreChange()
+    /// The index entries that one object gives up and takes; empty between objects.
+    var oldEntries: [(ValueIndex, [UInt8])] = []
+    var newEntries: [(ValueIndex, IndexKey)] = []
+    /// One row to be written per table, reused.
+    private var buffers: [Int32: RowBuffer] = [:]
+    /// Masks of owners whose members changed, gathered until the end.
+    private var masks: [ObjectReference: PropertyMask] = [:]
+
+    var schema: Schema { reader.schema }
+
+    init(_ changes: ChangeSet, transaction: WriteTransaction, reader: RowReader) {
+        self.changes = changes
+        self.transaction = transaction
+        self.reader = reader
+    }
+
+    /// Writes everything, or throws `SaveConflicts` (or another error) and leaves the transaction to be dropped.
+    func run() throws {
+        try checkVersions()
+        let updates = changes.updates.map { UpdateValues($0, table: schema.table($0.entity)) }
+        try claimUniqueKeys(updates)
+        for delete in changes.deletes { try carryOut(delete) }
+        for update in updates { try carryOut(update) }
+        for insert in changes.inserts { try carryOut(insert) }
+        for link in changes.links { try carryOut(link) }
+        finishChange()
+    }
+
+    func buffer(_ table: EntityTable) throws(EngineError) -> RowBuffer {
+        if let buffer = buffers[table.index] {
+            buffer.reset()
+            return buffer
+        }
+        let buffer = RowBuffer(layout: try transaction.table(table.tree).layout)
+        buffers[table.index] = buffer
+        return buffer
+    }
+
+    func members() -> MemberWriter { MemberWriter(transaction: transaction, schema: schema) }
+
+    // MARK: What is announced
+
+    func note(_ object: ObjectReference, property: Int) { masks[object, default: PropertyMask()].insert(property) }
+
+    func note(_ object: ObjectReference, mask: PropertyMask) {
+        masks[object, default: PropertyMask()].formUnion(mask)
+    }
+
+    private func finishChange() {
+        change.author = changes.author
+        change.contextName = changes.contextName
+        change.originator = changes.originator
+        for object in change.inserted + change.deleted { masks[object] = nil }
+        change.updated = masks.sorted { $0.key < $1.key }.map {
+            StoreChange.Updated(reference: $0.key, properties: $0.value)
+        }
+    }
+}
+
+/// An update with its values found by property index.
+struct UpdateValues {
+    let table: EntityTable
+    let key: UInt64
+    let version: UInt32
+    let mask: PropertyMask
+    /// By property index; nil for what does not change.
+    let values: [PropertyValue?]
+
+    init(_ update: ChangeSet.Update, table: EntityTable) {
+        self.table = table
+        key = update.key
+        version = update.expectedVersion
+        mask = PropertyMask(update.values.map(\.0.index))
+        values = table.byIndex(update.values)
+    }
+
+    var reference: ObjectReference { ObjectReference(entityIndex: table.index, key: key) }
+
+    func changes(_ index: ValueIndex) -> Bool { index.elements.contains { mask.contains($0.property.index) } }
+}
+
+extension EntityTable {
+    func byIndex(_ values: [(PropertyDescription, PropertyValue)]) -> [PropertyValue?] {
+        var slots = [PropertyValue?](repeating: nil, count: columns.count)
+        for (property, value) in values { slots[property.index] = value }
+        return slots
+    }
+}

@@ -1,0 +1,123 @@
+internal import HornbeamEngine
+internal import HornbeamModel
+
+/// Entries of unique constraints.
+enum UniqueKeys {
+    /// Puts the entry of a key; when another object has the key already, changes nothing and answers that object.
+    static func take(
+        _ index: ValueIndex, _ key: inout IndexKey, for object: ObjectReference, in transaction: WriteTransaction,
+        schema: Schema
+    ) throws(EngineError) -> ObjectReference? {
+        let value = self.value(index, object, schema: schema)
+        if key.isCut { return try takeCut(index, &key, value, for: object, in: transaction, schema: schema) }
+        if try transaction.putNew(key.bytes, value, in: index.tree) { return nil }
+        guard let stored = try transaction.index(index.tree).get(key.bytes) else { return nil }
+        return try holder(stored, index, schema: schema)
+    }
+
+    /// The object key, little-endian, and the entity number where it can be several.
+    static func value(_ index: ValueIndex, _ object: ObjectReference, schema: Schema) -> [UInt8] {
+        var value = withUnsafeBytes(of: object.key.littleEndian) { [UInt8]($0) }
+        if index.isPolymorphic { value += EntityNumber.bytes(schema.table(at: object.entityIndex).number) }
+        return value
+    }
+
+    /// The object that an entry is of.
+    static func holder(
+        _ value: [UInt8], _ index: ValueIndex, schema: Schema
+    ) throws(EngineError) -> ObjectReference {
+        let needed = index.isPolymorphic ? 12 : 8
+        guard value.count >= needed else { throw damaged(index) }
+        let (key, number) = value.withUnsafeBytes { bytes in
+            (
+                UInt64(littleEndian: bytes.loadUnaligned(as: UInt64.self)),
+                index.isPolymorphic ? EntityNumber.read(bytes, at: 8) : 0
+            )
+        }
+        guard index.isPolymorphic else { return ObjectReference(entityIndex: index.onlyEntity, key: key) }
+        guard let entity = schema.entityIndex(number: number) else { throw damaged(index) }
+        return ObjectReference(entityIndex: entity, key: key)
+    }
+
+    static func damaged(_ index: ValueIndex) -> EngineError {
+        EngineError(.damaged, "An entry of the index \(index.title) cannot be read. Run check, and restore from a backup.")
+    }
+
+    /// Keys that were cut carry the object key behind the hash, so that equal hashes are no collision: the rows decide.
+    private static func takeCut(
+        _ index: ValueIndex, _ key: inout IndexKey, _ value: [UInt8], for object: ObjectReference,
+        in transaction: WriteTransaction, schema: Schema
+    ) throws(EngineError) -> ObjectReference? {
+        var candidates: [[UInt8]] = []
+        try transaction.index(index.tree).forEach(in: KeyRange(prefix: key.bytes)) {
+            (_, value) throws(EngineError) -> Bool in
+            candidates.append([UInt8](value))
+            return true
+        }
+        if let first = candidates.first {
+            // 128 bits of hash agree: the values do, short of a forgery, which is refused as a duplicate.
+            return try holder(first, index, schema: schema)
+        }
+        key.append(objectKey: object.key)
+        try transaction.put(key.bytes, value, in: index.tree)
+        return nil
+    }
+}
+
+/// Who wants which unique key in a save, and who has it.
+struct UniqueClaims {
+    private struct Claim: Hashable {
+        let index: Int
+        let key: [UInt8]
+    }
+
+    private var own: [Claim: ObjectReference] = [:]
+    private var order: [Claim] = []
+    private var collisions: [Claim: (index: ValueIndex, objects: [ObjectReference], holder: ObjectReference)] = [:]
+
+    mutating func note(_ index: ValueIndex, _ key: [UInt8], _ object: ObjectReference) {
+        own[Claim(index: index.number, key: key)] = object
+    }
+
+    mutating func collide(
+        _ index: ValueIndex, _ key: [UInt8], _ object: ObjectReference, with holder: ObjectReference
+    ) {
+        let claim = Claim(index: index.number, key: key)
+        if collisions[claim] == nil {
+            order.append(claim)
+            collisions[claim] = (index, [], holder)
+        }
+        collisions[claim]?.objects.append(object)
+    }
+
+    /// All collisions, in the order in which they were found.
+    func conflicts(of save: SaveExecution) throws -> SaveConflicts {
+        var conflicts = SaveConflicts()
+        for claim in order {
+            guard let collision = collisions[claim] else { continue }
+            let isOwn = own[claim] == collision.holder
+            let objects = (isOwn ? [collision.holder] : []) + collision.objects
+            let stored = isOwn ? nil : try save.stored(collision.holder)
+            conflicts.uniques.append(
+                UniqueConflict(
+                    entity: collision.index.entity, properties: collision.index.elements.map(\.property),
+                    values: try save.values(collision.objects[0], collision.index), objects: objects,
+                    existing: isOwn ? nil : collision.holder, existingVersion: stored?.version ?? 0,
+                    existingValues: stored?.values))
+            conflicts.objectIDs += objects.map(save.reader.origins.objectID)
+        }
+        return conflicts
+    }
+}
+
+extension SaveExecution {
+    /// The values that an object of this save wants in an index.
+    func values(_ object: ObjectReference, _ index: ValueIndex) throws -> [PropertyValue] {
+        let given = changes.inserts.first { $0.key == object.key }?.values
+            ?? changes.updates.first { $0.key == object.key }?.values ?? []
+        let stored = try stored(object)?.values
+        return index.elements.map { element in
+            given.last { $0.0 == element.property }?.1 ?? stored?[element.property.index] ?? .null
+        }
+    }
+}

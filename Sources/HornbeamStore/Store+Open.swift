@@ -1,0 +1,133 @@
+internal import Foundation
+internal import HornbeamEngine
+package import HornbeamModel
+
+extension Store {
+    /// Opens a store, or makes one.
+    ///
+    /// - Parameter model: What the objects are. Nil opens with the model stored inside, for tools.
+    /// - Throws: `HornbeamError`: `modelMismatch` with every difference when the store was made with another model; `notAStore`,
+    ///   `newerFormat`, `storeInUse`, `damaged` and the like for what is wrong with the files.
+    package static func open(
+        _ location: Location, model: ManagedObjectModel?, options: Options = Options()
+    ) throws -> Store {
+        if let model { try requireStorable(model) }
+        let memory = MemoryLocation(location)
+        let engine = try EngineError.translated { () throws(EngineError) in
+            try openEngine(location, memory, options)
+        }
+        do {
+            return try open(engine, location, model, options, memory)
+        } catch {
+            // The first error is what matters; an engine that cannot even close changes nothing about it.
+            try? engine.close()
+            throw (error as? EngineError).map { HornbeamError($0) } ?? error
+        }
+    }
+
+    private static func openEngine(
+        _ location: Location, _ memory: MemoryLocation?, _ options: Options
+    ) throws(EngineError) -> Engine {
+        switch location {
+        case .directory(let path):
+            return try Engine.open(path, fileSystem: options.fileSystem ?? PosixFileSystem(), options: options.engineOptions)
+        case .memory(let name):
+            let system: any FileSystem = options.fileSystem ?? memory?.fileSystem ?? MemoryFileSystem.named(name)
+            return try Engine.open("memory.hornbeam", fileSystem: system, options: options.engineOptions)
+        }
+    }
+
+    private static func open(
+        _ engine: Engine, _ location: Location, _ model: ManagedObjectModel?, _ options: Options,
+        _ memory: MemoryLocation?
+    ) throws -> Store {
+        let stored = try StoredSchema(engine.snapshot(), location) ?? create(engine, location, model, options)
+        let model = try stored.reconciled(with: model, in: engine, readOnly: options.readOnly, location)
+        let snapshot = try engine.snapshot()
+        let schema = try Schema(model.catalogue, model: model.model) { snapshot.tree(named: $0) }
+        let identifier = UUID(engine.storeIdentifier)
+        let origins = StoreOrigins(identifier: identifier, model: model.model, catalogue: model.catalogue)
+        let metadata = try snapshot.value(StoredValue.metadata).map {
+            try JSONDecoder().decode([String: PropertyValue].self, from: Data($0))
+        }
+        return Store(
+            location: location, identifier: identifier, engine: engine,
+            reader: RowReader(schema: schema, origins: origins), options: options, metadata: metadata ?? [:],
+            memory: memory)
+    }
+
+    /// Writes the catalogue and the empty trees of a new store.
+    private static func create(
+        _ engine: Engine, _ location: Location, _ model: ManagedObjectModel?, _ options: Options
+    ) throws -> StoredSchema {
+        guard let model, !options.readOnly else {
+            throw HornbeamError(
+                .notAStore, "“\(location)” holds no model yet, so it cannot be opened without one. Open it for writing with a model.")
+        }
+        let stored = StoredSchema(catalogue: Catalogue(model: model), model: model, modelBytes: try model.encoded())
+        let transaction = try engine.begin()
+        for (name, layout) in stored.catalogue.tables { _ = try transaction.createTable(named: name, layout: layout) }
+        for name in stored.catalogue.indexTrees { _ = try transaction.createIndex(named: name) }
+        try stored.write(to: transaction)
+        _ = try transaction.commit(.full)
+        return stored
+    }
+
+    /// Refuses what this version of the store has no place for.
+    private static func requireStorable(_ model: ManagedObjectModel) throws {
+        let problems = model.entities.flatMap { entity in
+            entity.ownProperties.filter { $0.isAttribute && !$0.isTransient && $0.cellType == nil }
+        }
+        guard problems.isEmpty else {
+            throw HornbeamError(
+                .incompatibleSchema,
+                "The store cannot keep "
+                    + problems.map { "“\($0.entity.name).\($0.name)” (\($0.attributeType))" }.joined(separator: ", ")
+                    + ". Make them transient, or give them another type.")
+        }
+    }
+}
+
+/// The memory that a memory store lies in; held by the store, so that it goes with the last one.
+struct MemoryLocation: Sendable {
+    let fileSystem: MemoryFileSystem
+
+    init?(_ location: Store.Location) {
+        guard case .memory(let name) = location else { return nil }
+        fileSystem = MemoryFileSystem.named(name)
+    }
+}
+
+extension UUID {
+    /// The engine's sixteen bytes, marked as a random UUID.
+    init(_ identifier: StoreIdentifier) {
+        var bytes = [UInt8]()
+        KeyBytes.append(identifier.high, to: &bytes)
+        KeyBytes.append(identifier.low, to: &bytes)
+        bytes[6] = bytes[6] & 0x0F | 0x40
+        bytes[8] = bytes[8] & 0x3F | 0x80
+        self = bytes.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
+    }
+}
+
+extension Catalogue {
+    /// The tables of all concrete entities.
+    var tables: [(name: String, layout: ColumnLayout)] {
+        entities.filter { !$0.isAbstract }.map { (TreeName.rows($0.number), layout(of: $0.name)) }
+    }
+
+    var indexTrees: [String] {
+        relationships.flatMap(\.trees) + indexes.map(\.tree)
+    }
+}
+
+extension Catalogue.StoredIndex {
+    var tree: String { TreeName.index(number, isUnique: name == nil) }
+}
+
+extension Catalogue.StoredRelationship {
+    var trees: [String] {
+        [TreeName.members(number)] + (isOrdered ? [TreeName.order(number)] : [])
+            + (kind == .oneWay ? [TreeName.owners(number)] : [])
+    }
+}

@@ -1,0 +1,55 @@
+package import HornbeamEngine
+
+extension Store {
+    /// Where a store is.
+    package enum Location: Hashable, Sendable, CustomStringConvertible {
+        /// A folder, created if it is missing.
+        case directory(String)
+        /// In memory, for as long as a store of that name is open in this process.
+        case memory(name: String)
+
+        package var description: String {
+            switch self {
+            case .directory(let path): path
+            case .memory(let name): "memory:\(name)"
+            }
+        }
+    }
+
+    /// When a save returns.
+    package enum SaveDurability: Hashable, Sendable {
+        /// Once the commit has reached the disk.
+        case full
+        /// Once it is written; it reaches the disk within the delay.
+        case lazy(maxDelay: Duration)
+
+        var engineLevel: Durability {
+            switch self {
+            case .full: .full
+            case .lazy(let delay): .lazy(maxDelay: delay)
+            }
+        }
+    }
+
+    package struct Options: Sendable {
+        package var createIfMissing = true
+        package var readOnly = false
+        /// The size of the buffer pool; nil lets the engine choose.
+        package var poolBytes: Int?
+        package var durability = SaveDurability.full
+        /// False: checkpoints happen on the thread that commits, so that simulations are repeatable.
+        package var backgroundCheckpoints = true
+        /// Takes the place of the system's files in tests.
+        package var fileSystem: (any FileSystem)?
+
+        package init() {}
+
+        var engineOptions: EngineOptions {
+            var options = EngineOptions()
+            options.createIfMissing = createIfMissing
+            options.usesBackgroundThread = backgroundCheckpoints
+            if let poolBytes { options.poolBytes = poolBytes }
+            return options
+        }
+    }
+}

@@ -1,0 +1,54 @@
+internal import HornbeamEngine
+internal import HornbeamModel
+
+extension Store {
+    /// Writes a change set: all or nothing, durable when it returns (unless the store was opened with lazy durability).
+    ///
+    /// - Throws: `SaveConflicts` when rows changed meanwhile or unique values are taken; `HornbeamError` for values of
+    ///   the wrong type and for what goes wrong below. Nothing is written then.
+    package func save(_ changes: ChangeSet) throws -> SaveReceipt {
+        try requireWritable()
+        let transaction = try EngineError.translated { () throws(EngineError) in try engine.begin() }
+        let execution = SaveExecution(changes, transaction: transaction, reader: reader)
+        do {
+            try execution.run()
+        } catch {
+            transaction.abort()
+            try rethrow(error, base: transaction)
+        }
+        return SaveReceipt(transaction: try commit(transaction, durability, announcing: execution.change))
+    }
+
+    /// A conflict tells of other commits, so these must have reached the disk before it is reported.
+    private func rethrow(_ error: any Error, base transaction: WriteTransaction) throws {
+        switch error {
+        case let error as EngineError: throw HornbeamError(error)
+        case let conflicts as SaveConflicts:
+            try EngineError.translated { () throws(EngineError) in
+                try engine.waitUntilDurable(transaction.baseTransaction)
+            }
+            throw conflicts
+        default: throw error
+        }
+    }
+
+    /// Commits, and announces once readers see the commit, before this or any later commit returns.
+    func commit(
+        _ transaction: WriteTransaction, _ durability: SaveDurability, announcing change: StoreChange
+    ) throws -> UInt64 {
+        let announcer = announcer
+        return try EngineError.translated { () throws(EngineError) in
+            try transaction.commit(durability.engineLevel) { number in
+                var change = change
+                change.transaction = number.rawValue
+                announcer.announce(change)
+            }.rawValue
+        }
+    }
+
+    func requireWritable() throws {
+        guard isReadOnly else { return }
+        throw HornbeamError(
+            .readOnly, "“\(location)” was opened for reading only. Open it for writing to change it.")
+    }
+}

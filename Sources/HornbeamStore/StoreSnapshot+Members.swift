@@ -1,0 +1,39 @@
+internal import HornbeamEngine
+package import HornbeamModel
+
+/// To-many relationships. `relationship` is a stored to-many of the owner's entity.
+extension StoreSnapshot {
+    /// All members, in stored order: ordered ones by position, others by key.
+    package func members(of relationship: PropertyDescription, owner: UInt64) throws -> [ObjectReference] {
+        try EngineError.translated { () throws(EngineError) in try members(relationship).references(owner: owner) }
+    }
+
+    /// The members at some places of the stored order, in O(log n + count).
+    package func members(
+        of relationship: PropertyDescription, owner: UInt64, range: Range<Int>
+    ) throws -> [ObjectReference] {
+        try EngineError.translated { () throws(EngineError) in
+            try members(relationship).references(owner: owner, skipping: range.lowerBound, limit: range.count)
+        }
+    }
+
+    /// How many members there are, in O(log n): no member is read.
+    package func memberCount(of relationship: PropertyDescription, owner: UInt64) throws -> Int {
+        try EngineError.translated { () throws(EngineError) in try members(relationship).count(owner: owner) }
+    }
+
+    /// True when an object is a member.
+    package func contains(
+        _ member: ObjectReference, in relationship: PropertyDescription, owner: UInt64
+    ) throws -> Bool {
+        try EngineError.translated { () throws(EngineError) in
+            try members(relationship).contains(member.key, owner: owner)
+        }
+    }
+
+    func members(_ relationship: PropertyDescription) throws(EngineError) -> MemberReader {
+        try MemberReader(schema.link(relationship).forward, schema: schema) { (id) throws(EngineError) in
+            try engineSnapshot.index(id)
+        }
+    }
+}

@@ -1,0 +1,144 @@
+internal import HornbeamEngine
+package import HornbeamModel
+
+/// One committed state of a store. Any thread may read it; it never changes.
+package final class StoreSnapshot: Sendable {
+    /// The number of the commit that made the state.
+    package let transaction: UInt64
+    let engineSnapshot: Snapshot
+    let reader: RowReader
+
+    init(_ snapshot: Snapshot, reader: RowReader) {
+        engineSnapshot = snapshot
+        transaction = snapshot.transaction.rawValue
+        self.reader = reader
+    }
+
+    var schema: Schema { reader.schema }
+
+    func view(_ table: EntityTable) throws(EngineError) -> TableView { try engineSnapshot.table(table.tree) }
+
+    // MARK: Rows
+
+    package func exists(_ entity: EntityDescription, _ key: UInt64) throws -> Bool {
+        try EngineError.translated { () throws(EngineError) in
+            try view(schema.table(entity)).contains(key)
+        }
+    }
+
+    /// Lends the row of an object; nil when there is none. `entity` is the object's own, concrete entity.
+    package func withRow<R>(
+        _ entity: EntityDescription, _ key: UInt64, _ hint: inout RowHint, _ body: (StoredRow) throws -> R
+    ) throws -> R? {
+        let table = schema.table(entity)
+        var failure: (any Error)?
+        let result: R?? = try EngineError.translated { () throws(EngineError) in
+            try view(table).withRow(key, at: &hint.location) { (row) throws(EngineError) -> R? in
+                do {
+                    return try body(StoredRow(key: key, view: row, table: table, reader: reader))
+                } catch {
+                    failure = error
+                    return nil
+                }
+            }
+        }
+        if let failure { throw failure }
+        return result ?? nil
+    }
+
+    /// Lends the rows of many keys, which ascend; missing ones are left out. `body` gets the position in `keys`, and false ends.
+    package func forEachRow(
+        _ entity: EntityDescription, _ keys: [UInt64], _ body: (Int, StoredRow, RowHint) throws -> Bool
+    ) throws {
+        let table = schema.table(entity)
+        var failure: (any Error)?
+        try EngineError.translated { () throws(EngineError) in
+            try view(table).forEachRow(keys) { (position, row, location) throws(EngineError) -> Bool in
+                do {
+                    let row = StoredRow(key: keys[position], view: row, table: table, reader: reader)
+                    return try body(position, row, RowHint(location))
+                } catch {
+                    failure = error
+                    return false
+                }
+            }
+        }
+        if let failure { throw failure }
+    }
+
+    /// All values of an object, copied; nil when there is no row.
+    package func values(_ entity: EntityDescription, _ key: UInt64) throws -> RowValues? {
+        var hint = RowHint()
+        return try withRow(entity, key, &hint) { RowValues(version: $0.version, values: try $0.values()) }
+    }
+
+    // MARK: One property
+
+    /// One property of an object; nil when there is no row, `.null` when there is no value. A to-one is `.objectID`.
+    package func value(
+        of property: PropertyDescription, _ entity: EntityDescription, _ key: UInt64, _ hint: inout RowHint
+    ) throws -> PropertyValue? {
+        try readCell(property, entity, key, &hint) { (column, row) throws(EngineError) in
+            try column.value(in: row, schema: schema, origin: reader.origins)
+        }
+    }
+
+    /// The text of a string attribute: the outer optional is nil when there is no row, the inner one when there is no value.
+    package func string(
+        of property: PropertyDescription, _ entity: EntityDescription, _ key: UInt64, _ hint: inout RowHint
+    ) throws -> String?? {
+        try readCell(property, entity, key, &hint) { (column, row) throws(EngineError) -> String? in
+            row.isNull(column.column) ? nil : try row.string(column.column)
+        }
+    }
+
+    /// A whole number of any width; optionals as for `string`.
+    package func int(
+        of property: PropertyDescription, _ entity: EntityDescription, _ key: UInt64, _ hint: inout RowHint
+    ) throws -> Int64?? {
+        try readCell(property, entity, key, &hint) { (column, row) throws(EngineError) -> Int64? in
+            row.isNull(column.column) ? nil : column.int(in: row)
+        }
+    }
+
+    /// A double, a float, or a date as seconds since 2001; optionals as for `string`.
+    package func double(
+        of property: PropertyDescription, _ entity: EntityDescription, _ key: UInt64, _ hint: inout RowHint
+    ) throws -> Double?? {
+        try readCell(property, entity, key, &hint) { (column, row) throws(EngineError) -> Double? in
+            row.isNull(column.column) ? nil : column.double(in: row)
+        }
+    }
+
+    /// A boolean; optionals as for `string`.
+    package func bool(
+        of property: PropertyDescription, _ entity: EntityDescription, _ key: UInt64, _ hint: inout RowHint
+    ) throws -> Bool?? {
+        try readCell(property, entity, key, &hint) { (column, row) throws(EngineError) -> Bool? in
+            row.isNull(column.column) ? nil : row.bit(column.column)
+        }
+    }
+
+    /// The object that a to-one names; optionals as for `string`.
+    package func toOne(
+        of property: PropertyDescription, _ entity: EntityDescription, _ key: UInt64, _ hint: inout RowHint
+    ) throws -> ObjectReference?? {
+        try readCell(property, entity, key, &hint) { (column, row) throws(EngineError) -> ObjectReference? in
+            row.isNull(column.column) ? nil : column.reference(in: row, schema: schema)
+        }
+    }
+
+    @inline(__always)
+    private func readCell<R>(
+        _ property: PropertyDescription, _ entity: EntityDescription, _ key: UInt64, _ hint: inout RowHint,
+        _ body: (StoredColumn, RowView) throws(EngineError) -> R
+    ) throws -> R? {
+        let table = schema.table(entity)
+        let column = table.column(property)
+        return try EngineError.translated { () throws(EngineError) in
+            try view(table).withRow(key, at: &hint.location) { (row) throws(EngineError) -> R in
+                try body(column, row)
+            }
+        }
+    }
+}

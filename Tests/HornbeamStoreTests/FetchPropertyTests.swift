@@ -1,0 +1,165 @@
+import Foundation
+import HornbeamModel
+import Testing
+@testable import HornbeamStore
+
+@Suite("Fetching like the reference")
+struct FetchPropertyTests {
+    @Test("every plan gives the answer of asking each object in memory", arguments: 1 ... 6)
+    func plansAgreeWithMemory(_ seed: UInt64) throws {
+        let filled = try FilledLibrary(seed: seed)
+        var requests = RandomRequest(filled, seed: seed &+ 1_000)
+        let snapshot = try filled.library.store.snapshot()
+        for _ in 0 ..< 400 {
+            let request = try requests.next()
+            let expected = try filled.expected(request)
+            let answer = try snapshot.fetch(request)
+            #expect(answer.references == expected, "seed \(seed): \(text(request))\n\(answer.plan)")
+            #expect(try snapshot.count(request) == expected.count, "seed \(seed), count: \(text(request))")
+        }
+    }
+
+    @Test("excluded objects are left out before offset and limit count", arguments: 1 ... 3)
+    func excludedObjectsAreLeftOut(_ seed: UInt64) throws {
+        let filled = try FilledLibrary(seed: seed)
+        var requests = RandomRequest(filled, seed: seed)
+        let snapshot = try filled.library.store.snapshot()
+        for _ in 0 ..< 150 {
+            var request = try requests.next()
+            let offset = request.fetchOffset
+            let limit = request.fetchLimit
+            request.fetchOffset = 0
+            request.fetchLimit = 0
+            let all = try filled.expected(request)
+            let excluded = Set(all.filter { $0.key % 3 == 0 }.map(\.key))
+            request.fetchOffset = offset
+            request.fetchLimit = limit
+            let rest = all.filter { !excluded.contains($0.key) }.dropFirst(offset)
+            let expected = Array(limit > 0 ? rest.prefix(limit) : rest)
+            #expect(try snapshot.fetch(request, excluding: excluded).references == expected, "seed \(seed): \(text(request))")
+            #expect(try snapshot.count(request, excluding: excluded) == expected.count, "seed \(seed): \(text(request))")
+        }
+    }
+
+    private func text(_ request: FetchDescription) -> String {
+        "\(request.entityName) where \(request.predicate.map { "\($0)" } ?? "all") by "
+            + "\(request.sortDescriptors.map { "\($0.keyPath) \($0.isAscending) \($0.comparison)" }) "
+            + "from \(request.fetchOffset) limit \(request.fetchLimit) sub \(request.includesSubentities)"
+    }
+}
+
+/// Requests at random over a filled library.
+struct RandomRequest {
+    private let filled: FilledLibrary
+    private var generator: SeededGenerator
+
+    init(_ filled: FilledLibrary, seed: UInt64) {
+        self.filled = filled
+        generator = SeededGenerator(seed: seed)
+    }
+
+    mutating func next() throws -> FetchDescription {
+        let name = pick(["Publication", "Book", "Journal", "Author", "Tag", "Values", "Values", "Publication"])
+        let entity = filled.library.entity(name)
+        var request = FetchDescription(entityName: name)
+        if roll(10) > 0 { request.predicate = try FetchPredicate(node: node(entity, depth: 2)) }
+        for _ in 0 ..< roll(3) {
+            let (path, _) = path(entity, depth: 1, ordered: true)
+            request.sortDescriptors.append(
+                FetchSort(path, ascending: roll(2) == 0, comparison: pick([.standard, .standard, .caseInsensitive, .localizedStandard])))
+        }
+        if roll(6) == 0 { request.sortDescriptors = [FetchSort("year", ascending: roll(2) == 0)].filter { _ in entity.propertiesByName["year"] != nil } }
+        if roll(2) == 0 { request.fetchLimit = 1 + roll(12) }
+        if roll(3) == 0 { request.fetchOffset = roll(8) }
+        request.includesSubentities = roll(6) > 0
+        return request
+    }
+
+    private mutating func node(_ entity: EntityDescription, depth: Int) throws -> FetchPredicate.Node {
+        switch roll(depth > 0 ? 10 : 6) {
+        case 6, 7: return .and(try (0 ..< 2 + roll(2)).map { _ in try node(entity, depth: depth - 1) })
+        case 8: return .or(try (0 ..< 2 + roll(2)).map { _ in try node(entity, depth: depth - 1) })
+        case 9: return .not(try node(entity, depth: depth - 1))
+        case 5: return try relationship(entity)
+        default: return try comparison(entity)
+        }
+    }
+
+    // MARK: Comparisons
+
+    private mutating func comparison(_ entity: EntityDescription) throws -> FetchPredicate.Node {
+        let (path, property) = path(entity, depth: 1, ordered: false)
+        let constant = value(property)
+        if property.isToOne {
+            return try parse("\(path) \(pick(["==", "!="])) %@", [pick([constant, constant, .null])])
+        }
+        let isText = property.attributeType == .string
+        switch roll(isText ? 8 : 6) {
+        case 0: return try parse("\(path) \(pick(["==", "!="])) nil", [])
+        case 1: return try parse("\(path) IN %@", [.array([constant, value(property), pick([.null, value(property)])])])
+        case 2 where property.attributeType != .boolean && property.attributeType != .uuid:
+            return try parse("\(path) BETWEEN %@", [.array([constant, value(property)])])
+        case 6, 7:
+            let word = pick(["BEGINSWITH", "ENDSWITH", "CONTAINS", "LIKE", "=="])
+            return try parse("\(path) \(word)\(pick(["", "[c]", "[d]", "[cd]"])) %@", [constant.isNull ? "a" : constant])
+        default:
+            let isOrdered = property.attributeType != .boolean && property.attributeType != .uuid
+            let word = pick(isOrdered ? ["==", "!=", "<", "<=", ">", ">="] : ["==", "!="])
+            if isText { return try parse("\(path) \(word)\(pick(["", "", "[c]", "[cd]"])) %@", [constant]) }
+            return try parse("\(path) \(word) %@", [constant])
+        }
+    }
+
+    private mutating func relationship(_ entity: EntityDescription) throws -> FetchPredicate.Node {
+        let toManys = entity.relationships.filter { $0.isToMany && $0.inverse != nil && $0.name != "friends" }
+        guard !toManys.isEmpty else {
+            let objects = filled.objects(of: entity)
+            return try parse("SELF IN %@", [.array((0 ..< 5).map { _ in objects.randomElement(using: &generator)!.id })])
+        }
+        let relationship = pick(toManys)
+        let name = relationship.name
+        let destination = relationship.destinationEntity!
+        let attribute = pick(destination.attributes.filter { $0.attributeType != .decimal })
+        let constant = value(attribute)
+        switch roll(6) {
+        case 0: return try parse("\(name).@count \(pick(["==", ">", "<=", "!="])) \(roll(4))", [])
+        case 1: return try parse("SUBQUERY(\(name), $x, $x.\(attribute.name) == %@).@count \(pick([">", "==", "<"])) \(roll(3))", [constant])
+        case 2: return try parse("\(name) CONTAINS %@", [pick(filled.objects(of: destination)).id])
+        case 3: return try parse("NONE \(name).\(attribute.name) == %@", [constant])
+        default: return try parse("\(pick(["ANY", "ALL"])) \(name).\(attribute.name) \(pick(["==", "!="])) %@", [constant])
+        }
+    }
+
+    private func parse(_ format: String, _ arguments: [PropertyValue]) throws -> FetchPredicate.Node {
+        try FetchPredicate(format: format, arguments: arguments).node
+    }
+
+    /// A path to an attribute or, where no order is asked for, a to-one.
+    private mutating func path(
+        _ entity: EntityDescription, depth: Int, ordered: Bool
+    ) -> (String, PropertyDescription) {
+        let toOnes = entity.relationships.filter { $0.isToOne && $0.name == "author" }
+        if depth > 0, roll(4) == 0, let toOne = toOnes.randomElement(using: &generator) {
+            if !ordered, roll(3) == 0 { return (toOne.name, toOne) }
+            let (rest, property) = path(toOne.destinationEntity!, depth: depth - 1, ordered: ordered)
+            return (toOne.name + "." + rest, property)
+        }
+        let property = pick(entity.attributes.filter { !$0.isTransient && $0.attributeType != .objectID && $0.attributeType != .binary })
+        return (property.name, property)
+    }
+
+    /// A value that some object has, or nearly.
+    private mutating func value(_ property: PropertyDescription) -> PropertyValue {
+        if property.isToOne { return pick(filled.objects(of: property.destinationEntity!)).id }
+        let owners = filled.objects(of: property.entity)
+        let found = try? pick(owners).evaluatedValue(forKey: property.name).propertyValue
+        switch found ?? .null {
+        case .null: return property.cellType.map { RandomValue.of($0, using: &generator) } ?? .null
+        case .int(let number) where roll(4) == 0: return .double(Double(number) + 0.5)
+        case let value: return value
+        }
+    }
+
+    private mutating func roll(_ sides: Int) -> Int { .random(in: 0 ..< sides, using: &generator) }
+    private mutating func pick<T>(_ choices: [T]) -> T { choices.randomElement(using: &generator)! }
+}
