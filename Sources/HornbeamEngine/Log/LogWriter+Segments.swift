@@ -87,8 +87,9 @@ extension LogWriter {
         }
     }
 
-    /// Whether the next segment has yet to be zeroed.
-    package var needsSpare: Bool { spare.withLock { $0 == nil } }
+    /// Whether the next segment has yet to be zeroed; false before the first append, so that a store which is only
+    /// read is not written to.
+    package var needsSpare: Bool { currentSegment != nil && spare.withLock { $0 == nil } }
 
     /// Zeroes the next segment ahead of need; for a background thread. Throws `full` when the disk is.
     package func prepareSpare() throws(EngineError) {

@@ -10,18 +10,27 @@ extension PageAppender {
 
     /// Makes everything appended so far durable: the bytes of each file, then the folder if files are new.
     ///
-    /// After an error nothing appended since the last good sync may be named by anything durable: call `abandon()`
-    /// and append again. A failed sync is never repeated on the same file.
+    /// After an error everything appended since the last good sync is void, as by `abandon()`: a failed sync is never
+    /// repeated on the same bytes, since the system may have dropped them and would then report success.
     package func sync() throws(EngineError) {
         try state.withLock { (state) throws(EngineError) in
-            try writeBuffer(&state)
-            for entry in state.unsynced { try entry.file.sync() }
-            if state.hasNewFiles { try files.syncDirectory() }
-            state.unsynced.removeAll()
-            state.hasNewFiles = false
-            state.holdsSyncedBytes = state.number != nil
-            state.bufferOffset = (state.bufferOffset + PageAppender.blockBytes - 1) & ~(PageAppender.blockBytes - 1)
+            do throws(EngineError) {
+                try syncAll(&state)
+            } catch {
+                abandon(&state)
+                throw error
+            }
         }
+    }
+
+    private func syncAll(_ state: inout State) throws(EngineError) {
+        try writeBuffer(&state)
+        for entry in state.unsynced { try entry.file.sync() }
+        if state.hasNewFiles { try files.syncDirectory() }
+        state.unsynced.removeAll()
+        state.hasNewFiles = false
+        state.holdsSyncedBytes = state.number != nil
+        state.bufferOffset = (state.bufferOffset + PageAppender.blockBytes - 1) & ~(PageAppender.blockBytes - 1)
     }
 
     /// Ends the current file; the next append begins a new one.
@@ -34,18 +43,20 @@ extension PageAppender {
     /// Files that hold nothing durable are removed as far as the file system lets them be; what stays is an orphan,
     /// which the next opening removes.
     package func abandon() {
-        state.withLock { state in
-            for entry in state.unsynced {
-                files.seal(entry.number)
-                if entry.holdsSyncedBytes { continue }
-                do throws(EngineError) { try files.remove(entry.number) } catch { continue }
-            }
-            if let number = state.number { files.seal(number) }
-            state.unsynced.removeAll()
-            state.number = nil
-            state.file = nil
-            state.buffered = 0
-            state.hasNewFiles = false
+        state.withLock { abandon(&$0) }
+    }
+
+    private func abandon(_ state: inout State) {
+        for entry in state.unsynced {
+            files.seal(entry.number)
+            if entry.holdsSyncedBytes { continue }
+            do throws(EngineError) { try files.remove(entry.number) } catch { continue }
         }
+        if let number = state.number { files.seal(number) }
+        state.unsynced.removeAll()
+        state.number = nil
+        state.file = nil
+        state.buffered = 0
+        state.hasNewFiles = false
     }
 }
