@@ -25,6 +25,7 @@ struct LogGroup {
             guard let decoded, decoded.frame.position == position + offset else { return nil }
             let isGroup = decoded.frame.kind == .group
             guard isGroup == (offset == 0), decoded.frame.kind != .seal else { return nil }
+            if let last = placed.last?.frame, last.kind == .part, last.value != decoded.frame.value { return nil }
             placed.append(Placed(frame: decoded.frame, offset: offset + LogFrame.headerBytes))
             check = decoded.check
             offset += decoded.frame.bytes
