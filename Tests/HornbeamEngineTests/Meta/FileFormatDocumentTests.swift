@@ -1,0 +1,53 @@
+import Testing
+@testable import HornbeamEngine
+
+/// The format's document and its code say the same: the example's bytes are decoded, and made again.
+@Suite struct FileFormatDocumentTests {
+    /// The blocks of bytes in the document, by the file name that heads each.
+    let blocks: [String: Substring]
+
+    init() throws {
+        let root = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(4).joined(separator: "/")
+        let file = try PosixFileSystem().open(root + "/Docs/FileFormat.md", .read)
+        var bytes = [UInt8](repeating: 0, count: Int(try file.size()))
+        _ = try bytes.withMutableBytes { (buffer) throws(EngineError) in try file.read(into: buffer, at: 0) }
+        let text = String(decoding: bytes, as: UTF8.self)
+        var found: [String: Substring] = [:]
+        for block in text.split(separator: "```bytes ").dropFirst() {
+            guard let end = block.firstRange(of: "```"), let line = block.firstIndex(of: "\n") else { continue }
+            found[String(block[..<line])] = block[block.index(after: line)..<block.index(before: end.lowerBound)]
+        }
+        blocks = found
+    }
+
+    static let lengths = ["meta": 16384, "pages-0000000000000001": 40, "wal-0000000000000001": 12288]
+
+    @Test(arguments: lengths.keys.sorted())
+    func theExampleIsWhatTheCodeWrites(name: String) throws {
+        let written = try #require(try FormatExample.write()[name])
+        #expect(written.count == Self.lengths[name])
+        let block = blocks[name].map(String.init)
+        #expect(block == FormatExample.dump(written))
+    }
+
+    @Test func theExampleIsWhatTheCodeReads() throws {
+        let disk = MemoryFileSystem()
+        for (name, count) in Self.lengths {
+            let block = try #require(blocks[name])
+            let bytes = try #require(FormatExample.parse(block, count: count))
+            let file = try disk.open(name, .create)
+            try bytes.withBytes { (buffer) throws(EngineError) in try file.write(buffer, at: 0) }
+        }
+        let state = try #require(try MetaFile.open("meta", fileSystem: disk).states.first)
+        #expect(state == FormatExample.state(catalogue: state.catalogue))
+        let files = try PageFiles(directory: ".", fileSystem: disk, salt: state.salt)
+        #expect(try files.readBlob(state.catalogue) == Array("Hornbeam".utf8))
+        var payloads: [[UInt8]] = []
+        let reader = LogReader(directory: ".", fileSystem: disk, store: state.store)
+        let end = try reader.replay(from: state.log, oldest: state.oldestLogSegment, cleanlyClosed: state.isCleanlyClosed) {
+            (number, payload, _) throws(EngineError) in payloads.append([UInt8](payload))
+        }
+        #expect(payloads == FormatExample.records.map(\.payload))
+        #expect(end.mark.position == LogPosition(4096))
+    }
+}
