@@ -23,8 +23,9 @@ public final class EntityDescription: Sendable {
     /// The superentity; nil for a root (MOD-4).
     public let superentity: EntityDescription?
 
-    /// Property indexes by the number of the property's name; −1 for names of other entities.
+    /// Property indexes by the number of the property's name, less `firstNameID`; −1 for names of other entities.
     @usableFromInline package let indexByNameID: [Int32]
+    @usableFromInline package let firstNameID: Int
 
     // Set once, by the compiler, before the model is published; read only ever after.
     nonisolated(unsafe) private var link: Link?
@@ -32,6 +33,7 @@ public final class EntityDescription: Sendable {
     private struct Link {
         let model: ManagedObjectModel
         let subentities: [EntityDescription]
+        let concrete: [EntityDescription]
         let constraints: [UniquenessConstraint]
         let indexes: [FetchIndex]
     }
@@ -50,21 +52,20 @@ public final class EntityDescription: Sendable {
         attributesByName = Dictionary(attributes.map { ($0.name, $0) }) { first, _ in first }
         relationshipsByName = Dictionary(relationships.map { ($0.name, $0) }) { first, _ in first }
         fetchedPropertiesByName = Dictionary(fetchedProperties.map { ($0.name, $0) }) { first, _ in first }
-        var table: [Int32] = []
-        for property in properties {
-            let number = property.nameID.number
-            if table.count <= number { table += Array(repeating: -1, count: number + 1 - table.count) }
-            table[number] = Int32(property.index)
-        }
+        let numbers = properties.map(\.nameID.number)
+        firstNameID = numbers.min() ?? 0
+        var table = Array(repeating: Int32(-1), count: (numbers.max() ?? -1) - firstNameID + 1)
+        for (property, number) in zip(properties, numbers) { table[number - firstNameID] = Int32(property.index) }
         indexByNameID = table
     }
 
     func resolve(
-        model: ManagedObjectModel, subentities: [EntityDescription],
+        model: ManagedObjectModel, subentities: [EntityDescription], concrete: [EntityDescription],
         constraints: [UniquenessConstraint], indexes: [FetchIndex]
     ) {
         precondition(link == nil, "An entity is resolved once.")
-        link = Link(model: model, subentities: subentities, constraints: constraints, indexes: indexes)
+        link = Link(
+            model: model, subentities: subentities, concrete: concrete, constraints: constraints, indexes: indexes)
     }
 
     private var resolved: Link {
@@ -80,8 +81,9 @@ public final class EntityDescription: Sendable {
 
     /// The index of the property with that name; nil when the entity has none. One array look-up.
     @inlinable package func index(of name: PropertyNameID) -> Int? {
-        guard name.number < indexByNameID.count else { return nil }
-        let index = indexByNameID[name.number]
+        let place = name.number - firstNameID
+        guard place >= 0, place < indexByNameID.count else { return nil }
+        let index = indexByNameID[place]
         return index < 0 ? nil : Int(index)
     }
 
@@ -123,9 +125,7 @@ extension EntityDescription {
     }
 
     /// This entity, when it is not abstract, and all such entities below it, in depth-first order.
-    public var concreteDescendants: [EntityDescription] {
-        (isAbstract ? [] : [self]) + subentities.flatMap(\.concreteDescendants)
-    }
+    public var concreteDescendants: [EntityDescription] { resolved.concrete }
 
     /// The property of that name.
     ///

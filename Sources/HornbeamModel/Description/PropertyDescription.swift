@@ -15,6 +15,18 @@ public final class PropertyDescription: Sendable {
     public let kind: Kind
     /// The value of a new object, as the attribute's type holds it; `.null` for a relationship (ATT-4).
     public let defaultValue: PropertyValue
+    /// The type of an attribute; `objectID` for a relationship.
+    public let attributeType: AttributeType
+    public let isAttribute: Bool
+    public let isOptional: Bool
+    /// True when the property is tracked but never stored (ATT-10, REL-7).
+    public let isTransient: Bool
+    /// True for a to-many relationship.
+    public let isToMany: Bool
+    /// True for a to-many relationship that keeps its order (REL-5).
+    public let isOrdered: Bool
+    /// What happens at the other end when an object is deleted; `noAction` for an attribute.
+    public let deleteRule: DeleteRule
     /// The elements of a composite attribute, by name (ATT-13); empty for others.
     public let compositeElements: [AttributeDescription]
     package let nameID: PropertyNameID
@@ -43,12 +55,24 @@ public final class PropertyDescription: Sendable {
         switch kind {
         case .attribute(let attribute):
             let rules = AttributeRules(attribute, composites: composites)
+            attributeType = attribute.type
+            isAttribute = true
+            isOptional = attribute.isOptional
+            isTransient = attribute.isTransient
+            (isToMany, isOrdered, deleteRule) = (false, false, .noAction)
             compositeElements = attribute.compositeName.flatMap { composites[$0]?.elements } ?? []
             defaultValue = attribute.defaultValue.fitting(attribute.type)
             derivation = attribute.derivation.flatMap { try? Derivation($0) }
             needsValidation = rules.canFail
             self.rules = rules
         case .relationship(let relationship):
+            attributeType = .objectID
+            isAttribute = false
+            isOptional = relationship.isOptional
+            isTransient = relationship.isTransient
+            isToMany = relationship.isToMany
+            isOrdered = relationship.isOrdered
+            deleteRule = relationship.deleteRule
             compositeElements = []
             defaultValue = .null
             derivation = nil
@@ -87,41 +111,13 @@ extension PropertyDescription {
         if case .relationship(let relationship) = kind { relationship } else { nil }
     }
 
-    public var isAttribute: Bool { if case .attribute = kind { true } else { false } }
     public var isRelationship: Bool { !isAttribute }
 
-    /// The type of an attribute; `objectID` for a relationship.
-    public var attributeType: AttributeType { attribute?.type ?? .objectID }
-
-    /// True for a to-many relationship.
-    public var isToMany: Bool { relationship?.isToMany ?? false }
-
     /// True for a to-one relationship.
-    public var isToOne: Bool { if case .relationship(let relationship) = kind { !relationship.isToMany } else { false } }
-
-    /// True for a to-many relationship that keeps its order (REL-5).
-    public var isOrdered: Bool { relationship?.isOrdered ?? false }
-
-    /// What happens at the other end when an object is deleted; `noAction` for an attribute.
-    public var deleteRule: DeleteRule { relationship?.deleteRule ?? .noAction }
-
-    public var isOptional: Bool {
-        switch kind {
-        case .attribute(let attribute): attribute.isOptional
-        case .relationship(let relationship): relationship.isOptional
-        }
-    }
-
-    /// True when the property is tracked but never stored (ATT-10, REL-7).
-    public var isTransient: Bool {
-        switch kind {
-        case .attribute(let attribute): attribute.isTransient
-        case .relationship(let relationship): relationship.isTransient
-        }
-    }
+    public var isToOne: Bool { !isAttribute && !isToMany }
 
     /// True when the value is computed at save (ATT-11).
-    public var isDerived: Bool { attribute?.isDerived ?? false }
+    public var isDerived: Bool { derivation != nil }
 
     /// The name by which older versions of the model know the property (MOD-13).
     public var renamingIdentifier: String {

@@ -9,7 +9,7 @@ public enum FetchResultType: Int, Hashable, Sendable, Codable {
 }
 
 /// One column of a fetch that gives back dictionaries (FET-12, FET-16).
-public enum FetchColumn: Hashable, Sendable, ExpressibleByStringLiteral {
+public enum FetchColumn: Hashable, Sendable, Codable, ExpressibleByStringLiteral {
     /// A key path to an attribute or a to-one relationship.
     case property(String)
     /// A computed value, with the name that it has in the dictionary; the type is worked out when nil.
@@ -36,7 +36,7 @@ public enum FetchColumn: Hashable, Sendable, ExpressibleByStringLiteral {
 /// A fetch with all its settings, without the Swift type of its results. It is what goes down to a store.
 ///
 /// A value: it may cross threads, be compared and be kept. The defaults are Core Data's.
-public struct FetchDescription: Hashable, Sendable {
+public struct FetchDescription: Hashable, Sendable, Codable {
     /// The entity to fetch; looked up in the model of the context when the request is run (FET-1).
     public var entityName: String
     /// What the objects must satisfy; nil for all (FET-2).

@@ -69,4 +69,4 @@ extension FetchRequest {
     }
 }
 
-extension FetchRequest: Hashable {}
+extension FetchRequest: Hashable, Codable {}

@@ -41,6 +41,7 @@ import Testing
             entities: [
                 Entity("person") {
                     Attribute<String?>("Code", unique: true)
+                    Attribute<Bool>("any")
                     Attribute<Int>("age", default: -1, minimum: 0)
                     AttributeDescription("tags", .transformable, optional: true)
                     AttributeDescription("size", .integer64, derivation: "friends.@count")
@@ -52,6 +53,7 @@ import Testing
         #expect(
             ModelLint.issues(in: definition).map(\.description) == [
                 "warning: The entity name “person” begins with a small letter: entities are named as classes are.",
+                "warning: “person.any” has the name of a word of the predicate language: write it #any there.",
                 "warning: “person.Code” is unique and optional: objects without a value never collide, "
                     + "so make it required if there must be one of each.",
                 "warning: “person.Code” begins with a capital letter: properties are named as Swift's are.",

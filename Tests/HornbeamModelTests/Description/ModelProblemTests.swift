@@ -142,6 +142,14 @@ import Testing
         #expect(error?.details.map(\.message) == mistake.problems)
     }
 
+    @Test("MOD-4: a line of ancestors without end is refused, however the model came about")
+    func endlessLineIsRefused() throws {
+        let long = (0..<2_000).map { Entity("E\($0)", parent: $0 == 0 ? nil : "E\($0 - 1)") }
+        let error = #expect(throws: HornbeamError.self) { try ManagedObjectModel(entities: long) }
+        #expect(error?.details.first?.message == "“E100” inherits over more than 100 levels: use fewer.")
+        #expect(throws: Never.self) { try ManagedObjectModel(entities: Array(long.prefix(100))) }
+    }
+
     @Test("All mistakes of a model are reported at once")
     func allMistakesAtOnce() throws {
         let error = #expect(throws: HornbeamError.self) {

@@ -1,3 +1,4 @@
+import Foundation
 import HornbeamModel
 import Testing
 
@@ -25,5 +26,16 @@ import Testing
         #expect(some.fetchLimit == 20 && some.fetchOffset == 40 && some.fetchBatchSize == 10)
         #expect(some.relationshipKeyPathsForPrefetching == ["author", "chapters"])
         #expect(all == FetchRequest(entityName: "Book"))
+    }
+
+    @Test("FET-24: a request can be archived")
+    func requestCanBeArchived() throws {
+        var request = try FetchRequest<UntypedObject>(entityName: "Book").where("author.name == %@", "Le Guin").sorted(by: "title")
+        request.propertiesToFetch = ["title", try .expression("total", "pages * 2", type: .integer64)]
+        request.resultType = .dictionaries
+        request.affectedStores = [UUID()]
+        let read = try JSONDecoder().decode(FetchRequest<UntypedObject>.self, from: JSONEncoder().encode(request))
+        #expect(read == request)
+        #expect(read.propertiesToFetch.map(\.name) == ["title", "total"])
     }
 }

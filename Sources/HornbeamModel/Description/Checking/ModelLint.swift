@@ -28,6 +28,10 @@ public enum ModelLint {
         if unique.count < entity.uniquenessConstraints.count {
             warn("“\(entity.name)” has the same uniqueness constraint twice: remove one.")
         }
+        for name in entity.propertyNames where !isPlainInFormats(name) {
+            warn(
+                "“\(entity.name).\(name)” has the name of a word of the predicate language: write it #\(name) there.", key: name)
+        }
         let optional = Set(entity.attributes.filter(\.isOptional).map(\.name))
         for constraint in entity.uniquenessConstraints {
             for name in constraint where optional.contains(name) {
@@ -38,6 +42,12 @@ public enum ModelLint {
             }
         }
         return found
+    }
+
+    /// True when a format reads the name as a key.
+    private static func isPlainInFormats(_ name: String) -> Bool {
+        let expression = try? FetchExpression(format: name)
+        return expression?.node == .keyPath(name)
     }
 
     private static func warnings(about attribute: AttributeDescription, in entity: Entity) -> [ModelIssue] {

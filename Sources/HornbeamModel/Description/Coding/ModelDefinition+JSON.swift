@@ -1,4 +1,5 @@
 public import Foundation
+internal import Synchronization
 
 extension ModelDefinition: Codable {
     /// The version of the file format. A file of a higher one is refused by name.
@@ -123,4 +124,19 @@ extension ManagedObjectModel {
 
     /// The model that a store holds.
     package convenience init(decoding bytes: [UInt8]) throws { try self.init(json: Data(bytes)) }
+
+    /// The model that a store holds, the same instance whenever the bytes are the same: compiled models are
+    /// kept for the life of the process, and a process may open stores of one model without end.
+    package static func decoded(_ bytes: [UInt8]) throws -> ManagedObjectModel {
+        let digest = SHA256.hash(bytes)
+        if let model = decodedModels.withLock({ $0[digest] }) { return model }
+        let model = try ManagedObjectModel(decoding: bytes)
+        return decodedModels.withLock { models in
+            if let known = models[digest] { return known }
+            models[digest] = model
+            return model
+        }
+    }
+
+    private static let decodedModels = Mutex<[[UInt8]: ManagedObjectModel]>([:])
 }

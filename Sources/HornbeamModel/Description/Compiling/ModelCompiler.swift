@@ -92,26 +92,29 @@ struct ModelCompiler {
                 parents[entity.name] = parent
             }
         }
-        for entity in definition.entities {
-            guard let cycle = cycle(from: entity.name) else { continue }
-            report(
-                "“\(entity.name)” inherits from itself: \(cycle.joined(separator: " → ")). "
-                    + "Give one of these entities no parent.",
-                entity: entity.name)
-            parents[entity.name] = nil
-        }
+        for entity in definition.entities { checkLine(above: entity.name) }
     }
 
-    private func cycle(from name: String) -> [String]? {
+    /// More levels than any model has, few enough for recursion over them.
+    private static let levelsMax = 100
+
+    private mutating func checkLine(above name: String) {
         var path = [name]
-        var current = name
-        while let parent = parents[current] {
+        while let parent = parents[path[path.count - 1]] {
             path.append(parent)
-            if parent == name { return path }
-            if path.dropLast().contains(parent) { return nil }
-            current = parent
+            if parent == name {
+                report(
+                    "“\(name)” inherits from itself: \(path.joined(separator: " → ")). Give one of these entities no parent.",
+                    entity: name)
+                parents[name] = nil
+                return
+            }
+            if path.count > Self.levelsMax {
+                report("“\(name)” inherits over more than \(Self.levelsMax) levels: use fewer.", entity: name)
+                parents[name] = nil
+                return
+            }
         }
-        return nil
     }
 
     /// The entity and those above it, the topmost first.
@@ -200,13 +203,15 @@ struct ModelCompiler {
                 property.resolve(entity: entity, destination: destination, inverse: inverse)
             }
         }
+        let subentities = Dictionary(grouping: entities.filter { $0.superentity != nil }) { $0.superentity?.index ?? 0 }
+        func concrete(_ entity: EntityDescription) -> [EntityDescription] {
+            (entity.isAbstract ? [] : [entity]) + subentities[entity.index, default: []].flatMap(concrete)
+        }
         for entity in entities {
             let line = sequence(first: entity, next: \.superentity).reversed()
             entity.resolve(
-                model: model,
-                subentities: entities.filter { $0.superentity === entity },
-                constraints: line.flatMap(constraints),
-                indexes: line.flatMap(indexes))
+                model: model, subentities: subentities[entity.index, default: []], concrete: concrete(entity),
+                constraints: line.flatMap(constraints), indexes: line.flatMap(indexes))
         }
     }
 }

@@ -5,6 +5,13 @@ struct AttributeRules: Sendable {
     let attribute: AttributeDescription
     /// True when a value of the right type, or none, can be wrong.
     let canFail: Bool
+    // Copies of what is asked of every value: the description is large.
+    private let type: AttributeType
+    private let isOptional: Bool
+    private let isComposite: Bool
+    private let hasLengths: Bool
+    private let minimum: PropertyValue?
+    private let maximum: PropertyValue?
     private let pattern: NSRegularExpression?
     private let predicates: [(rule: ValidationRule, predicate: FetchPredicate)]
     /// The rules of a composite's elements, by name (ATT-13).
@@ -13,6 +20,12 @@ struct AttributeRules: Sendable {
     /// The compiler has checked that pattern and predicates parse, and that composites do not contain themselves.
     init(_ attribute: AttributeDescription, composites: [String: CompositeDescription]) {
         self.attribute = attribute
+        type = attribute.type
+        isOptional = attribute.isOptional
+        isComposite = attribute.type == .composite
+        hasLengths = attribute.minimumLength != nil || attribute.maximumLength != nil
+        minimum = attribute.minimum
+        maximum = attribute.maximum
         pattern = attribute.pattern.flatMap { try? NSRegularExpression(wholeText: $0) }
         predicates = attribute.rules.compactMap { rule in
             (try? FetchPredicate(format: rule.predicate)).map { (rule, $0) }
@@ -43,59 +56,69 @@ struct AttributeRules: Sendable {
         return .dictionary(parts)
     }
 
-    /// All that is wrong with a value at a place of the model.
-    func errors(for value: PropertyValue, at place: ValuePlace) -> [HornbeamError] {
-        if value.isNull { return attribute.isOptional ? [] : [place.missingValue] }
+    /// All that is wrong with a value. The place is made only for errors: most values have none.
+    func errors(for value: PropertyValue, at place: () -> ValuePlace) -> [HornbeamError] {
+        if value.isNull { return isOptional ? [] : [place().missingValue] }
         let held: PropertyValue
         do {
-            held = try coerced(value, entity: place.entity, key: place.key)
+            held = try isComposite ? coerced(value, entity: place().entity, key: place().key) : value.coerced(to: type)
         } catch {
-            return [error as? HornbeamError ?? place.failure(.typeMismatch, "has a value of the wrong type.", value)]
+            // Once more, for the message to name the place.
+            do {
+                _ = try coerced(value, entity: place().entity, key: place().key)
+                return []
+            } catch {
+                return [error as? HornbeamError ?? place().failure(.typeMismatch, "has a value of the wrong type.", value)]
+            }
         }
         guard canFail else { return [] }
-        return limitErrors(held, place) + lengthErrors(held, place) + patternErrors(held, place)
-            + predicateErrors(held, place) + elementErrors(held, place)
+        var errors: [HornbeamError] = []
+        if let error = limitError(held, place) { errors.append(error) }
+        if hasLengths, let error = lengthError(held, place) { errors.append(error) }
+        if pattern != nil, let error = patternError(held, place) { errors.append(error) }
+        if !predicates.isEmpty { errors += predicateErrors(held, place()) }
+        if isComposite { errors += elementErrors(held, place()) }
+        return errors
     }
 
-    private func limitErrors(_ value: PropertyValue, _ place: ValuePlace) -> [HornbeamError] {
-        let isDate = attribute.type == .date
+    private func limitError(_ value: PropertyValue, _ place: () -> ValuePlace) -> HornbeamError? {
+        let isDate = type == .date
         if case .date(let date) = value, !date.timeIntervalSinceReferenceDate.isFinite {
-            return [place.failure(.invalidDate, "has a date that is not a point in time.", value)]
+            return place().failure(.invalidDate, "has a date that is not a point in time.", value)
         }
-        if let maximum = attribute.maximum, value.compared(to: maximum) == .greater {
+        if let maximum, value.compared(to: maximum) == .greater {
             let code: HornbeamError.Code = isDate ? .dateTooLate : .numberTooLarge
-            return [place.failure(code, "is too \(isDate ? "late" : "large"): it may be at most \(maximum).", value)]
+            return place().failure(code, "is too \(isDate ? "late" : "large"): it may be at most \(maximum).", value)
         }
-        if let minimum = attribute.minimum, value.compared(to: minimum) == .less {
+        if let minimum, value.compared(to: minimum) == .less {
             let code: HornbeamError.Code = isDate ? .dateTooSoon : .numberTooSmall
-            return [place.failure(code, "is too \(isDate ? "early" : "small"): it must be at least \(minimum).", value)]
+            return place().failure(code, "is too \(isDate ? "early" : "small"): it must be at least \(minimum).", value)
         }
-        return []
+        return nil
     }
 
-    private func lengthErrors(_ value: PropertyValue, _ place: ValuePlace) -> [HornbeamError] {
-        guard attribute.minimumLength != nil || attribute.maximumLength != nil else { return [] }
+    private func lengthError(_ value: PropertyValue, _ place: () -> ValuePlace) -> HornbeamError? {
         let length: Int
         let unit: String
         switch value {
         case .string(let text): (length, unit) = (text.count, "character")
         case .data(let bytes): (length, unit) = (bytes.count, "byte")
-        default: return []
+        default: return nil
         }
         if let maximum = attribute.maximumLength, length > maximum {
-            return [place.failure(.stringTooLong, "has \(counted(length, unit)) and may have at most \(maximum).", value)]
+            return place().failure(.stringTooLong, "has \(counted(length, unit)) and may have at most \(maximum).", value)
         }
         if let minimum = attribute.minimumLength, length < minimum {
-            return [place.failure(.stringTooShort, "has \(counted(length, unit)) and needs at least \(minimum).", value)]
+            return place().failure(.stringTooShort, "has \(counted(length, unit)) and needs at least \(minimum).", value)
         }
-        return []
+        return nil
     }
 
-    private func patternErrors(_ value: PropertyValue, _ place: ValuePlace) -> [HornbeamError] {
-        guard let pattern, case .string(let text) = value else { return [] }
+    private func patternError(_ value: PropertyValue, _ place: () -> ValuePlace) -> HornbeamError? {
+        guard let pattern, case .string(let text) = value else { return nil }
         let whole = NSRange(location: 0, length: text.utf16.count)
-        if pattern.firstMatch(in: text, options: [.anchored], range: whole) != nil { return [] }
-        return [place.failure(.stringPatternMismatch, "does not match the pattern \(attribute.pattern ?? "").", value)]
+        if pattern.firstMatch(in: text, options: [.anchored], range: whole) != nil { return nil }
+        return place().failure(.stringPatternMismatch, "does not match the pattern \(attribute.pattern ?? "").", value)
     }
 
     /// The predicates that a value breaks, each with its warning in the words of the model (ATT-8, MDL-3).
@@ -117,7 +140,7 @@ struct AttributeRules: Sendable {
     private func elementErrors(_ value: PropertyValue, _ place: ValuePlace) -> [HornbeamError] {
         guard case .dictionary(let parts) = value else { return [] }
         return elements.flatMap { element in
-            element.errors(for: parts[element.attribute.name] ?? .null, at: place.element(element.attribute.name))
+            element.errors(for: parts[element.attribute.name] ?? .null) { place.element(element.attribute.name) }
         }
     }
 }

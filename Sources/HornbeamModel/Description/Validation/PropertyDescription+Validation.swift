@@ -3,7 +3,7 @@ extension PropertyDescription {
     ///
     /// A value of the wrong type is the only thing reported of it. Relationships are checked by `error(forCount:)`.
     package func errors(for value: PropertyValue) -> [HornbeamError] {
-        rules?.errors(for: value, at: place) ?? []
+        rules?.errors(for: value) { place } ?? []
     }
 
     /// Checks a value of this attribute as it would be checked at save (VAL-1).
