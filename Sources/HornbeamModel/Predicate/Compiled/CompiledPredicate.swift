@@ -32,8 +32,11 @@ public struct CompiledPredicate<Object> {
     package init(
         _ predicate: FetchPredicate, variables: [String: PropertyValue] = [:], resolver: PredicateResolver<Object>
     ) throws {
-        let node = predicate.substituting(variables).node.simplified
-        test = try PredicateCompiler(resolver: resolver).test(node)
+        let analysis = PredicateAnalysis(predicate.substituting(variables))
+        for path in analysis.keyPaths {
+            if case .name(let key)? = path.first { _ = try resolver.accessor(key) }
+        }
+        test = try PredicateCompiler(resolver: resolver).test(analysis.predicate)
     }
 
     /// Whether the predicate holds for the object.
@@ -100,12 +103,14 @@ struct PredicateCompiler<Object> {
     private func fast(_ accessor: KeyedAccessor<Object>, _ term: PredicateAnalysis.Term) throws -> Test? {
         switch accessor {
         case .int(let get):
+            if let set = NumberSet(term) { return { object in set.holds(try get(object)) } }
             guard let test = NumberTest(term) else { return nil }
             return { object in test.holds(try get(object)) }
         case .bool(let get):
             guard let test = NumberTest(term) else { return nil }
             return { object in test.holds(try get(object).map { Int64($0 ? 1 : 0) }) }
         case .double(let get):
+            if let set = NumberSet(term) { return { object in set.holds(try get(object)) } }
             guard let test = NumberTest(term) else { return nil }
             return { object in test.holds(try get(object)) }
         case .date(let get):

@@ -4,8 +4,10 @@ import Synchronization
 /// The right side of MATCHES: an ICU regular expression that must match the whole text, with a bound on
 /// the work, so that `(a+)+b` against a long text ends with an error instead of not ending.
 struct BoundedPattern: Sendable {
-    /// How often the engine may report that it is still busy; one report stands for some thousand steps.
-    private static let reportsMax = 20_000
+    /// How often the engine may report that it is still busy. One report stands for ten thousand steps, a
+    /// fifth of a millisecond. After some thousands its stack is full, and it would say “no match” instead of
+    /// failing, so the bound must lie well below that.
+    private static let reportsMax = 500
 
     private let expression: NSRegularExpression
     private let pattern: String

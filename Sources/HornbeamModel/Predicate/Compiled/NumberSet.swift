@@ -1,0 +1,55 @@
+import Foundation
+
+/// The numbers of an IN list, sorted for integers and for doubles; other members never equal a number.
+package struct NumberSet: Sendable {
+    /// Whether the list holds nil.
+    package let holdsForNil: Bool
+    private let integers: [Int64]
+    private let doubles: [Double]
+
+    /// nil when the term is no IN over a list.
+    package init?(_ term: PredicateAnalysis.Term) {
+        guard term.modifier == .direct, term.comparator == .in, case .array(let values) = term.value else { return nil }
+        self.init(values)
+    }
+
+    /// The same for dates, as seconds since 2001.
+    package init?(dates term: PredicateAnalysis.Term) {
+        guard term.modifier == .direct, term.comparator == .in, case .array(let values) = term.value else { return nil }
+        self.init(values.compactMap { value in
+            if value == .null { return value }
+            return value.dateValue.map { .double($0.timeIntervalSinceReferenceDate) }
+        })
+    }
+
+    private init(_ values: [PropertyValue]) {
+        holdsForNil = values.contains(.null)
+        let numbers = values.filter { $0.doubleValue != nil }
+        integers = numbers.compactMap(\.intValue).sorted()
+        // A number that no double equals is left out: 2⁵³ + 1.
+        doubles = numbers.compactMap { number in
+            number.doubleValue.flatMap { PropertyValue.double($0).isEqual(to: number) ? $0 : nil }
+        }.sorted()
+    }
+
+    package func holds(_ number: Int64?) -> Bool {
+        guard let number else { return holdsForNil }
+        return Self.find(number, in: integers)
+    }
+
+    package func holds(_ number: Double?) -> Bool {
+        guard let number else { return holdsForNil }
+        return Self.find(number, in: doubles)
+    }
+
+    private static func find<Number: Comparable>(_ number: Number, in sorted: [Number]) -> Bool {
+        var low = 0
+        var high = sorted.count
+        while low < high {
+            let middle = (low + high) / 2
+            if sorted[middle] == number { return true }
+            if sorted[middle] < number { low = middle + 1 } else { high = middle }
+        }
+        return false
+    }
+}
