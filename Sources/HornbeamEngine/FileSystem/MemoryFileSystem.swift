@@ -12,7 +12,7 @@ package final class MemoryFileSystem: FileSystem {
     }
 
     private struct State {
-        /// Every path but the implied root `/` and `.`.
+        /// By path without empty and `.` components; the root, whose path is empty, is implied.
         var entries: [String: Entry] = [:]
         var locked: Set<String> = []
     }
@@ -40,6 +40,7 @@ package final class MemoryFileSystem: FileSystem {
     }
 
     package func open(_ path: String, _ mode: FileMode) throws(EngineError) -> any File {
+        let path = Self.normal(path)
         let content = try state.withLock { (state) throws(EngineError) -> MemoryFile.Content in
             switch (state.entries[path], mode) {
             case (.file(let content), .read), (.file(let content), .readWrite): return content
@@ -57,6 +58,7 @@ package final class MemoryFileSystem: FileSystem {
     }
 
     package func createDirectory(_ path: String) throws(EngineError) {
+        let path = Self.normal(path)
         try state.withLock { (state) throws(EngineError) in
             guard state.entries[path] == nil, !Self.isRoot(path) else { throw Self.exists(path) }
             try Self.checkParent(of: path, in: state)
@@ -65,21 +67,25 @@ package final class MemoryFileSystem: FileSystem {
     }
 
     package func syncDirectory(_ path: String) throws(EngineError) {
+        let path = Self.normal(path)
         try state.withLock { (state) throws(EngineError) in try Self.checkDirectory(path, in: state) }
     }
 
     package func list(_ path: String) throws(EngineError) -> [String] {
-        try state.withLock { (state) throws(EngineError) in
+        let path = Self.normal(path)
+        return try state.withLock { (state) throws(EngineError) in
             try Self.checkDirectory(path, in: state)
-            return state.entries.keys.filter { parent(ofPath: $0) == path }.map(lastComponent(ofPath:)).sorted()
+            return state.entries.keys.filter { Self.parent(ofPath: $0) == path }.map(lastComponent(ofPath:)).sorted()
         }
     }
 
     package func exists(_ path: String) throws(EngineError) -> Bool {
-        state.withLock { Self.isRoot(path) || $0.entries[path] != nil }
+        let path = Self.normal(path)
+        return state.withLock { Self.isRoot(path) || $0.entries[path] != nil }
     }
 
     package func rename(_ source: String, to target: String) throws(EngineError) {
+        let (source, target) = (Self.normal(source), Self.normal(target))
         try state.withLock { (state) throws(EngineError) in
             guard let entry = state.entries[source] else { throw Self.missing(source) }
             try Self.checkParent(of: target, in: state)
@@ -95,9 +101,10 @@ package final class MemoryFileSystem: FileSystem {
     }
 
     package func remove(_ path: String) throws(EngineError) {
+        let path = Self.normal(path)
         try state.withLock { (state) throws(EngineError) in
             guard let entry = state.entries[path] else { throw Self.missing(path) }
-            if case .directory = entry, state.entries.keys.contains(where: { parent(ofPath: $0) == path }) {
+            if case .directory = entry, state.entries.keys.contains(where: { Self.parent(ofPath: $0) == path }) {
                 throw EngineError(.inputOutput, "A folder that is not empty cannot be removed.", path: path)
             }
             state.entries[path] = nil
@@ -105,6 +112,7 @@ package final class MemoryFileSystem: FileSystem {
     }
 
     package func lock(_ path: String) throws(EngineError) -> any FileLock {
+        let path = Self.normal(path)
         try state.withLock { (state) throws(EngineError) in
             try Self.checkParent(of: path, in: state)
             guard state.locked.insert(path).inserted else {
@@ -117,7 +125,15 @@ package final class MemoryFileSystem: FileSystem {
         return MemoryFileLock { [weak self] in _ = self?.state.withLock { $0.locked.remove(path) } }
     }
 
-    private static func isRoot(_ path: String) -> Bool { path == "/" || path == "." }
+    private static func normal(_ path: String) -> String {
+        path.split(separator: "/").filter { $0 != "." }.joined(separator: "/")
+    }
+
+    private static func isRoot(_ path: String) -> Bool { path.isEmpty }
+
+    private static func parent(ofPath path: String) -> String {
+        path.lastIndex(of: "/").map { String(path[..<$0]) } ?? ""
+    }
 
     private static func checkDirectory(_ path: String, in state: State) throws(EngineError) {
         if isRoot(path) { return }
@@ -125,7 +141,7 @@ package final class MemoryFileSystem: FileSystem {
     }
 
     private static func checkParent(of path: String, in state: State) throws(EngineError) {
-        try checkDirectory(parent(ofPath: path), in: state)
+        try checkDirectory(Self.parent(ofPath: path), in: state)
     }
 
     private static func missing(_ path: String) -> EngineError {
