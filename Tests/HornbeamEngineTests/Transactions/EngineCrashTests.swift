@@ -1,0 +1,41 @@
+import Testing
+
+@testable import HornbeamEngine
+
+/// The engine on a disk that crashes at every operation, in every way the enumerator knows.
+@Suite struct EngineCrashTests {
+    @Test func everyCrashRecoversAPrefixThatHoldsAllAcknowledgedCommits() throws {
+        let oracle = EngineOracle(transactions: 30)
+        var enumerator = CrashEnumerator(seed: 1)
+        enumerator.subsetsUpTo = 4
+        enumerator.randomImagesPerPoint = 1
+        let report = try enumerator.run(
+            workload: { disk in
+                let engine = try Engine.open("s.hornbeam", fileSystem: disk, options: oracle.options)
+                try oracle.commit(to: engine, through: 18, disk: disk)
+                try engine.checkpoint()
+                try oracle.commit(to: engine, through: 20, disk: disk)
+                try engine.close()
+                let again = try Engine.open("s.hornbeam", fileSystem: disk, options: oracle.options)
+                try oracle.commit(to: again, through: 22, disk: disk)
+            }, verify: oracle.judge)
+        print("engine crashes: \(report)")
+        #expect(report.images > 1000)
+    }
+
+    @Test func crashesWhileRecoveringLoseNothing() throws {
+        let oracle = EngineOracle(transactions: 30)
+        var enumerator = CrashEnumerator(seed: 2)
+        enumerator.subsetsUpTo = 2
+        enumerator.randomImagesPerPoint = 1
+        enumerator.stride = 9
+        enumerator.nestingDepth = 2
+        let report = try enumerator.run(
+            workload: { disk in
+                let engine = try Engine.open("s.hornbeam", fileSystem: disk, options: oracle.options)
+                try oracle.commit(to: engine, through: 20, disk: disk)
+            }, verify: oracle.judge)
+        print("crashes while recovering: \(report)")
+        #expect(report.nestedImages > 100)
+    }
+}
