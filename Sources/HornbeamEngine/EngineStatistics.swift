@@ -1,0 +1,53 @@
+// Figures that tell what an engine does and how much space it takes.
+
+/// A moment's figures of an open store.
+package struct EngineStatistics: Sendable, Hashable {
+    // Since the store was opened.
+    /// Transactions committed.
+    package var commits = 0
+    /// Groups of transactions written to the log, and syncs of it.
+    package var groups = 0
+    package var syncs = 0
+    /// Bytes of redo logged, and of pages written by checkpoints.
+    package var logBytes = 0
+    package var checkpoints = 0
+    package var checkpointBytes: UInt64 = 0
+
+    // Now.
+    package var pageSize = 0
+    /// Frames of the buffer pool: what it aims for, in use, holding a page that is on disk.
+    package var poolCapacity = 0
+    package var poolInUse = 0
+    package var poolCached = 0
+    /// Versions that somebody reads, and nodes kept for old ones.
+    package var liveVersions = 0
+    package var waitingNodes = 0
+    /// Page files, their bytes, and the bytes that are needed (as of the last checkpoint).
+    package var pageFiles = 0
+    package var pageFileBytes: UInt64 = 0
+    package var liveBytes: UInt64 = 0
+
+    package init() {}
+}
+
+extension Engine {
+    /// The engine's figures at this moment.
+    package func statistics() throws(EngineError) -> EngineStatistics {
+        var figures = EngineStatistics()
+        let pipeline = core.pipeline.statistics
+        figures.commits = pipeline.commits
+        figures.groups = pipeline.groups
+        figures.syncs = pipeline.syncs
+        figures.logBytes = pipeline.logBytes
+        (figures.checkpoints, figures.checkpointBytes) = checkpointer.statistics
+        figures.pageSize = core.pool.pageSize
+        figures.poolCapacity = core.pool.capacity
+        (figures.poolInUse, figures.poolCached) = core.pool.usage
+        (figures.liveVersions, figures.waitingNodes) = core.registry.counts
+        let files = try core.files.files()
+        figures.pageFiles = files.count
+        figures.pageFileBytes = files.reduce(0) { $0 + UInt64($1.bytes) }
+        figures.liveBytes = core.space.table.entries.values.reduce(0) { $0 + UInt64(max($1.live, 0)) }
+        return figures
+    }
+}

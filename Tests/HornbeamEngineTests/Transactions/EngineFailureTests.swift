@@ -1,0 +1,141 @@
+import Testing
+
+@testable import HornbeamEngine
+
+/// What the world does wrong: every call that can fail does, and nothing acknowledged is lost.
+@Suite struct EngineFailureTests {
+    /// Runs the oracle's transactions over a disk that fails at one call; then reopens without faults and judges.
+    private func run(_ fault: FaultRule, oracle: EngineOracle) throws -> Bool {
+        let memory = MemoryFileSystem()
+        let faults = FaultInjector(memory)
+        let engine = try Engine.open("s.hornbeam", fileSystem: faults, options: oracle.options)
+        try oracle.commit(to: engine, through: 3)
+        faults.add(fault)
+        var failure: EngineError?
+        do {
+            try oracle.commit(to: engine, through: 22)
+            try engine.checkpoint()
+        } catch let error as EngineError { failure = error }
+        let fired = faults.firedCount > 0
+        let acknowledged = engine.latest
+        // What could be read before can still be read.
+        try oracle.expectSound(engine)
+        faults.removeRules()
+        if failure?.code == .full {
+            try oracle.commit(to: engine, through: acknowledged.rawValue + 2)
+            try oracle.expectSound(engine)
+        }
+        try? engine.close()
+        let again = try Engine.open("s.hornbeam", fileSystem: memory, options: oracle.options)
+        #expect(again.latest >= acknowledged, "\(fault) lost acknowledged commits")
+        try oracle.expectSound(again)
+        try again.close()
+        return fired
+    }
+
+    @Test(arguments: [EngineError.Code.inputOutput, .full], [false, true])
+    func anErrorAtAnyCallLosesNothing(_ code: EngineError.Code, _ isSticky: Bool) throws {
+        let oracle = EngineOracle(transactions: 30)
+        var call = 0
+        var fired = 0
+        while try run(
+            FaultRule(.fail(code), calls: FileSystemCall.changing, after: call, isSticky: isSticky), oracle: oracle)
+        {
+            fired += 1
+            call += 1
+        }
+        #expect(fired > 20)
+    }
+
+    @Test(arguments: [true, false])
+    func aFailedSyncOfTheLogPoisonsTheStore(_ keepsNew: Bool) throws {
+        let memory = MemoryFileSystem()
+        let faults = FaultInjector(memory)
+        let oracle = EngineOracle(transactions: 10)
+        let engine = try Engine.open("s.hornbeam", fileSystem: faults, options: oracle.options)
+        try oracle.commit(to: engine, through: 3)
+        faults.add(
+            FaultRule(
+                keepsNew ? .failSyncKeepingNew : .failSyncRevertingToOld, calls: [.sync], kind: .log, after: 0,
+                isSticky: false))
+        #expect(throws: EngineError.self) { try oracle.commit(to: engine, through: 4) }
+        let error = #expect(throws: EngineError.self) { _ = try engine.begin() }
+        #expect(error?.code == .durabilityLost)
+        #expect(engine.latest.rawValue == 3)
+        try oracle.expectSound(engine)
+        #expect(throws: EngineError.self) { try engine.close() }
+        let again = try Engine.open("s.hornbeam", fileSystem: memory, options: oracle.options)
+        #expect(again.latest.rawValue >= 3)
+        try oracle.expectSound(again)
+    }
+
+    @Test func aSecondEngineIsRefused() throws {
+        let disk = MemoryFileSystem()
+        let store = try TestStore(fileSystem: disk)
+        let error = #expect(throws: EngineError.self) {
+            _ = try Engine.open("test.hornbeam", fileSystem: disk, options: store.options)
+        }
+        #expect(error?.code == .storeInUse)
+        try store.reopen()
+    }
+
+    @Test func aFolderThatIsNoStoreIsRefused() throws {
+        let disk = MemoryFileSystem()
+        try disk.createDirectory("folder")
+        let file = try disk.open("folder/something", .create)
+        try file.close()
+        let error = #expect(throws: EngineError.self) { _ = try Engine.open("folder", fileSystem: disk) }
+        #expect(error?.code == .notAStore)
+        var options = EngineOptions()
+        options.createIfMissing = false
+        let missing = #expect(throws: EngineError.self) {
+            _ = try Engine.open("missing", fileSystem: disk, options: options)
+        }
+        #expect(missing?.description == "notAStore: There is no store at this path. [missing]")
+    }
+
+    @Test func aDamagedPageIsAnErrorThatNamesIt() throws {
+        let disk = SimulatedDisk()
+        let oracle = EngineOracle(transactions: 30)
+        let engine = try Engine.open("s.hornbeam", fileSystem: disk, options: oracle.options)
+        try oracle.commit(to: engine, through: 30)
+        try engine.close()
+        for path in disk.files.keys.filter({ $0.contains("pages-") }).sorted() {
+            let copy = disk.copy()
+            copy.damage(path) { bytes in for i in stride(from: 40, to: bytes.count, by: 97) { bytes[i] ^= 0x40 } }
+            do {
+                let damaged = try Engine.open("s.hornbeam", fileSystem: copy, options: oracle.options)
+                let problems = try damaged.check().problems
+                #expect(problems.contains { $0.contains("page") || $0.contains("value") })
+                try damaged.close()
+            } catch {
+                #expect([.damaged, .logDamaged].contains(error.code), "\(error)")
+            }
+        }
+    }
+
+    @Test func aClosedEngineRefuses() throws {
+        let store = try TestStore()
+        try store.write { _ = try $0.createIndex(named: "t") }
+        let snapshot = try store.engine.snapshot()
+        try store.engine.close()
+        #expect(throws: EngineError.self) { _ = try store.engine.snapshot() }
+        #expect(throws: EngineError.self) { _ = try store.engine.begin() }
+        #expect(snapshot.tree(named: "t") != nil)
+        try store.engine.close()
+    }
+
+    @Test func tooLargeKeysAndLayoutsAreRefused() throws {
+        let store = try TestStore(pageSize: 1024)
+        let transaction = try store.engine.begin()
+        let tree = try transaction.createIndex(named: "t")
+        let error = #expect(throws: EngineError.self) {
+            try transaction.put([UInt8](repeating: 1, count: 200), [], in: tree)
+        }
+        #expect(error?.message == "A key of 200 bytes is too long for an index; the limit is 128.")
+        let wide = ColumnLayout(columns: (1...40).map { Column(id: ColumnID($0), kind: .fixed16) })
+        #expect(throws: EngineError.self) { _ = try transaction.createTable(named: "wide", layout: wide) }
+        try transaction.put([1], [2], in: tree)
+        _ = try transaction.commit()
+    }
+}
