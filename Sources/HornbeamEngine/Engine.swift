@@ -219,13 +219,18 @@ package final class Engine: Sendable {
         if needsCheckpoint { try checkpoint() }
     }
 
-    /// What the background thread does now and then. Errors come back with the next commit, which meets them itself.
+    /// What the background thread does now and then. Errors come back with the next commit, which meets them itself;
+    /// a full disk must not keep a checkpoint from freeing space.
     func maintain() {
-        do throws(EngineError) {
-            try core.pipeline.syncIfNeeded()
+        attempt { () throws(EngineError) in try core.pipeline.syncIfNeeded() }
+        attempt { () throws(EngineError) in
             if let log = state.withLock({ $0.log }), log.needsSpare { try log.prepareSpare() }
-            if needsCheckpoint { try checkpoint() }
-        } catch {
+        }
+        attempt { () throws(EngineError) in if needsCheckpoint { try checkpoint() } }
+    }
+
+    private func attempt(_ work: () throws(EngineError) -> Void) {
+        do throws(EngineError) { try work() } catch {
             if error.code == .durabilityLost { core.pipeline.close(error) }
         }
     }
@@ -244,7 +249,7 @@ package final class Engine: Sendable {
             lock.release()
         }
         if let failure = core.pipeline.failure { throw failure }
-        if core.pipeline.statistics.groups == 0, checkpointer.latest.isCleanlyClosed { return }
+        if core.pipeline.statistics.groups == 0, checkpointer.latest.isCleanlyClosed { return try log.removeAll() }
         try checkpointer.run(log: log, isClosing: true)
         try log.removeAll()
     }

@@ -66,7 +66,7 @@ final class Checkpointer: Sendable {
         engine.pipeline.beginCheckpoint(hasTurn: false)
         defer { engine.pipeline.endCheckpoint() }
         if log != nil { try engine.pipeline.drain() }
-        let (version, mark) = engine.pipeline.publishedMark()
+        let (version, mark) = try engine.pipeline.durablePoint()
         defer { engine.registry.release(version.number) }
         let before = state.withLock { $0 }
         if !isClosing, !isForced, version.number == before.latest.transaction, mark == before.latest.log { return }

@@ -271,13 +271,19 @@ final class CommitPipeline: Sendable {
         if acknowledged > durable { try wait(for: acknowledged, round: round, needsSync: true) }
     }
 
-    /// The place in the log after the published version. Stable only while no group is written.
-    func publishedMark() -> (version: StoreVersion, mark: LogMark) {
-        monitor.lock()
-        while unsafe state.isFlushing { monitor.wait(.progress) }
-        let result = unsafe (registry.acquire(), state.mark)
-        monitor.unlock()
-        return result
+    /// The newest version, held for the caller, and the place in the log after it, both durable (R8: a checkpoint
+    /// never runs ahead of the log).
+    func durablePoint() throws(EngineError) -> (version: StoreVersion, mark: LogMark) {
+        while true {
+            monitor.lock()
+            while unsafe state.isFlushing { monitor.wait(.progress) }
+            if unsafe state.durable == state.acknowledged {
+                defer { monitor.unlock() }
+                return unsafe (registry.acquire(), state.mark)
+            }
+            monitor.unlock()
+            try syncIfNeeded()
+        }
     }
 
     // MARK: The end
