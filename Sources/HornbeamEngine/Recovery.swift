@@ -34,7 +34,7 @@ struct Recovery {
         let states = meta.states
         var firstError: EngineError?
         for (i, state) in states.enumerated() {
-            if i > 0 { meta.disregardNewest() }
+            if i > 0 { _ = meta.disregardNewest() }
             do throws(EngineError) {
                 return try open(lock, meta, state, previous: i + 1 < states.count ? states[i + 1] : nil)
             } catch {
