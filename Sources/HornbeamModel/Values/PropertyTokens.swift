@@ -17,7 +17,7 @@ public protocol PropertyToken: Sendable {
 /// The type of the attribute and whether it is optional come from `Value`.
 public struct Attribute<Value: AttributeValue>: PropertyToken {
     public let name: String
-    package let nameID: PropertyNameID
+    @usableFromInline package let nameID: PropertyNameID
     private let description: Boxed<AttributeDescription>
     private let isUnique: Bool
     private let isIndexed: Bool

@@ -1,0 +1,93 @@
+internal import HornbeamModel
+internal import HornbeamStore
+
+// Keeping the book of changed objects.
+
+extension ManagedObjectContext {
+    /// True when a save would write something (MOC-8).
+    public var hasChanges: Bool { tracked.all.contains { $0.hasChanges } }
+
+    /// The new objects of the next save (MOC-7).
+    public var insertedObjects: Set<ManagedObject> { Set(tracked.all.filter(\.isInserted)) }
+    /// The changed objects of the next save, without new and deleted ones (MOC-7).
+    public var updatedObjects: Set<ManagedObject> { Set(tracked.all.filter(\.isUpdated)) }
+    /// The objects that the next save deletes (MOC-7).
+    public var deletedObjects: Set<ManagedObject> { Set(tracked.all.filter { $0.state.contains(.deleted) }) }
+
+    /// Marks an object as changed. Called by every change.
+    func noteChange(of object: ManagedObject) {
+        precondition(
+            !isAfterlife,
+            "An object of \(object.scope.entity.name) was changed after its context was released. Keep the "
+                + "context until it has saved.")
+        object.state.insert(.stirred)
+        if !object.state.contains(.inserted) { object.state.insert(.updated) }
+        if !object.state.contains(.tracked) { tracked.append(object) }
+        if !object.state.contains(.touched) {
+            object.state.insert(.touched)
+            event.touched.append(object)
+        }
+    }
+
+    /// An object whose values are what the store has again is not updated any more.
+    func settleUpdatedState(of object: ManagedObject) {
+        guard object.state.contains(.updated), !object.state.contains(.inserted) else { return }
+        if object.record?.changed.isEmpty ?? true { object.state.remove(.updated) }
+    }
+
+    /// Checks an unchanged object at the next save: it fails when others changed it (MOC-26).
+    public func detectConflicts(for object: ManagedObject) {
+        _ = object.writableRecord()
+        object.state.insert(.watched)
+        if !object.state.contains(.tracked) { tracked.append(object) }
+    }
+
+    func noteFailure(_ error: any Error, of object: ManagedObject) {
+        let error = error as? HornbeamError
+            ?? HornbeamError(.general, "Reading an object failed.", cause: "\(error)")
+        failures[ObjectIdentifier(object)] = error
+    }
+
+    func failure(of object: ManagedObject) -> HornbeamError? { failures[ObjectIdentifier(object)] }
+
+    /// Settles what happened since the last time, and tells observers (MOC-18).
+    ///
+    /// Called by itself at the end of `perform`, before a fetch, a count and a save.
+    public func processPendingChanges() {
+        guard event.isDue else { return }
+        let past = event
+        event = PendingEvent()
+        for object in past.touched {
+            settleUpdatedState(of: object)
+            object.state.remove(.touched)
+        }
+        postObjectsDidChange(past)
+        for object in past.touched {
+            object.record?.changedInEvent.removeAll()
+            if !object.hasChanges { tracked.noteIdle() }
+        }
+    }
+
+    /// The end of a `perform`: changes are settled and unused objects let go (MOC-2).
+    func endOfEvent() {
+        processPendingChanges()
+        sweepIfDue()
+    }
+
+    /// Between two uses: a context that follows the store moves on, and one that holds no object lets go of
+    /// its state of the store, which is what keeps old pages alive.
+    func rest() {
+        sweepIfDue()
+        if registry.count == 0 {
+            _ = inbox.drain()
+            snapshot = nil
+        } else if automaticallyMergesChangesFromParent {
+            // A failure shows at the next use, which reads the same store.
+            try? advance()
+        }
+    }
+
+    func sweepIfDue() {
+        if registry.isSweepDue, !retainsRegisteredObjects { registry.sweep() }
+    }
+}

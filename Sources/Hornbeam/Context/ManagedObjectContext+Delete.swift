@@ -1,0 +1,65 @@
+internal import HornbeamModel
+internal import HornbeamStore
+
+extension ManagedObjectContext {
+    /// Marks an object for deletion and applies its delete rules at once (MOC-10, DEL-1 … DEL-5).
+    ///
+    /// An object that was never saved just vanishes. Objects at the end of `cascade` relationships follow,
+    /// depth first, in the order of the relationships and their members. A `deny` rule is looked at by the
+    /// save. Until the save, `insert(_:)` takes the mark back.
+    public func delete(_ object: ManagedObject) {
+        precondition(
+            object.managedObjectContext === self,
+            "The \(object.scope.entity.name) belongs to another context or to none. Delete it there.")
+        var waiting = [object]
+        while let next = waiting.popLast() {
+            next.prepareForDeletion()
+            guard !next.state.contains(.deleted), !next.state.contains(.detached) else { continue }
+            mark(next)
+            waiting.append(contentsOf: propagate(next).reversed())
+            if next.state.contains(.inserted) { forget(next) }
+        }
+    }
+
+    /// Deletes several objects.
+    public func delete(_ objects: some Sequence<ManagedObject>) {
+        for object in objects { delete(object) }
+    }
+
+    private func mark(_ object: ManagedObject) {
+        if !object.state.contains(.inserted) { _ = object.writableRecord() }
+        noteChange(of: object)
+        object.state.insert(.deleted)
+        if !object.state.contains(.inserted) { event.deleted.append(object.objectID) }
+    }
+
+    /// Applies the delete rules of one object; returns the objects that must go with it.
+    private func propagate(_ object: ManagedObject) -> [ManagedObject] {
+        var cascading: [ManagedObject] = []
+        for property in object.scope.properties where property.isRelationship {
+            let destinations = destinations(of: property, from: object)
+            switch property.deleteRule {
+            case .noAction, .deny: continue
+            case .nullify: break
+            case .cascade: cascading += destinations.filter { !$0.isDeleted }
+            }
+            guard let inverse = property.inverse else { continue }
+            for destination in destinations where !destination.isDeleted {
+                destination.detach(object, from: inverse)
+            }
+        }
+        return cascading
+    }
+
+    /// The objects at the other end of a relationship.
+    func destinations(of property: PropertyDescription, from object: ManagedObject) -> [ManagedObject] {
+        if property.isToMany { return object.members(of: property).map { self.object(with: $0) } }
+        return object.destination(of: property).map { [$0] } ?? []
+    }
+
+    /// A new object goes before it ever had a row.
+    func forget(_ object: ManagedObject) {
+        registry.remove(object.key)
+        object.state = object.state.subtracting([.inserted, .updated, .deleted]).union([.detached])
+    }
+}

@@ -1,0 +1,141 @@
+public import HornbeamModel
+internal import HornbeamStore
+
+// One instance per ID: finding objects, making faults, telling IDs and references apart.
+
+extension ManagedObjectContext {
+    /// The object of that ID if this context has it; never reads (MOC-13).
+    public func registeredObject(for id: ManagedObjectID) -> ManagedObject? {
+        guard let object = registry[id.reference], object.objectID == id else { return nil }
+        return object
+    }
+
+    /// The object of that ID, as a fault when it was not here; never reads (MOC-14).
+    ///
+    /// That there is such an object is assumed. `fire()` and `existingObject(with:)` make sure.
+    /// Traps when the ID is of an entity that the model does not have.
+    public func object(with id: ManagedObjectID) -> ManagedObject {
+        if let object = registeredObject(for: id) { return object }
+        guard let entity = persistentStoreCoordinator.managedObjectModel.entitiesByName[id.entityName] else {
+            preconditionFailure(
+                "The ID \(id) is of the entity \(id.entityName), which this container's model does not have.")
+        }
+        let scope = scope(at: entity.index)
+        guard !id.isTemporaryID, id.storeIdentifier == scope.origin.storeIdentifier else {
+            return makeStranger(scope, key: id.reference)
+        }
+        return makeFault(scope, key: id.reference, hint: RowHint())
+    }
+
+    /// The object of that ID, read and present (MOC-15).
+    ///
+    /// - Throws: `objectNotFound` (133000) when there is none, or the store's error.
+    public func existingObject(with id: ManagedObjectID) throws -> ManagedObject {
+        if registeredObject(for: id) == nil { try advance() }
+        guard persistentStoreCoordinator.managedObjectModel.entitiesByName[id.entityName] != nil else {
+            throw HornbeamError(
+                .objectNotFound,
+                "The ID \(id) is of the entity \(id.entityName), which this container's model does not have.",
+                entity: id.entityName, objectIDs: [id])
+        }
+        let object = object(with: id)
+        try object.fire()
+        if object.state.contains(.gone) || object.state.contains(.deleted) { throw object.missingRow() }
+        return object
+    }
+
+    /// As `existingObject(with:)`, for objects of a known class.
+    public func existingObject<Object: ManagedObject>(
+        _ type: Object.Type, with id: ManagedObjectID
+    ) throws -> Object {
+        let object = try existingObject(with: id)
+        guard let typed = object as? Object else {
+            throw HornbeamError(
+                .objectNotFound,
+                "The ID \(id) leads to an object of class \(Swift.type(of: object)), not \(type).",
+                entity: id.entityName, objectIDs: [id])
+        }
+        return typed
+    }
+
+    /// The objects that this context holds now: those that you hold and those with changes (MOC-16).
+    public var registeredObjects: Set<ManagedObject> {
+        processPendingChanges()
+        tracked.compact()
+        if !retainsRegisteredObjects { registry.sweep() }
+        return Set(registry.objects)
+    }
+
+    /// The object for a row that is known to exist.
+    func object(for reference: ObjectReference, hint: RowHint) -> ManagedObject {
+        if let object = registry[reference.key] { return object }
+        return makeFault(scope(at: Int(reference.entityIndex)), key: reference.key, hint: hint)
+    }
+
+    private func makeFault(_ scope: EntityScope, key: UInt64, hint: RowHint) -> ManagedObject {
+        let object = scope.objectClass.init(ObjectBirth(scope: scope, key: key, hint: hint, state: .fault))
+        if !isAfterlife { registry.insert(object, at: key) }
+        return object
+    }
+
+    /// An object for an ID that cannot be here: a temporary one of another context, or of another store.
+    private func makeStranger(_ scope: EntityScope, key: UInt64) -> ManagedObject {
+        scope.objectClass.init(
+            ObjectBirth(scope: scope, key: key, hint: RowHint(), state: [.temporary, .gone]))
+    }
+
+    /// The ID of a row.
+    func objectID(_ reference: ObjectReference) -> ManagedObjectID {
+        ManagedObjectID(origin: scope(at: Int(reference.entityIndex)).origin, reference: reference.key)
+    }
+
+    /// The row of an ID; nil for temporary ones.
+    func reference(_ id: ManagedObjectID) -> ObjectReference? {
+        guard !id.isTemporaryID,
+            let entity = persistentStoreCoordinator.managedObjectModel.entitiesByName[id.entityName]
+        else { return nil }
+        return ObjectReference(entityIndex: Int32(entity.index), key: id.reference)
+    }
+
+    /// Gives new objects the IDs that they will keep; they are still to be saved (MOC-17).
+    ///
+    /// Objects that have one keep it.
+    /// - Throws: The store's error.
+    public func obtainPermanentIDs(for objects: [ManagedObject]) throws {
+        let temporary = objects.filter { $0.state.contains(.temporary) && $0.isInserted }
+        guard !temporary.isEmpty else { return }
+        let first = try store().reserveKeys(temporary.count)
+        var changes: [ManagedObjectID: ManagedObjectID] = [:]
+        for (offset, object) in temporary.enumerated() {
+            let old = object.objectID
+            rekey(object, to: first + UInt64(offset))
+            changes[old] = object.objectID
+        }
+        replaceReferences(changes)
+    }
+
+    /// Moves an object from its temporary key to a permanent one.
+    func rekey(_ object: ManagedObject, to key: UInt64) {
+        registry.remove(object.key)
+        object.key = key
+        object.state.remove(.temporary)
+        registry.insert(object, at: key)
+    }
+
+    /// Puts permanent IDs in the place of temporary ones in all pending changes.
+    func replaceReferences(_ changes: [ManagedObjectID: ManagedObjectID]) {
+        for object in tracked.all {
+            guard let record = object.record else { continue }
+            for property in object.scope.properties where property.isRelationship {
+                let index = property.index
+                if property.isToMany {
+                    guard var change = record.toMany.removeValue(forKey: index) else { continue }
+                    for (old, new) in changes { change.replace(old, with: new) }
+                    record.toMany[index] = change
+                } else if case .objectID(let id) = record.values[index], let new = changes[id] {
+                    record.values[index] = .objectID(new)
+                }
+            }
+        }
+    }
+}

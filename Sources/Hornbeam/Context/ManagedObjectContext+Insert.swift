@@ -1,0 +1,82 @@
+internal import HornbeamModel
+internal import HornbeamStore
+internal import Synchronization
+
+extension ManagedObjectContext {
+    /// Makes a new object of an entity (MOC-9).
+    ///
+    /// - Throws: `unknownEntity` when the model has no such entity, or it is abstract (MOD-3).
+    @discardableResult
+    public func insert(entityNamed name: String) throws -> ManagedObject {
+        let model = persistentStoreCoordinator.managedObjectModel
+        guard let entity = model.entitiesByName[name] else {
+            throw unknownEntity(name)
+        }
+        guard !entity.isAbstract else {
+            throw HornbeamError(
+                .unknownEntity,
+                "\(name) is abstract: it has no objects of its own. Insert one of its subentities.", entity: name)
+        }
+        let scope = scope(at: entity.index)
+        let object = scope.objectClass.init(birth(in: scope))
+        finishInsertion(of: object)
+        return object
+    }
+
+    /// Takes a deletion back that was not saved yet (DEL-7). Does nothing for other objects of this context.
+    public func insert(_ object: ManagedObject) {
+        precondition(
+            object.managedObjectContext === self,
+            "The \(object.scope.entity.name) belongs to another context or to none. Make a new object here.")
+        guard object.state.contains(.deleted) else { return }
+        object.state.remove(.deleted)
+        noteChange(of: object)
+        settleUpdatedState(of: object)
+    }
+
+    /// The birth of a new object of a class that stands for exactly one entity.
+    func birthOfNewObject(of type: ManagedObject.Type) -> ObjectBirth {
+        guard let entity = persistentStoreCoordinator.binding.entity(of: type) else {
+            preconditionFailure(
+                "The class \(type) is not bound to exactly one entity of this container's model. Name it in "
+                    + "`classes` when the container is made, or insert by entity name.")
+        }
+        precondition(
+            !entity.isAbstract,
+            "\(entity.name) is abstract: it has no objects of its own. Make an object of a subentity.")
+        return birth(in: scope(at: entity.index))
+    }
+
+    private func birth(in scope: EntityScope) -> ObjectBirth {
+        ObjectBirth(
+            scope: scope, key: TemporaryKeys.next(), hint: RowHint(), state: [.temporary, .inserted])
+    }
+
+    /// Gives a new object its defaults, registers it and calls its hook.
+    func finishInsertion(of object: ManagedObject) {
+        let record = ObjectRecord(propertyCount: object.scope.properties.count)
+        for property in object.scope.properties where !property.isToMany {
+            let value = property.attribute?.defaultValue ?? .null
+            record.hold(value, at: property.index)
+            record.changed.insert(property.index)
+        }
+        object.record = record
+        registry.insert(object, at: object.key)
+        noteChange(of: object)
+        event.inserted.append(object)
+        object.awakeFromInsert()
+    }
+
+    func unknownEntity(_ name: String) -> HornbeamError {
+        let names = persistentStoreCoordinator.managedObjectModel.entities.map(\.name)
+        return HornbeamError(
+            .unknownEntity,
+            "The model has no entity “\(name)”\(suggestion(for: name, among: names)).", entity: name)
+    }
+}
+
+/// Numbers of temporary IDs, never used twice in a process. The top bit keeps them apart from stored keys.
+enum TemporaryKeys {
+    private static let last = Atomic<UInt64>(1 << 63)
+    static func next() -> UInt64 { last.wrappingAdd(1, ordering: .relaxed).newValue }
+}

@@ -1,0 +1,169 @@
+internal import HornbeamModel
+internal import HornbeamStore
+
+// Merge on save: others' commits wait in the inbox, and are taken in when this context moves to a newer
+// state of the store. What this context changed itself is kept; a property that both sides changed keeps
+// its old base, so that the save meets it as a conflict.
+
+extension ManagedObjectContext {
+    /// Takes in now what other contexts have saved (NOT-7).
+    ///
+    /// Fetches, counts and saves do this by themselves.
+    public func mergeChanges() throws { try advance() }
+
+    /// Moves to the newest state of the store and takes in what was announced.
+    ///
+    /// - Parameter settled: Keys of objects that were just saved, which show their new rows in any case.
+    func advance(toAtLeast transaction: UInt64 = 0, settled: Set<UInt64> = []) throws {
+        let store = try store()
+        let arrived = inbox.drain()
+        let old = snapshot
+        if let old, old.transaction >= max(store.latestTransaction, transaction), arrived.isEmpty { return }
+        let new = try store.snapshot()
+        let foreign = arrived.isOverflowing ? try [differences(new)] : arrived.changes.map(ForeignChange.init)
+        if !foreign.isEmpty, let old {
+            if automaticallyMergesChangesFromParent {
+                freezeDeleted(foreign, old)
+            } else {
+                freezeChanged(foreign, old, except: settled)
+            }
+        }
+        snapshot = new
+        if automaticallyMergesChangesFromParent { takeIn(foreign, new) }
+        if !foreign.isEmpty { rebaseMembers() }
+    }
+
+    /// What became of the objects here, when too much was announced to be kept.
+    private func differences(_ new: StoreSnapshot) throws -> ForeignChange {
+        var change = ForeignChange()
+        for object in registry.objects where !object.isInserted {
+            let reference = ObjectReference(object.scope.entity, object.key)
+            if try new.exists(object.scope.entity, object.key) {
+                change.updated.append(reference)
+            } else {
+                change.deleted.append(reference)
+            }
+        }
+        return change
+    }
+
+    /// A context that does not follow keeps what it has read.
+    private func freezeChanged(_ changes: [ForeignChange], _ old: StoreSnapshot, except settled: Set<UInt64>) {
+        for change in changes {
+            for reference in change.updated + change.deleted {
+                guard !settled.contains(reference.key), let object = registry[reference.key], !object.isFault
+                else { continue }
+                object.freezeRow(from: old)
+            }
+        }
+    }
+
+    /// Deleted objects stay readable for those who hold them.
+    private func freezeDeleted(_ changes: [ForeignChange], _ old: StoreSnapshot) {
+        for change in changes {
+            for reference in change.deleted where registry.isShared(reference.key) {
+                registry[reference.key]?.freezeRow(from: old)
+            }
+        }
+    }
+
+    private func takeIn(_ changes: [ForeignChange], _ new: StoreSnapshot) {
+        var summary = ObjectChanges()
+        for change in changes {
+            for reference in change.inserted { summary.inserted.insert(objectID(reference)) }
+            for reference in change.updated {
+                guard let object = registry[reference.key] else { continue }
+                rebase(object, new)
+                summary.refreshed.insert(object.objectID)
+            }
+            for reference in change.deleted {
+                guard let object = registry[reference.key] else { continue }
+                summary.deleted.insert(object.objectID)
+                takeInDeletion(of: object)
+            }
+        }
+        guard !summary.isEmpty else { return }
+        post(Self.didMergeChangesObjectIDsNotification, summary)
+        event.refreshed.formUnion(summary.refreshed)
+        post(Self.didChangeObjectsNotification, summary)
+    }
+
+    /// Gives pending changes of an object the new row as their base, unless both sides changed a value.
+    func rebase(_ object: ManagedObject, _ new: StoreSnapshot) {
+        object.hint = RowHint()
+        guard let record = object.record, object.hasChanges, !object.isInserted else { return }
+        guard let row = try? new.values(object.scope.entity, object.key) else { return }
+        guard object.mergesCleanly(with: row.values), record.version != 0 else { return }
+        object.adopt(row.values, version: row.version)
+        settleUpdatedState(of: object)
+    }
+
+    /// Another context deleted the object: with changes of our own it is a conflict for the save.
+    private func takeInDeletion(of object: ManagedObject) {
+        object.state.remove(.fault)
+        if object.state.contains(.deleted) {
+            object.state.insert(.gone)
+        } else if object.hasChanges, object.record?.changed.indexes.contains(where: { !object.scope.properties[$0].isToMany }) == true {
+            object.state.insert(.stirred)
+        } else {
+            object.state.insert(.gone)
+            object.state.remove(.updated)
+        }
+    }
+
+    /// Members added or removed here may have been by others too.
+    private func rebaseMembers() {
+        for object in tracked.all {
+            guard let record = object.record, !record.toMany.isEmpty, !object.isInserted else { continue }
+            for property in object.scope.properties where property.isToMany {
+                guard var change = record.toMany.removeValue(forKey: property.index) else { continue }
+                change.rebase { object.isStoredMember($0, of: property) }
+                record.toMany[property.index] = change
+            }
+        }
+    }
+}
+
+/// What others did, as far as this context cares.
+private struct ForeignChange {
+    var inserted: [ObjectReference] = []
+    var updated: [ObjectReference] = []
+    var deleted: [ObjectReference] = []
+
+    init() {}
+
+    init(_ change: StoreChange) {
+        inserted = change.inserted
+        updated = change.updated.map(\.reference)
+        deleted = change.deleted
+    }
+}
+
+extension ManagedObject {
+    /// True when no property was changed on both sides since this one read it.
+    ///
+    /// Two equal changes of a relationship agree. Two equal changes of an attribute do not: two increments of
+    /// a counter look just like that.
+    final func mergesCleanly(with stored: [PropertyValue]) -> Bool {
+        guard let record else { return true }
+        return record.originals.allSatisfy { index, original in
+            stored[index] == original
+                || (scope.properties[index].isRelationship && stored[index] == record.values[index])
+        }
+    }
+
+    /// Takes a stored row as the base of the pending changes.
+    final func adopt(_ stored: [PropertyValue], version: UInt32) {
+        guard let record else { return }
+        record.version = version
+        record.frozenRow = nil
+        hint = RowHint()
+        for index in Array(record.originals.keys) {
+            record.originals[index] = stored[index]
+            guard stored[index] == record.values[index] else { continue }
+            record.originals[index] = nil
+            record.changed.remove(index)
+            record.release(index)
+        }
+    }
+}

@@ -1,0 +1,84 @@
+internal import HornbeamModel
+internal import HornbeamStore
+
+extension ManagedObjectContext {
+    /// Forgets all changes: new objects go, deleted ones come back, values are the committed ones (MOC-21).
+    ///
+    /// Reads nothing.
+    public func rollback() {
+        for object in tracked.all {
+            if object.isInserted {
+                forget(object)
+            } else {
+                restore(object)
+            }
+            object.state.remove([.tracked, .touched])
+        }
+        tracked.removeAll()
+        failures.removeAll()
+        event = PendingEvent()
+    }
+
+    private func restore(_ object: ManagedObject) {
+        object.state.remove([.updated, .deleted, .stirred, .watched, .failed])
+        guard let record = object.record else { return }
+        record.discardChanges()
+        record.version = 0
+        if record.held.isEmpty, record.frozenRow == nil { object.record = nil }
+    }
+
+    /// Forgets all objects and changes. References to objects that you hold must not be used any more (MOC-22).
+    public func reset() {
+        for object in registry.objects {
+            object.willTurnIntoFault()
+            object.record = nil
+            object.hint = RowHint()
+            object.state = object.state.intersection(.temporary).union([.fault, .detached])
+            object.didTurnIntoFault()
+        }
+        registry.removeAll()
+        tracked.removeAll()
+        failures.removeAll()
+        event = PendingEvent()
+        _ = inbox.drain()
+        snapshot = nil
+        post(Self.didChangeObjectsNotification, ObjectChanges(invalidatedAll: true))
+    }
+
+    /// Reads an object anew (MOC-19).
+    ///
+    /// - Parameter mergeChanges: True keeps the pending changes on top of the new values; false drops them,
+    ///   and transient values too. An object without changes becomes a fault either way.
+    /// - Throws: The store's error.
+    public func refresh(_ object: ManagedObject, mergeChanges: Bool) throws {
+        try advance()
+        guard object.managedObjectContext === self, !object.isInserted else { return }
+        renew(object, mergeChanges: mergeChanges)
+        event.refreshed.insert(object.objectID)
+    }
+
+    /// Reads every object anew; changed ones keep their changes, the others become faults (MOC-20).
+    ///
+    /// - Throws: The store's error.
+    public func refreshAllObjects() throws {
+        processPendingChanges()
+        try advance()
+        for object in registry.objects where !object.isInserted {
+            renew(object, mergeChanges: true)
+            event.refreshed.insert(object.objectID)
+        }
+        processPendingChanges()
+    }
+
+    private func renew(_ object: ManagedObject, mergeChanges: Bool) {
+        failures[ObjectIdentifier(object)] = nil
+        object.state.remove(.failed)
+        if mergeChanges, object.hasChanges {
+            object.record?.frozenRow = nil
+            if let snapshot { rebase(object, snapshot) }
+        } else {
+            object.state.remove([.deleted, .updated])
+            object.turnIntoFault()
+        }
+    }
+}

@@ -1,0 +1,132 @@
+internal import HornbeamModel
+internal import HornbeamStore
+
+extension ManagedObjectContext {
+    /// Writes all changes in one transaction; they are durable when it returns (section 1.14).
+    ///
+    /// Without changes it does nothing. When it throws, nothing was written and the changes are still here:
+    /// correct them, `rollback()`, or choose a merge policy, and save again.
+    /// - Throws: Validation errors, all together in one (`multipleErrors` 1560); `mergeConflict` 133020,
+    ///   `constraintConflict` 133021; what reading an object failed with; the store's error.
+    public func save() throws {
+        precondition(!isSaving, "save() was called inside willSave or didSave of the same context.")
+        isSaving = true
+        defer { isSaving = false }
+        processPendingChanges()
+        tracked.compact()
+        if let failure = firstFailure() { throw failure }
+        guard hasChanges || !tracked.isEmpty else { return }
+        post(Self.willSaveObjectsNotification)
+        try runWillSaveHooks()
+        try mergeBeforeSave()
+        try validate()
+        try write()
+    }
+
+    private func firstFailure() -> HornbeamError? {
+        for object in tracked.all {
+            if let failure = failures[ObjectIdentifier(object)] { return failure }
+        }
+        return nil
+    }
+
+    /// Calls `willSave` until no object changes any more (SAV-4, OBJ-5).
+    private func runWillSaveHooks() throws {
+        for object in tracked.all { object.state.insert(.stirred) }
+        var rounds = 0
+        while true {
+            let stirred = tracked.all.filter { $0.state.contains(.stirred) && $0.hasChanges }
+            if stirred.isEmpty { break }
+            rounds += 1
+            guard rounds <= 1000 else {
+                throw HornbeamError(
+                    .general,
+                    "willSave of \(stirred[0].scope.entity.name) changed its object 1000 times over. Compare before "
+                        + "setting a value there.",
+                    entity: stirred[0].scope.entity.name, objectIDs: stirred.map(\.objectID))
+            }
+            for object in stirred { object.state.remove(.stirred) }
+            for object in stirred { object.willSave() }
+        }
+        processPendingChanges()
+        tracked.compact()
+    }
+
+    /// Takes in what others saved first, so that only true conflicts are left.
+    private func mergeBeforeSave() throws {
+        if automaticallyMergesChangesFromParent { try advance() }
+    }
+
+    private func write() throws {
+        for _ in 0..<100 {
+            var draft = SaveDraft(self)
+            try draft.build()
+            do {
+                let receipt = try store().save(draft.changes)
+                return try finish(draft, receipt)
+            } catch let conflicts as SaveConflicts {
+                try resolve(conflicts, draft)
+                try validate()
+            }
+        }
+        throw HornbeamError(
+            .mergeConflict,
+            "Other contexts changed the same objects a hundred times while this one tried to save. Save less at "
+                + "once, or from fewer contexts.")
+    }
+
+    /// What is left to do once the changes are durable (SAV-12).
+    private func finish(_ draft: SaveDraft, _ receipt: SaveReceipt) throws {
+        let saved = tracked.all
+        var changes = draft.announcement
+        changes.transaction = receipt.transaction
+        for (object, key) in draft.newKeys { rekey(object, to: key) }
+        for object in draft.deleted { freezeForReaders(object) }
+        for object in saved { settle(object) }
+        tracked.removeAll()
+        moveOn(to: receipt, saved)
+        for object in saved { object.didSave() }
+        for object in draft.deleted { dismiss(object) }
+        post(Self.didSaveObjectIDsNotification, changes)
+        sweepIfDue()
+    }
+
+    /// Reads see the saved rows from now on. Where moving on fails, the next read tries again.
+    private func moveOn(to receipt: SaveReceipt, _ saved: [ManagedObject]) {
+        do {
+            try advance(toAtLeast: receipt.transaction, settled: Set(saved.map(\.key)))
+        } catch {
+            snapshot = nil
+        }
+    }
+
+    /// A deleted object stays readable for those who hold it (C-3).
+    private func freezeForReaders(_ object: ManagedObject) {
+        guard let snapshot else { return }
+        object.state.remove(.deleted)
+        object.freezeRow(from: snapshot)
+        object.state.insert(.deleted)
+    }
+
+    /// The object is as the store has it now.
+    private func settle(_ object: ManagedObject) {
+        let isDeleted = object.state.contains(.deleted)
+        object.state.remove([.inserted, .updated, .tracked, .touched, .stirred, .watched])
+        guard !isDeleted, let record = object.record else { return }
+        let transients = record.held.indexes.filter { object.scope.properties[$0].isTransient }
+        if transients.isEmpty {
+            object.record = nil
+        } else {
+            let kept = ObjectRecord(propertyCount: record.values.count)
+            for index in transients { kept.hold(record.values[index], at: index) }
+            object.record = kept
+        }
+        object.hint = RowHint()
+    }
+
+    private func dismiss(_ object: ManagedObject) {
+        registry.remove(object.key)
+        object.state.remove(.deleted)
+        object.state.insert(.detached)
+    }
+}

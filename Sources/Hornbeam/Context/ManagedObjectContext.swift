@@ -1,0 +1,112 @@
+internal import Foundation
+public import HornbeamModel
+internal import HornbeamStore
+
+/// A scratch pad over the stores: fetches objects, keeps their changes to itself, and saves them together.
+///
+/// A context is used where it was made: `container.viewContext` on the main actor, the context that
+/// `performBackgroundTask` lends for the time of the closure, one of your own inside your own actor. Neither
+/// contexts nor their objects are `Sendable`, and the compiler refuses to let them cross.
+///
+/// Reads see one committed state of the store, which moves to the newest at each fetch, count, save and
+/// merge. What other contexts save arrives then too (merge on save), unless
+/// `automaticallyMergesChangesFromParent` is false.
+///
+/// A context may be released on any thread. Objects that outlive it can be read, and not be changed.
+public final class ManagedObjectContext {
+    /// What to do when others saved the same objects meanwhile (MOC-27). `.error` at first.
+    public var mergePolicy: MergePolicy = .error
+    /// True when the saves of other contexts show here, at the next fetch, count, save or merge (MOC-31).
+    ///
+    /// When false, objects that were read keep their values until refreshed, and a save of theirs meets
+    /// the other's as a conflict.
+    public var automaticallyMergesChangesFromParent = true
+    /// A name for messages and history (MOC-28).
+    public var name: String?
+    /// Who saves; recorded with each save until changed (MOC-28).
+    public var transactionAuthor: String?
+    /// Notes of the app.
+    public var userInfo: [String: PropertyValue] = [:]
+    /// True to keep every object until `reset`, used or not (MOC-16).
+    public var retainsRegisteredObjects = false
+    /// The coordinator whose stores this context reads and writes.
+    public let persistentStoreCoordinator: PersistentStoreCoordinator
+
+    let inbox: ChangeInbox
+    let token: UInt64
+    var registry = ObjectRegistry()
+    /// By the entity's index in the model; made when first needed.
+    var scopes: [EntityScope?] = []
+    /// The state of the store that reads see; nil before the first read and after `reset`.
+    var snapshot: StoreSnapshot?
+    /// Objects with changes, in the order in which they first changed.
+    var tracked = TrackedObjects()
+    /// Errors of objects that could not be read, thrown by the next save.
+    var failures: [ObjectIdentifier: HornbeamError] = [:]
+    /// What happened since the last `processPendingChanges`.
+    var event = PendingEvent()
+    var isSaving = false
+    /// True for the reading end of a context that is gone. It keeps no object and no scope, so that the
+    /// objects that keep it alive make no cycle with it.
+    let isAfterlife: Bool
+
+    init(coordinator: PersistentStoreCoordinator) {
+        persistentStoreCoordinator = coordinator
+        inbox = ChangeInbox()
+        token = coordinator.nextContextToken()
+        isAfterlife = false
+        coordinator.subscribe(inbox, token: token)
+    }
+
+    init(coordinator: PersistentStoreCoordinator, afterlifeOn snapshot: StoreSnapshot?) {
+        persistentStoreCoordinator = coordinator
+        inbox = ChangeInbox()
+        token = 0
+        isAfterlife = true
+        self.snapshot = snapshot
+    }
+
+    deinit {
+        guard !isAfterlife else { return }
+        persistentStoreCoordinator.unsubscribe(token: token)
+        for scope in scopes { scope?.outlive(snapshot) }
+    }
+
+    /// The store below; throws when none was added yet.
+    func store() throws -> Store { try persistentStoreCoordinator.loadedStore() }
+
+    /// The snapshot that properties are read from. Never moves an existing one.
+    func readingSnapshot() throws -> StoreSnapshot {
+        if let snapshot { return snapshot }
+        let fresh = try store().snapshot()
+        snapshot = fresh
+        return fresh
+    }
+
+    /// The scope of an entity, by its index in the model.
+    func scope(at index: Int) -> EntityScope {
+        if index < scopes.count, let scope = scopes[index] { return scope }
+        return makeScope(at: index)
+    }
+
+    private func makeScope(at index: Int) -> EntityScope {
+        let model = persistentStoreCoordinator.managedObjectModel
+        if scopes.isEmpty { scopes = Array(repeating: nil, count: model.entities.count) }
+        let entity = model.entities[index]
+        let scope = EntityScope(
+            entity: entity,
+            objectClass: persistentStoreCoordinator.binding.objectClass(of: entity),
+            origin: persistentStoreCoordinator.origin(of: entity), context: self)
+        if !isAfterlife { scopes[index] = scope }
+        return scope
+    }
+}
+
+@available(*, unavailable, message: "A context stays where it was made. Hand over the container, or IDs.")
+extension ManagedObjectContext: Sendable {}
+
+extension ManagedObjectContext: CustomStringConvertible {
+    public var description: String {
+        "ManagedObjectContext(\(name ?? "unnamed"), \(registry.count) objects, \(tracked.all.count) changed)"
+    }
+}

@@ -1,0 +1,43 @@
+public import HornbeamModel
+internal import HornbeamStore
+
+/// The results of a fetch with objects made when they are touched, and let go when nobody holds them.
+///
+/// A collection with random access; `map`, `filter`, slices and `lazy` touch what they look at and no
+/// more. The results are those of the moment of the fetch.
+public struct FetchedObjects<Object: ManagedObject> {
+    private let context: ManagedObjectContext
+    private let found: [FoundObject]
+    private let request: FetchDescription
+
+    init(context: ManagedObjectContext, found: [FoundObject], request: FetchDescription) {
+        self.context = context
+        self.found = found
+        self.request = request
+    }
+
+    /// The IDs of all results, in order; makes no objects.
+    public var objectIDs: [ManagedObjectID] {
+        found.map { found in
+            switch found {
+            case .stored(let reference, _): context.objectID(reference)
+            case .object(let object): object.objectID
+            }
+        }
+    }
+}
+
+extension FetchedObjects: RandomAccessCollection {
+    public var startIndex: Int { 0 }
+    public var endIndex: Int { found.count }
+
+    public subscript(position: Int) -> Object {
+        let object = context.object(found[position])
+        guard let typed = object as? Object else {
+            preconditionFailure(
+                "The fetch of \(request.entityName) gave an object of class \(type(of: object)), not \(Object.self). "
+                    + "Bind \(Object.self) to the entity when the container is made.")
+        }
+        return typed
+    }
+}

@@ -1,0 +1,143 @@
+public import HornbeamModel
+internal import HornbeamStore
+
+extension ManagedObjectContext {
+    /// The objects that satisfy a request, in its order, with this context's unsaved changes taken into
+    /// account: what is new, changed or deleted here is found, ordered and counted as it is in memory.
+    ///
+    /// Moves the context to the newest state of the store. Objects come as faults whose rows are known.
+    /// - Throws: `unknownEntity`, `predicateInvalid`, `typeMismatch`; the store's error.
+    public func fetch<Object: ManagedObject>(_ request: FetchRequest<Object>) throws -> [Object] {
+        let found = try find(request.untyped)
+        let objects = try found.indices.map { try typed(object(found[$0]), request.untyped) as Object }
+        if request.untyped.shouldRefreshRefetchedObjects {
+            for object in objects where !object.hasChanges { object.turnIntoFault() }
+        }
+        if !request.untyped.returnsObjectsAsFaults { for object in objects { object.fireIfNeeded() } }
+        sweepIfDue()
+        return objects
+    }
+
+    /// The IDs of the objects that `fetch` would give, in the same order; makes no objects (FET-6).
+    ///
+    /// - Throws: As `fetch`.
+    public func fetchIDs<Object>(_ request: FetchRequest<Object>) throws -> [ManagedObjectID] {
+        try find(request.untyped).map(objectID)
+    }
+
+    /// As `fetch`, with objects made when they are touched; for long results of which few are shown (FET-5).
+    ///
+    /// - Throws: As `fetch`.
+    public func fetchLazily<Object: ManagedObject>(
+        _ request: FetchRequest<Object>
+    ) throws -> FetchedObjects<Object> {
+        FetchedObjects(context: self, found: try find(request.untyped), request: request.untyped)
+    }
+
+    /// The number of objects that `fetch` would give, limit and offset included (FET-20).
+    ///
+    /// - Throws: As `fetch`.
+    public func count<Object>(_ request: FetchRequest<Object>) throws -> Int {
+        let request = try prepared(request.untyped)
+        if let stores = request.affectedStores, try !stores.contains(store().identifier) { return 0 }
+        let snapshot = try readingSnapshot()
+        switch try pendingPlan(for: request) {
+        case .storeOnly:
+            return try snapshot.count(request)
+        case .overlay(let objects):
+            let matching = try matching(objects, request)
+            let stored = try snapshot.count(request.unlimited, excluding: storedKeys(objects))
+            return request.limited(stored + matching.count)
+        case .inMemory:
+            return try findInMemory(request).count
+        }
+    }
+
+    /// How the store answers a request: the plan in words.
+    ///
+    /// - Throws: As `fetch`.
+    public func explain<Object>(_ request: FetchRequest<Object>) throws -> String {
+        let request = try prepared(request.untyped)
+        return try readingSnapshot().explain(request)
+    }
+
+    /// Checks a request and moves to the newest state of the store.
+    func prepared(_ request: FetchDescription) throws -> FetchDescription {
+        processPendingChanges()
+        let entity = try persistentStoreCoordinator.managedObjectModel.entity(named: request.entityName)
+        guard request.resultType != .dictionaries, request.propertiesToGroupBy.isEmpty, request.havingPredicate == nil else {
+            throw HornbeamError(
+                .unsupportedRequest,
+                "Fetches of dictionaries and groups are not part of this version. Fetch objects, and compute with their "
+                    + "values.",
+                entity: entity.name)
+        }
+        guard request.fetchLimit >= 0, request.fetchOffset >= 0 else {
+            throw HornbeamError(
+                .unsupportedRequest, "A fetch limit or offset is negative. Use 0 for none.", entity: entity.name)
+        }
+        var request = request
+        request.predicate = try request.predicate?.validated(for: entity)
+        request.sortDescriptors = try request.sortDescriptors.map { try $0.validated(for: entity) }
+        try advance()
+        return request
+    }
+
+    func object(_ found: FoundObject) -> ManagedObject {
+        switch found {
+        case .stored(let reference, let hint): object(for: reference, hint: hint)
+        case .object(let object): object
+        }
+    }
+
+    private func objectID(_ found: FoundObject) -> ManagedObjectID {
+        switch found {
+        case .stored(let reference, _): objectID(reference)
+        case .object(let object): object.objectID
+        }
+    }
+
+    func typed<Object: ManagedObject>(_ object: ManagedObject, _ request: FetchDescription) throws -> Object {
+        if let typed = object as? Object { return typed }
+        throw HornbeamError(
+            .unboundClass,
+            "The fetch of \(request.entityName) gave an object of class \(type(of: object)), not \(Object.self). Bind "
+                + "\(Object.self) to the entity when the container is made, or ask for ManagedObject.",
+            entity: object.entity.name)
+    }
+}
+
+/// One result of a fetch: a row that need not be an object yet, or an object with unsaved changes.
+enum FoundObject {
+    case stored(ObjectReference, RowHint)
+    case object(ManagedObject)
+}
+
+extension FetchRequest where Result: ManagedObject {
+    /// A request for the objects of a class, whose entity is the class's `entityName`.
+    public init(predicate: FetchPredicate? = nil, sortedBy sorts: [FetchSort] = []) {
+        self.init(entityName: Result.entityName, predicate: predicate, sortedBy: sorts)
+    }
+}
+
+extension FetchDescription {
+    /// The request without limit and offset.
+    var unlimited: FetchDescription {
+        var request = self
+        request.fetchLimit = 0
+        request.fetchOffset = 0
+        return request
+    }
+
+    /// How many of `count` results limit and offset leave.
+    func limited(_ count: Int) -> Int {
+        let rest = max(count - fetchOffset, 0)
+        return fetchLimit > 0 ? min(rest, fetchLimit) : rest
+    }
+
+    /// The part of a whole result that limit and offset leave.
+    func limited<Element>(_ whole: [Element]) -> [Element] {
+        let start = min(fetchOffset, whole.count)
+        return Array(whole[start..<(start + limited(whole.count))])
+    }
+}

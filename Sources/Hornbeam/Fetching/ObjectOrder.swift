@@ -1,0 +1,36 @@
+internal import HornbeamModel
+
+/// The order of a request over objects in memory: its criteria, then the IDs.
+struct ObjectOrder {
+    private let sorts: [FetchSort]
+
+    init(_ sorts: [FetchSort]) { self.sorts = sorts }
+
+    func precedes(_ a: ManagedObject, _ b: ManagedObject) throws -> Bool {
+        for sort in sorts {
+            switch sort.order(try a.value(of: sort), try b.value(of: sort)) {
+            case .less: return true
+            case .greater: return false
+            case .same: continue
+            }
+        }
+        return a.key < b.key
+    }
+
+    func sorted(_ objects: [ManagedObject]) throws -> [ManagedObject] {
+        try objects.sorted(by: precedes)
+    }
+}
+
+extension ManagedObject {
+    /// The value that a criterion orders by; null where the path meets no object, or a deleted one.
+    fileprivate func value(of sort: FetchSort) throws -> PropertyValue {
+        let steps = sort.keyPath.split(separator: ".").map(String.init)
+        var object = self
+        for step in steps.dropLast() {
+            guard let next = try object.object(forKey: step), !next.isDeleted else { return .null }
+            object = next
+        }
+        return try object.value(forKey: steps.last ?? sort.keyPath)
+    }
+}

@@ -1,0 +1,54 @@
+internal import HornbeamModel
+
+/// What a request's predicate and order read at other objects than the fetched ones.
+struct RequestPaths {
+    /// The properties read at the other end of relationships.
+    private(set) var properties: Set<PropertyDescription> = []
+    /// The entities of those objects.
+    private(set) var destinations: Set<EntityDescription> = []
+
+    init(_ request: FetchDescription, _ entity: EntityDescription) {
+        for sort in request.sortDescriptors {
+            follow(sort.keyPath.split(separator: ".").map(String.init), from: entity)
+        }
+        request.predicate?.node.forEachExpression { visit($0, entity) }
+    }
+
+    /// True when an object is not as stored in what the request reads of it.
+    func isTouched(by object: ManagedObject) -> Bool {
+        if object.state.contains(.deleted) { return true }
+        guard let record = object.record, !object.isInserted else { return false }
+        return properties.contains { record.changed.contains($0.index) && object.entity.isKind(of: $0.entity) }
+    }
+
+    private mutating func visit(_ expression: FetchExpression.Node, _ entity: EntityDescription) {
+        switch expression {
+        case .keyPath(let root, let steps):
+            let names = steps.compactMap { step in
+                if case .name(let name) = step { name } else { nil }
+            }
+            if root == .evaluatedObject {
+                follow(names, from: entity)
+            } else {
+                for start in Array(destinations) { follow(names, from: start, isOther: true) }
+            }
+        case .fetch:
+            destinations.formUnion(entity.managedObjectModel.entities)
+            properties.formUnion(entity.managedObjectModel.entities.flatMap(\.properties))
+        default:
+            break
+        }
+    }
+
+    /// Notes what is read on the way. What the fetched object itself has is judged by its own changes.
+    private mutating func follow(_ names: [String], from start: EntityDescription, isOther: Bool = false) {
+        var entity = start
+        for (position, name) in names.enumerated() {
+            guard let property = entity.propertiesByName[name] else { return }
+            if isOther || position > 0 { properties.insert(property) }
+            guard let destination = property.destinationEntity else { return }
+            if property.isToMany || position < names.count - 1 { destinations.insert(destination) }
+            entity = destination
+        }
+    }
+}

@@ -1,0 +1,147 @@
+internal import Foundation
+public import HornbeamModel
+internal import HornbeamStore
+
+// Typed access by token. The generic accessor is inlined into the caller, where the value's type is
+// known, and calls one of four plain functions, so that no value is boxed on the way.
+
+extension ManagedObject {
+    /// The value of an attribute: `self[Event.latitude]`.
+    ///
+    /// A required attribute without a value reads as its type's zero, until validation asks for one.
+    /// Reading a realised, unchanged object decodes the cell in its row; numbers allocate nothing.
+    /// Traps when the entity has no such property, or one of another type.
+    @inlinable
+    public final subscript<Value: AttributeValue>(_ token: Attribute<Value>) -> Value {
+        get {
+            switch Value.cellForm {
+            case .integer:
+                if let cell = integerCell(token.nameID) {
+                    if let value = Value(integerCell: cell) { return value }
+                } else {
+                    return Value.nullCell ?? Value.unsetValue
+                }
+            case .double:
+                if let cell = doubleCell(token.nameID) {
+                    if let value = Value(doubleCell: cell) { return value }
+                } else {
+                    return Value.nullCell ?? Value.unsetValue
+                }
+            case .string:
+                if let cell = stringCell(token.nameID) {
+                    if let value = Value(stringCell: cell) { return value }
+                } else {
+                    return Value.nullCell ?? Value.unsetValue
+                }
+            case .other:
+                break
+            }
+            return decodedValue(of: token)
+        }
+        set { setValue(newValue.propertyValue, token.nameID) }
+    }
+
+    /// The value as it lies in the object or the row, without firing hooks or marking a change (OBJ-8).
+    public final func primitiveValue<Value: AttributeValue>(_ token: Attribute<Value>) -> Value {
+        self[token]
+    }
+
+    /// Sets a value without marking a change; for `awakeFromInsert` and `awakeFromFetch` (OBJ-8).
+    public final func setPrimitiveValue<Value: AttributeValue>(_ value: Value, _ token: Attribute<Value>) {
+        let property = scope.property(token.nameID, token.name)
+        setPrimitive(value.propertyValue, of: property)
+    }
+
+    final func setPrimitive(_ value: PropertyValue, of property: PropertyDescription) {
+        let record = writableRecord()
+        record.hold(value, at: property.index)
+        if isInserted { record.changed.insert(property.index) }
+    }
+
+    @usableFromInline
+    final func decodedValue<Value: AttributeValue>(of token: Attribute<Value>) -> Value {
+        let property = scope.property(token.nameID, token.name)
+        let value = currentValue(of: property)
+        if let decoded = Value(propertyValue: value) { return decoded }
+        if case .null = value { return Value.unsetValue }
+        preconditionFailure(
+            "\(scope.entity.name).\(property.name) holds a value that \(Value.self) cannot show. Declare the "
+                + "token with the attribute's type, or with PropertyValue.")
+    }
+
+    @usableFromInline
+    final func setValue(_ value: PropertyValue, _ nameID: PropertyNameID) {
+        assign(value, to: scope.property(nameID, "?"))
+    }
+
+    @usableFromInline
+    final func integerCell(_ nameID: PropertyNameID) -> Int64? {
+        let property = scope.property(nameID, "?")
+        if record != nil || !canReadCell { return currentValue(of: property).integerCell }
+        do {
+            let context = scope.context
+            let snapshot = try context.readingSnapshot()
+            let cell = scope.isBoolean[property.index]
+                ? try snapshot.bool(of: property, scope.entity, key, &hint).map { $0.map { $0 ? 1 : 0 } }
+                : try snapshot.int(of: property, scope.entity, key, &hint)
+            if let cell { return cell }
+            markGone()
+        } catch { markFailed(error) }
+        return nil
+    }
+
+    @usableFromInline
+    final func doubleCell(_ nameID: PropertyNameID) -> Double? {
+        let property = scope.property(nameID, "?")
+        if record != nil || !canReadCell { return currentValue(of: property).doubleCell }
+        do {
+            let snapshot = try scope.context.readingSnapshot()
+            if let cell = try snapshot.double(of: property, scope.entity, key, &hint) {
+                return cell
+            }
+            markGone()
+        } catch { markFailed(error) }
+        return nil
+    }
+
+    @usableFromInline
+    final func stringCell(_ nameID: PropertyNameID) -> String? {
+        let property = scope.property(nameID, "?")
+        if record != nil || !canReadCell {
+            guard case .string(let text) = currentValue(of: property) else { return nil }
+            return text
+        }
+        do {
+            let snapshot = try scope.context.readingSnapshot()
+            if let cell = try snapshot.string(of: property, scope.entity, key, &hint) { return cell }
+            markGone()
+        } catch { markFailed(error) }
+        return nil
+    }
+
+    /// Fires a fault, then says whether there is a row to read.
+    private var canReadCell: Bool {
+        if state.contains(.fault) { fireIfNeeded() }
+        return isReadable && record == nil
+    }
+}
+
+extension PropertyValue {
+    /// The value as an integer cell would hold it.
+    fileprivate var integerCell: Int64? {
+        switch self {
+        case .int(let number): number
+        case .bool(let truth): truth ? 1 : 0
+        default: nil
+        }
+    }
+
+    /// The value as a double cell would hold it.
+    fileprivate var doubleCell: Double? {
+        switch self {
+        case .double(let number): number
+        case .date(let date): date.timeIntervalSinceReferenceDate
+        default: nil
+        }
+    }
+}

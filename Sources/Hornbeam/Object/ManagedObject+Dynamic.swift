@@ -1,0 +1,158 @@
+public import HornbeamModel
+
+// Access by name, for tools, importers and entities without a class.
+
+extension ManagedObject {
+    /// The value of a property: an attribute's value, a to-one as an ID, a to-many as a set or array of IDs (OBJ-9).
+    ///
+    /// - Throws: `unknownKey`, naming the property that was perhaps meant.
+    public final func value(forKey key: String) throws -> PropertyValue {
+        propertyValue(of: try entity.property(named: key))
+    }
+
+    /// Sets a property by name (OBJ-9). Numbers, dates and texts are converted to the attribute's type;
+    /// a to-one takes an ID, a to-many a set or array of IDs.
+    ///
+    /// - Throws: `unknownKey`; `typeMismatch` when the value cannot be the attribute's; `objectNotFound` for
+    ///   the ID of an object of another store or context.
+    public final func setValue(_ value: PropertyValue, forKey key: String) throws {
+        let property = try entity.property(named: key)
+        if let attribute = property.attribute {
+            assign(
+                try value.coerced(to: attribute.type, entity: entity.name, key: key), to: property)
+        } else {
+            try setRelationship(value, property)
+        }
+    }
+
+    /// As `setValue(_:forKey:)`, for any Swift type that an attribute can have.
+    ///
+    /// - Throws: As `setValue(_:forKey:)`.
+    public final func setValue(_ value: some AttributeValue, forKey key: String) throws {
+        try setValue(value.propertyValue, forKey: key)
+    }
+
+    /// Points a to-one relationship at an object, by name.
+    ///
+    /// - Throws: `unknownKey`; `typeMismatch` when the property is not a to-one relationship to such objects.
+    public final func setValue(_ object: ManagedObject?, forKey key: String) throws {
+        let property = try entity.property(named: key)
+        guard property.isToOne else { throw wrongKind(property, "an object") }
+        if let object { try checkDestination(object, property) }
+        setDestination(object, of: property)
+    }
+
+    /// The value of a property by name; traps when the entity has none of that name.
+    ///
+    /// Setting converts as `setValue(_:forKey:)` does and traps where that throws: for names that come from
+    /// outside, use the functions.
+    public final subscript(_ key: String) -> PropertyValue {
+        get { propertyValue(of: knownProperty(key)) }
+        set {
+            do {
+                try setValue(newValue, forKey: key)
+            } catch {
+                preconditionFailure("\(error)")
+            }
+        }
+    }
+
+    /// The object at the other end of a to-one relationship, by name.
+    ///
+    /// - Throws: `unknownKey`; `typeMismatch` when the property is not a to-one relationship.
+    public final func object(forKey key: String) throws -> ManagedObject? {
+        let property = try entity.property(named: key)
+        guard property.isToOne else { throw wrongKind(property, "an object") }
+        return destination(of: property)
+    }
+
+    /// The objects at the other end of a to-many relationship, by name, as a view.
+    ///
+    /// - Throws: `unknownKey`; `typeMismatch` when the property is not a to-many relationship.
+    public final func objects(forKey key: String) throws -> ManagedArray<ManagedObject> {
+        let property = try entity.property(named: key)
+        guard property.isToMany else { throw wrongKind(property, "objects") }
+        return ManagedArray(owner: self, property: property)
+    }
+
+    /// The value along a key path over to-one relationships, `department.name` (OBJ-9).
+    ///
+    /// - Throws: `unknownKey` where a step is unknown; `typeMismatch` where one leads to many objects.
+    public final func value(forKeyPath path: String) throws -> PropertyValue {
+        let steps = path.split(separator: ".").map(String.init)
+        guard let last = steps.last else { return try value(forKey: path) }
+        var object = self
+        for step in steps.dropLast() {
+            guard let next = try object.object(forKey: step) else { return .null }
+            object = next
+        }
+        return try object.value(forKey: last)
+    }
+
+    private func setRelationship(_ value: PropertyValue, _ property: PropertyDescription) throws {
+        if property.isToOne {
+            switch value {
+            case .null: setDestination(nil, of: property)
+            case .objectID(let id): setDestination(try destination(id, property), of: property)
+            default: throw wrongKind(property, value.kindName)
+            }
+            return
+        }
+        let values: [PropertyValue]
+        switch value {
+        case .null: values = []
+        case .array(let list): values = list
+        case .set(let set): values = set.sorted { $0.sortOrder(to: $1) == .less }
+        default: throw wrongKind(property, value.kindName)
+        }
+        replaceMembers(
+            try values.map { value in
+                guard case .objectID(let id) = value else { throw wrongKind(property, value.kindName) }
+                return try destination(id, property)
+            }, of: property)
+    }
+
+    private func destination(_ id: ManagedObjectID, _ property: PropertyDescription) throws -> ManagedObject {
+        let context = scope.context
+        let isHere = context.registeredObject(for: id) != nil
+        let isOfStore = id.storeIdentifier == scope.origin.storeIdentifier
+        guard isHere || isOfStore, managedEntity(id) != nil else {
+            throw HornbeamError(
+                .objectNotFound,
+                "“\(property.name)” was given the ID of an object that this context cannot have: it belongs to "
+                    + "another store, or is unsaved in another context.",
+                entity: entity.name, key: property.name, objectIDs: [id])
+        }
+        let object = context.object(with: id)
+        try checkDestination(object, property)
+        return object
+    }
+
+    private func managedEntity(_ id: ManagedObjectID) -> EntityDescription? {
+        entity.managedObjectModel.entitiesByName[id.entityName]
+    }
+
+    private func checkDestination(_ object: ManagedObject, _ property: PropertyDescription) throws {
+        guard let destination = property.destinationEntity, !object.entity.isKind(of: destination) else { return }
+        throw wrongKind(property, "an object of \(object.entity.name)")
+    }
+
+    private func wrongKind(_ property: PropertyDescription, _ given: String) -> HornbeamError {
+        HornbeamError(
+            .typeMismatch, "\(property) does not take or give \(given).", entity: entity.name, key: property.name)
+    }
+
+    private func knownProperty(_ key: String) -> PropertyDescription {
+        guard let property = entity.propertiesByName[key] else {
+            preconditionFailure(
+                "\(entity.name) has no property “\(key)”. Use value(forKey:) for names that may be wrong.")
+        }
+        return property
+    }
+
+    final func unknownKey(_ key: String, among known: [String]) -> HornbeamError {
+        HornbeamError(
+            .unknownKey, "“\(entity.name)” has no “\(key)”\(suggestion(for: key, among: known)).",
+            entity: entity.name, key: key)
+    }
+}

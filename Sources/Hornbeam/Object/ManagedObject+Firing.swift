@@ -1,0 +1,87 @@
+internal import HornbeamModel
+internal import HornbeamStore
+
+extension ManagedObject {
+    /// Fills a fault, and reports at once what a getter could not (MOC-12, MOC-15).
+    ///
+    /// - Throws: `objectNotFound` (133000) when the store has no such object, or the store's error.
+    public final func fire() throws {
+        if let failure = scope.livingContext?.failure(of: self) { throw failure }
+        guard isReadable, isFault else {
+            if state.contains(.gone) { throw missingRow() }
+            return
+        }
+        let snapshot = try scope.context.readingSnapshot()
+        guard try snapshot.withRow(scope.entity, key, &hint, { _ in true }) != nil else {
+            markGone()
+            throw missingRow()
+        }
+        becomeRealised()
+    }
+
+    /// Fills a fault; a failure shows as zero values and comes out at `save()`.
+    final func fireIfNeeded() {
+        guard state.contains(.fault) else { return }
+        do {
+            let snapshot = try scope.context.readingSnapshot()
+            if try snapshot.withRow(scope.entity, key, &hint, { _ in true }) != nil {
+                becomeRealised()
+            } else {
+                markGone()
+            }
+        } catch {
+            markFailed(error)
+        }
+    }
+
+    private func becomeRealised() {
+        state.remove(.fault)
+        let wasSilent = state.contains(.silent)
+        state.insert(.silent)
+        awakeFromFetch()
+        if !wasSilent { state.remove(.silent) }
+    }
+
+    /// The row is not there: the object counts as deleted and shows zero values (MOC-24).
+    final func markGone() {
+        state.remove(.fault)
+        state.insert(.gone)
+    }
+
+    /// The row cannot be read: `save()` will say why.
+    final func markFailed(_ error: any Error) {
+        state.remove(.fault)
+        state.insert(.failed)
+        scope.livingContext?.noteFailure(error, of: self)
+    }
+
+    final func missingRow() -> HornbeamError {
+        HornbeamError(
+            .objectNotFound,
+            "The \(scope.entity.name) with the ID \(objectID) is not in the store. It was deleted, or the ID "
+                + "is from another copy of the store.",
+            entity: scope.entity.name, objectIDs: [objectID])
+    }
+
+    /// Forgets what was read, so that the next access reads the row anew (MOC-19).
+    final func turnIntoFault() {
+        guard state.isDisjoint(with: [.fault, .inserted, .detached]) else { return }
+        willTurnIntoFault()
+        record = nil
+        hint = RowHint()
+        state.remove([.failed, .updated, .gone])
+        state.insert(.fault)
+        didTurnIntoFault()
+    }
+
+    /// Copies the row into the object, so that it can be read when the row is gone.
+    final func freezeRow(from snapshot: StoreSnapshot) {
+        guard record?.frozenRow == nil, isReadable,
+            let row = try? snapshot.values(scope.entity, key)
+        else { return }
+        let record = self.record ?? ObjectRecord(propertyCount: scope.properties.count)
+        record.frozenRow = row
+        self.record = record
+        state.remove(.fault)
+    }
+}

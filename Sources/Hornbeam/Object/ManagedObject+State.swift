@@ -1,0 +1,79 @@
+public import HornbeamModel
+
+extension ManagedObject {
+    /// The object's identity; temporary until it is saved or gets a permanent one (PSC-11).
+    public final var objectID: ManagedObjectID {
+        ManagedObjectID(
+            origin: state.contains(.temporary) ? scope.temporaryOrigin : scope.origin, reference: key)
+    }
+
+    /// The object's entity.
+    public final var entity: EntityDescription { scope.entity }
+
+    /// The context; nil once the deletion was saved, the context was reset, or the context is gone (OBJ-19).
+    public final var managedObjectContext: ManagedObjectContext? {
+        state.contains(.detached) ? nil : scope.livingContext
+    }
+
+    /// True while no value was read (MOC-12).
+    public final var isFault: Bool { state.contains(.fault) }
+
+    /// True when the next save writes the object for the first time (OBJ-13).
+    public final var isInserted: Bool { state.contains(.inserted) }
+
+    /// True when the next save writes changes of an object that the store has (OBJ-13).
+    public final var isUpdated: Bool { state.contains(.updated) && !isInserted && !isDeleted }
+
+    /// True when the next save deletes the object, or another context's save did (OBJ-13, DEL-7).
+    public final var isDeleted: Bool {
+        !state.contains(.detached) && !state.isDisjoint(with: [.deleted, .gone])
+    }
+
+    /// True when the object is inserted, updated or deleted (OBJ-13).
+    public final var hasChanges: Bool { !state.isDisjoint(with: .changes) }
+
+    /// True when reading the object failed; `save()` throws the reason.
+    public final var isFailed: Bool { state.contains(.failed) }
+
+    /// True when a value to be stored differs from the stored one (OBJ-14).
+    public final var hasPersistentChangedValues: Bool { !changedValues.isEmpty }
+
+    /// The changed properties with their new values; to-many relationships as sets or arrays of IDs.
+    /// Transient ones are left out (OBJ-10).
+    public final var changedValues: [String: PropertyValue] {
+        guard let record else { return [:] }
+        return values(of: record.changed)
+    }
+
+    /// As `changedValues`, for the changes since the context last processed them: new values (OBJ-11).
+    public final var changedValuesForCurrentEvent: [String: PropertyValue] {
+        guard let record else { return [:] }
+        return values(of: record.changedInEvent)
+    }
+
+    private func values(of changed: PropertySet) -> [String: PropertyValue] {
+        var result: [String: PropertyValue] = [:]
+        for index in changed.indexes {
+            let property = scope.properties[index]
+            if !property.isTransient { result[property.name] = propertyValue(of: property) }
+        }
+        return result
+    }
+
+    /// The values last fetched or saved, `.null` for none; of all properties when `keys` is nil (OBJ-12).
+    ///
+    /// A new object has none and answers its current values' absence: `.null` for each key.
+    public final func committedValues(forKeys keys: [String]? = nil) -> [String: PropertyValue] {
+        var result: [String: PropertyValue] = [:]
+        for property in scope.properties where keys?.contains(property.name) ?? true {
+            result[property.name] = committedValue(of: property)
+        }
+        return result
+    }
+
+    private func committedValue(of property: PropertyDescription) -> PropertyValue {
+        if property.isToMany { return collectionValue(storedMembers(of: property), of: property) }
+        if let original = record?.originals[property.index] { return original }
+        return isInserted ? .null : storedValue(of: property)
+    }
+}

@@ -1,0 +1,97 @@
+internal import Foundation
+internal import HornbeamModel
+internal import HornbeamStore
+
+// Reading and writing a property as a `PropertyValue`: the one path below tokens, names and predicates.
+
+extension ManagedObject {
+    /// The current value; a to-one as an ID, a to-many as a set or array of IDs.
+    final func propertyValue(of property: PropertyDescription) -> PropertyValue {
+        property.isToMany ? collectionValue(members(of: property), of: property) : currentValue(of: property)
+    }
+
+    /// The current value of an attribute or a to-one relationship.
+    final func currentValue(of property: PropertyDescription) -> PropertyValue {
+        if let record, record.held.contains(property.index) { return record.values[property.index] }
+        return storedValue(of: property)
+    }
+
+    /// The value in the row that the object stands for, whatever was changed since.
+    final func storedValue(of property: PropertyDescription) -> PropertyValue {
+        if let row = record?.frozenRow { return row.values[property.index] }
+        guard isReadable, !property.isTransient else { return .null }
+        fireIfNeeded()
+        do {
+            let snapshot = try scope.context.readingSnapshot()
+            if let value = try snapshot.value(of: property, scope.entity, key, &hint) { return value }
+            markGone()
+        } catch {
+            markFailed(error)
+        }
+        return .null
+    }
+
+    /// False for what has no row to read: new objects, and those whose row is gone or unreadable.
+    final var isReadable: Bool {
+        if state.isDisjoint(with: [.inserted, .gone, .failed, .detached]) { return true }
+        if state.contains(.detached), record == nil { trapDetached() }
+        return false
+    }
+
+    private func trapDetached() -> Never {
+        preconditionFailure(
+            "An object of \(scope.entity.name) was used after its context was reset. Fetch it again, or keep "
+                + "its objectID.")
+    }
+
+    /// Sets the value of an attribute or a to-one relationship, without touching the inverse.
+    ///
+    /// An equal value changes nothing (section 1.29, no. 10).
+    final func assign(_ value: PropertyValue, to property: PropertyDescription) {
+        let index = property.index
+        let old = currentValue(of: property)
+        guard old != value else { return }
+        let record = writableRecord()
+        if state.contains(.silent) { return record.hold(value, at: index) }
+        if !record.changed.contains(index), !isInserted { record.originals[index] = old }
+        record.hold(value, at: index)
+        if !isInserted, record.originals[index] == value {
+            revert(property, in: record)
+        } else {
+            record.changed.insert(index)
+        }
+        record.changedInEvent.insert(index)
+        scope.context.noteChange(of: self)
+    }
+
+    /// The value is what the store has again: nothing is left to write.
+    private func revert(_ property: PropertyDescription, in record: ObjectRecord) {
+        record.changed.remove(property.index)
+        record.originals[property.index] = nil
+        if !property.isTransient { record.release(property.index) }
+    }
+
+    /// The record, made when missing; remembers the row's version for the save that follows.
+    final func writableRecord() -> ObjectRecord {
+        if let record, record.version != 0 || isInserted { return record }
+        let record = self.record ?? ObjectRecord(propertyCount: scope.properties.count)
+        self.record = record
+        record.version = storedVersion()
+        return record
+    }
+
+    /// The version of the row that the object shows; 0 when there is none.
+    final func storedVersion() -> UInt32 {
+        if let row = record?.frozenRow { return row.version }
+        guard isReadable else { return 0 }
+        fireIfNeeded()
+        do {
+            let snapshot = try scope.context.readingSnapshot()
+            if let version = try snapshot.withRow(scope.entity, key, &hint, { $0.version }) { return version }
+            markGone()
+        } catch {
+            markFailed(error)
+        }
+        return 0
+    }
+}

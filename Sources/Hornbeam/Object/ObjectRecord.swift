@@ -1,0 +1,50 @@
+internal import HornbeamModel
+internal import HornbeamStore
+
+/// What an object keeps apart from its row: changed values, transient values, and a copy of the row
+/// where the row itself may no longer be read.
+///
+/// Most objects have none.
+final class ObjectRecord {
+    /// The row's version when the first change was made; what a save compares. 0 for a new object.
+    var version: UInt32 = 0
+    /// The values of the properties in `held`, by property index.
+    var values: [PropertyValue]
+    /// The properties whose value is here instead of in the row.
+    var held = PropertySet()
+    /// The properties that the next save writes; a to-many is in it when its members change.
+    var changed = PropertySet()
+    /// What the store had for the changed properties; the base of three-way merges.
+    var originals: [Int: PropertyValue] = [:]
+    /// The changed members of to-many relationships, by property index.
+    var toMany: [Int: ToManyChange] = [:]
+    /// The row as it was, for a context that does not follow the store and for deleted objects.
+    var frozenRow: RowValues?
+    /// The properties changed since the last `processPendingChanges` (OBJ-11).
+    var changedInEvent = PropertySet()
+
+    init(propertyCount: Int) {
+        values = Array(repeating: .null, count: propertyCount)
+    }
+
+    /// Keeps a value here.
+    func hold(_ value: PropertyValue, at index: Int) {
+        values[index] = value
+        held.insert(index)
+    }
+
+    /// Forgets a value, so that the row's shows again.
+    func release(_ index: Int) {
+        values[index] = .null
+        held.remove(index)
+    }
+
+    /// Forgets all that the next save would write.
+    func discardChanges() {
+        for index in changed.indexes { release(index) }
+        changed.removeAll()
+        changedInEvent.removeAll()
+        originals.removeAll()
+        toMany.removeAll()
+    }
+}

@@ -1,0 +1,156 @@
+internal import HornbeamModel
+
+// Changing relationships. Each verb changes both ends at once (REL-3); the functions that begin with
+// `link` and `unlink` change one end only and are called in pairs.
+
+extension ManagedObject {
+    /// Points a to-one relationship at another object, or at none.
+    final func setDestination(_ target: ManagedObject?, of property: PropertyDescription) {
+        checkBelongsHere(target, property)
+        let old = destination(of: property)
+        guard old !== target else { return }
+        if let inverse = property.inverse {
+            if let old { old.detach(self, from: inverse) }
+            if let target, !inverse.isToMany, let rival = target.destination(of: inverse), rival !== self {
+                rival.assign(.null, to: property)
+            }
+            assign(target.map { .objectID($0.objectID) } ?? .null, to: property)
+            if let target { target.attach(self, to: inverse) }
+        } else {
+            assign(target.map { .objectID($0.objectID) } ?? .null, to: property)
+        }
+    }
+
+    /// Adds a member to a to-many relationship; at the end when ordered.
+    final func add(_ member: ManagedObject, to property: PropertyDescription, at place: Int? = nil) {
+        checkBelongsHere(member, property)
+        if hasMember(member.objectID, in: property) {
+            if let place { move(member.objectID, to: place, in: property) }
+            return
+        }
+        if let inverse = property.inverse {
+            if !inverse.isToMany, let owner = member.destination(of: inverse), owner !== self {
+                owner.unlink(member, from: property)
+            }
+            link(member, to: property, at: place)
+            member.attach(self, to: inverse)
+        } else {
+            link(member, to: property, at: place)
+        }
+    }
+
+    /// Removes a member from a to-many relationship.
+    final func remove(_ member: ManagedObject, from property: PropertyDescription) {
+        guard hasMember(member.objectID, in: property) else { return }
+        unlink(member, from: property)
+        if let inverse = property.inverse { member.detach(self, from: inverse) }
+    }
+
+    /// Replaces all members; those that stay are not touched (REL-12).
+    final func replaceMembers(_ members: [ManagedObject], of property: PropertyDescription) {
+        let wanted = Set(members.map(\.objectID))
+        let context = scope.context
+        for id in self.members(of: property) where !wanted.contains(id) {
+            remove(context.object(with: id), from: property)
+        }
+        for member in members { add(member, to: property) }
+        if property.isOrdered { reorder(uniqued(members), in: property) }
+    }
+
+    private func uniqued(_ members: [ManagedObject]) -> [ManagedObjectID] {
+        var seen: Set<ManagedObjectID> = []
+        return members.map(\.objectID).filter { seen.insert($0).inserted }
+    }
+
+    /// Sets the order of the members.
+    final func reorder(_ order: [ManagedObjectID], in property: PropertyDescription) {
+        guard members(of: property) != order else { return }
+        changeMembers(of: property) { $0.order = order }
+    }
+
+    /// Moves a member to a place among the others.
+    final func move(_ member: ManagedObjectID, to place: Int, in property: PropertyDescription) {
+        var order = members(of: property)
+        guard let current = order.firstIndex(of: member) else { return }
+        order.remove(at: current)
+        order.insert(member, at: min(place, order.count))
+        reorder(order, in: property)
+    }
+
+    /// This end of the inverse: takes in an object that points here now.
+    private func attach(_ object: ManagedObject, to inverse: PropertyDescription) {
+        if inverse.isToMany {
+            link(object, to: inverse)
+        } else {
+            assign(.objectID(object.objectID), to: inverse)
+        }
+    }
+
+    /// This end of the inverse: lets go of an object that no longer points here.
+    final func detach(_ object: ManagedObject, from inverse: PropertyDescription) {
+        if inverse.isToMany {
+            unlink(object, from: inverse)
+        } else if case .objectID(object.objectID) = currentValue(of: inverse) {
+            assign(.null, to: inverse)
+        }
+    }
+
+    private func link(_ member: ManagedObject, to property: PropertyDescription, at place: Int? = nil) {
+        let id = member.objectID
+        let isStored = isStoredMember(id, of: property)
+        let order = property.isOrdered ? members(of: property) : nil
+        changeMembers(of: property) { change in
+            change.add(id, isStored: isStored)
+            guard var order, !order.contains(id) else { return }
+            order.insert(id, at: min(place ?? order.count, order.count))
+            change.order = order
+        }
+    }
+
+    final func unlink(_ member: ManagedObject, from property: PropertyDescription) {
+        let id = member.objectID
+        guard hasMember(id, in: property) else { return }
+        let isStored = isStoredMember(id, of: property)
+        let order = property.isOrdered ? members(of: property) : nil
+        changeMembers(of: property) { change in
+            if change.order == nil { change.order = order }
+            change.remove(id, isStored: isStored)
+        }
+    }
+
+    private func changeMembers(of property: PropertyDescription, _ body: (inout ToManyChange) -> Void) {
+        let record = membersRecord()
+        var change = record.toMany.removeValue(forKey: property.index) ?? ToManyChange()
+        body(&change)
+        if change.isEmpty, !isInserted {
+            record.changed.remove(property.index)
+        } else {
+            record.toMany[property.index] = change
+            record.changed.insert(property.index)
+        }
+        record.changedInEvent.insert(property.index)
+        scope.context.noteChange(of: self)
+    }
+
+    /// The record for changed members. They are written without touching the row, so that its version
+    /// is not needed, and a fault stays one.
+    private func membersRecord() -> ObjectRecord {
+        if let record { return record }
+        let record = ObjectRecord(propertyCount: scope.properties.count)
+        self.record = record
+        return record
+    }
+
+    private func checkBelongsHere(_ other: ManagedObject?, _ property: PropertyDescription) {
+        guard let other else { return }
+        precondition(
+            other.scope.livingContext === scope.livingContext && !other.state.contains(.detached),
+            "\(scope.entity.name).\(property.name) was given an object of another context. Fetch it in this "
+                + "context by its objectID first.")
+        guard let destination = property.destinationEntity else { return }
+        precondition(
+            other.scope.entity.isKind(of: destination),
+            "\(scope.entity.name).\(property.name) takes objects of \(destination.name), not of "
+                + "\(other.scope.entity.name).")
+    }
+}

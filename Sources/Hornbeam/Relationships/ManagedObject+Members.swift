@@ -1,0 +1,85 @@
+internal import HornbeamModel
+internal import HornbeamStore
+
+// Reading to-many relationships: stored members, less the removed, plus the added.
+
+extension ManagedObject {
+    /// The members as IDs: in their order when ordered, else stored ones by ID, then new ones as they came.
+    final func members(of property: PropertyDescription) -> [ManagedObjectID] {
+        guard let change = record?.toMany[property.index] else { return storedMembers(of: property) }
+        if let order = change.order { return order }
+        let stored = storedMembers(of: property)
+        let kept = change.removed.isEmpty ? stored : stored.filter { !change.removed.contains($0) }
+        return kept + change.addedInOrder
+    }
+
+    /// The number of members; loads nothing.
+    final func memberCount(of property: PropertyDescription) -> Int {
+        storedMemberCount(of: property) + (record?.toMany[property.index]?.growth ?? 0)
+    }
+
+    /// Whether an object is a member; loads nothing but the index entry.
+    final func hasMember(_ member: ManagedObjectID, in property: PropertyDescription) -> Bool {
+        if let change = record?.toMany[property.index] {
+            if change.added[member] != nil { return true }
+            if change.removed.contains(member) { return false }
+        }
+        return isStoredMember(member, of: property)
+    }
+
+    final func storedMembers(of property: PropertyDescription) -> [ManagedObjectID] {
+        readStored(property, or: []) { snapshot, context in
+            try snapshot.members(of: property, owner: key).map { context.objectID($0) }
+        }
+    }
+
+    final func storedMemberCount(of property: PropertyDescription) -> Int {
+        readStored(property, or: 0) { snapshot, _ in
+            try snapshot.memberCount(of: property, owner: key)
+        }
+    }
+
+    final func isStoredMember(_ member: ManagedObjectID, of property: PropertyDescription) -> Bool {
+        guard !member.isTemporaryID else { return false }
+        return readStored(property, or: false) { snapshot, context in
+            guard let reference = context.reference(member) else { return false }
+            return try snapshot.contains(reference, in: property, owner: key)
+        }
+    }
+
+    /// Runs the body on the snapshot where the object has a row; a failure is kept for `save()`.
+    private func readStored<Result>(
+        _ property: PropertyDescription, or nothing: Result,
+        _ body: (StoreSnapshot, ManagedObjectContext) throws -> Result
+    ) -> Result {
+        if state.contains(.fault) { fireIfNeeded() }
+        guard isReadable, !property.isTransient else { return nothing }
+        do {
+            let context = scope.context
+            return try body(try context.readingSnapshot(), context)
+        } catch {
+            markFailed(error)
+            return nothing
+        }
+    }
+
+    /// Members as a value: an array where the order counts, else a set.
+    final func collectionValue(
+        _ members: [ManagedObjectID], of property: PropertyDescription
+    ) -> PropertyValue {
+        property.isOrdered
+            ? .array(members.map { .objectID($0) })
+            : .set(Set(members.map { .objectID($0) }))
+    }
+
+    /// The object at the other end of a to-one relationship.
+    final func destination(of property: PropertyDescription) -> ManagedObject? {
+        guard case .objectID(let id) = currentValue(of: property) else { return nil }
+        return readingContext?.object(with: id)
+    }
+
+    /// Where related objects are looked up; nil for an object that belongs to no context any more.
+    final var readingContext: ManagedObjectContext? {
+        state.contains(.detached) ? nil : scope.context
+    }
+}

@@ -1,0 +1,55 @@
+public import HornbeamModel
+
+extension ManagedObject {
+    /// The object at the other end of a to-one relationship: `self[Employee.department]` (REL-1).
+    ///
+    /// Setting it changes the inverse at once (REL-3).
+    public final subscript<Object: ManagedObject>(_ token: ToOne<Object>) -> Object? {
+        get {
+            let property = scope.property(token.nameID, token.name)
+            guard let object = destination(of: property) else { return nil }
+            return typed(object, property)
+        }
+        set { setDestination(newValue, of: scope.property(token.nameID, token.name)) }
+    }
+
+    /// The objects at the other end of a to-many relationship, as a view that loads what is asked for.
+    public final subscript<Object: ManagedObject>(_ token: ToMany<Object>) -> ManagedSet<Object> {
+        get { ManagedSet(owner: self, property: scope.property(token.nameID, token.name)) }
+        set {
+            replaceMembers(newValue.map { $0 as ManagedObject }, of: scope.property(token.nameID, token.name))
+        }
+    }
+
+    /// The objects at the other end of an ordered to-many relationship, in their order (REL-5).
+    public final subscript<Object: ManagedObject>(_ token: OrderedToMany<Object>) -> ManagedArray<Object> {
+        get { ManagedArray(owner: self, property: scope.property(token.nameID, token.name)) }
+        set {
+            replaceMembers(newValue.map { $0 as ManagedObject }, of: scope.property(token.nameID, token.name))
+        }
+    }
+
+    /// The IDs at the other end of any relationship; reads no object (MOC-12).
+    ///
+    /// - Throws: `unknownKey` when the entity has no relationship of that name.
+    public final func objectIDs(forRelationshipNamed name: String) throws -> [ManagedObjectID] {
+        guard let property = scope.entity.relationshipsByName[name] else {
+            throw unknownKey(name, among: scope.entity.relationshipsByName.keys.sorted())
+        }
+        if property.isToMany { return members(of: property) }
+        guard case .objectID(let id) = currentValue(of: property) else { return [] }
+        return [id]
+    }
+
+    final func typed<Object: ManagedObject>(
+        _ object: ManagedObject, _ property: PropertyDescription
+    ) -> Object {
+        guard let typed = object as? Object else {
+            preconditionFailure(
+                "\(scope.entity.name).\(property.name) leads to an object of class \(type(of: object)), not "
+                    + "\(Object.self). Bind \(Object.self) to the entity \(object.scope.entity.name) when the "
+                    + "container is made.")
+        }
+        return typed
+    }
+}

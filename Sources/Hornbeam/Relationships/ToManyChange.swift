@@ -1,0 +1,46 @@
+internal import HornbeamModel
+
+/// How the members of a to-many relationship differ from those in the store.
+///
+/// `added` holds no stored member and `removed` nothing but stored members, so that the count is the
+/// stored count plus one less the other, with nothing loaded.
+struct ToManyChange {
+    /// Members to come, each with its place in the order of arrival.
+    private(set) var added: [ManagedObjectID: Int] = [:]
+    private(set) var removed: Set<ManagedObjectID> = []
+    /// The whole order of an ordered relationship, once it was touched.
+    var order: [ManagedObjectID]?
+    private var arrivals = 0
+
+    var isEmpty: Bool { added.isEmpty && removed.isEmpty && order == nil }
+    /// Added less removed members.
+    var growth: Int { added.count - removed.count }
+    /// The new members in the order of their arrival.
+    var addedInOrder: [ManagedObjectID] { added.sorted { $0.value < $1.value }.map(\.key) }
+
+    /// Adds a member; `isStored` says that the store has it already, so that its removal is taken back.
+    mutating func add(_ member: ManagedObjectID, isStored: Bool) {
+        if removed.remove(member) == nil, !isStored, added[member] == nil {
+            arrivals += 1
+            added[member] = arrivals
+        }
+    }
+
+    /// Removes a member.
+    mutating func remove(_ member: ManagedObjectID, isStored: Bool) {
+        if added.removeValue(forKey: member) == nil, isStored { removed.insert(member) }
+        order?.removeAll { $0 == member }
+    }
+
+    /// A new object got its permanent ID.
+    mutating func replace(_ old: ManagedObjectID, with new: ManagedObjectID) {
+        if let arrival = added.removeValue(forKey: old) { added[new] = arrival }
+        if let place = order?.firstIndex(of: old) { order?[place] = new }
+    }
+
+    /// Makes the change say the same about other stored members, after the context moved on.
+    mutating func rebase(isStored: (ManagedObjectID) -> Bool) {
+        added = added.filter { !isStored($0.key) }
+        removed = removed.filter(isStored)
+    }
+}

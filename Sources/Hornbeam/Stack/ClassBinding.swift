@@ -1,0 +1,145 @@
+internal import HornbeamModel
+
+/// Which class the objects of each entity have.
+///
+/// A class is bound to the entity that names it as its class, or else to the one of the class's
+/// `entityName`. An entity without a class of its own has that of its nearest superentity, or
+/// `ManagedObject`.
+struct ClassBinding: Sendable {
+    private let classes: [ManagedObject.Type]
+    private let entityIndexes: [ObjectIdentifier: Int]
+    private let model: ManagedObjectModel
+
+    /// - Throws: One error with every mismatch between classes, their tokens and the model.
+    init(_ classes: [ManagedObject.Type], model: ManagedObjectModel) throws {
+        self.model = model
+        var own: [Int: ManagedObject.Type] = [:]
+        var problems: [HornbeamError] = []
+        for type in classes {
+            guard let entity = Self.entity(for: type, in: model) else {
+                problems.append(Self.unbound(type, model))
+                continue
+            }
+            if let other = own[entity.index], other != type {
+                problems.append(Self.mismatch("\(other) and \(type) both claim the entity.", entity, nil))
+            }
+            own[entity.index] = type
+            problems += TokenCheck(type, entity).problems
+        }
+        if let error = HornbeamError.combining(problems) { throw error }
+        entityIndexes = Dictionary(uniqueKeysWithValues: own.map { (ObjectIdentifier($0.value), $0.key) })
+        self.classes = model.entities.map { Self.nearestClass(of: $0, own) }
+    }
+
+    func objectClass(of entity: EntityDescription) -> ManagedObject.Type { classes[entity.index] }
+
+    /// The one entity whose objects are of the class itself; nil for none.
+    func entity(of type: ManagedObject.Type) -> EntityDescription? {
+        entityIndexes[ObjectIdentifier(type)].map { model.entities[$0] }
+    }
+
+    private static func entity(
+        for type: ManagedObject.Type, in model: ManagedObjectModel
+    ) -> EntityDescription? {
+        let name = String(describing: type)
+        return model.entities.first { plainName($0.className) == name }
+            ?? model.entitiesByName[type.entityName]
+    }
+
+    /// The class's name without its module: a leading dot stands for the current one (MOD-2).
+    private static func plainName(_ className: String?) -> String? {
+        className.flatMap { $0.split(separator: ".").last.map(String.init) }
+    }
+
+    private static func nearestClass(
+        of entity: EntityDescription, _ own: [Int: ManagedObject.Type]
+    ) -> ManagedObject.Type {
+        var current: EntityDescription? = entity
+        while let candidate = current {
+            if let type = own[candidate.index] { return type }
+            current = candidate.superentity
+        }
+        return ManagedObject.self
+    }
+
+    private static func unbound(_ type: ManagedObject.Type, _ model: ManagedObjectModel) -> HornbeamError {
+        let hint = suggestion(for: type.entityName, among: model.entities.map(\.name))
+        return HornbeamError(
+            .unboundClass,
+            "The model has no entity for the class \(type)\(hint). Override `entityName` in the class, or name "
+                + "the class in the entity.")
+    }
+
+    private static func mismatch(_ text: String, _ entity: EntityDescription, _ key: String?) -> HornbeamError {
+        HornbeamError(.unboundClass, text, entity: entity.name, key: key)
+    }
+}
+
+/// Compares a class's tokens with the entity that it is bound to.
+private struct TokenCheck {
+    private(set) var problems: [HornbeamError] = []
+    private let type: ManagedObject.Type
+    private let entity: EntityDescription
+
+    init(_ type: ManagedObject.Type, _ entity: EntityDescription) {
+        self.type = type
+        self.entity = entity
+        for token in type.tokens { check(token) }
+    }
+
+    private mutating func check(_ token: any PropertyToken) {
+        guard let property = entity.propertiesByName[token.name] else {
+            let hint = suggestion(for: token.name, among: entity.properties.map(\.name))
+            return report("the entity has no property of that name\(hint)", token.name)
+        }
+        let written = Entity("") { token }
+        if let attribute = written.attributes.first {
+            check(attribute, property)
+        } else if let relationship = written.relationships.first {
+            check(relationship, property)
+        }
+    }
+
+    private mutating func check(_ written: AttributeDescription, _ property: PropertyDescription) {
+        guard let attribute = property.attribute else {
+            return report("it is an attribute in the class and a relationship in the model", property.name)
+        }
+        guard written.type != .undefined else { return }
+        if !Self.fits(written.type, attribute.type) {
+            report("it is \(written.type) in the class and \(attribute.type) in the model", property.name)
+        }
+        if attribute.isOptional, !written.isOptional {
+            report("it may be nil in the model, and the class declares a type without nil", property.name)
+        } else if !attribute.isOptional, written.isOptional {
+            report("it is required in the model, and the class declares an optional type", property.name)
+        }
+    }
+
+    private mutating func check(_ written: RelationshipDescription, _ property: PropertyDescription) {
+        guard let relationship = property.relationship else {
+            return report("it is a relationship in the class and an attribute in the model", property.name)
+        }
+        if written.isToMany != relationship.isToMany {
+            report(
+                "it is to \(written.isToMany ? "many" : "one") in the class and to "
+                    + "\(relationship.isToMany ? "many" : "one") in the model", property.name)
+        } else if written.isOrdered != relationship.isOrdered {
+            report(
+                "it is \(written.isOrdered ? "ordered" : "unordered") in the class and "
+                    + "\(relationship.isOrdered ? "ordered" : "unordered") in the model", property.name)
+        }
+    }
+
+    /// Integers of any width fit each other, and so do the two floating-point types.
+    private static func fits(_ written: AttributeType, _ stored: AttributeType) -> Bool {
+        if written == stored { return true }
+        if written.integerRange != nil { return stored.integerRange != nil }
+        return [.double, .float].contains(written) && [.double, .float].contains(stored)
+    }
+
+    private mutating func report(_ text: String, _ key: String) {
+        problems.append(
+            HornbeamError(
+                .unboundClass, "The class \(type) does not fit: \(text).", entity: entity.name, key: key))
+    }
+}

@@ -1,0 +1,178 @@
+public import Foundation
+public import HornbeamModel
+internal import Synchronization
+
+/// A model, its store and its contexts in one: where an app begins.
+///
+/// ```swift
+/// let container = try PersistentContainer(name: "Company", model: model, classes: [Employee.self])
+/// try container.loadPersistentStores()
+/// ```
+/// May be used from any thread; only `viewContext` belongs to the main actor.
+public final class PersistentContainer: Sendable {
+    /// The name; that of the store too, unless descriptions say otherwise (CON-1).
+    public let name: String
+    public let persistentStoreCoordinator: PersistentStoreCoordinator
+
+    private let descriptions: Mutex<[PersistentStoreDescription]>
+    @MainActor private var madeViewContext: ManagedObjectContext?
+
+    /// - Parameter classes: The classes of the model's entities. Entities without one have plain `ManagedObject`s.
+    /// - Throws: `unboundClass`, with every mismatch of name, type and optionality among its details.
+    public init(name: String, model: ManagedObjectModel, classes: [ManagedObject.Type] = []) throws {
+        self.name = name
+        persistentStoreCoordinator = try PersistentStoreCoordinator(
+            managedObjectModel: model, classes: classes)
+        let url = Self.defaultDirectoryURL().appending(path: name + ".hornbeam")
+        descriptions = Mutex([PersistentStoreDescription(url: url)])
+    }
+
+    /// A container with an open store at a place on disk.
+    ///
+    /// - Throws: As `init` and `loadPersistentStores()`.
+    public static func open(
+        at url: URL, model: ManagedObjectModel, classes: [ManagedObject.Type] = []
+    ) throws -> PersistentContainer {
+        let name = url.deletingPathExtension().lastPathComponent
+        let container = try PersistentContainer(name: name, model: model, classes: classes)
+        container.persistentStoreDescriptions = [PersistentStoreDescription(url: url)]
+        try container.loadPersistentStores()
+        return container
+    }
+
+    /// A container with an open store in memory; for tests and caches.
+    ///
+    /// - Throws: As `init`.
+    public static func inMemory(
+        model: ManagedObjectModel, classes: [ManagedObject.Type] = []
+    ) throws -> PersistentContainer {
+        let container = try PersistentContainer(name: "memory", model: model, classes: classes)
+        container.persistentStoreDescriptions = [.inMemory()]
+        try container.loadPersistentStores()
+        return container
+    }
+
+    public var managedObjectModel: ManagedObjectModel { persistentStoreCoordinator.managedObjectModel }
+
+    /// What `loadPersistentStores` opens. At first one store on disk, in the default directory (CON-2).
+    public var persistentStoreDescriptions: [PersistentStoreDescription] {
+        get { descriptions.withLock(\.self) }
+        set { descriptions.withLock { $0 = newValue } }
+    }
+
+    /// Opens the store; does nothing when it is open (CON-3).
+    ///
+    /// - Throws: What is wrong with the store, and what to do about it.
+    public func loadPersistentStores() throws {
+        for description in persistentStoreDescriptions {
+            try makeParent(of: description)
+            try persistentStoreCoordinator.addPersistentStore(description)
+        }
+    }
+
+    private func makeParent(of description: PersistentStoreDescription) throws {
+        guard description.type == .onDisk, description.createsIfMissing, !description.isReadOnly else { return }
+        let parent = description.url.deletingLastPathComponent()
+        do {
+            try FileManager.default.createDirectory(at: parent, withIntermediateDirectories: true)
+        } catch {
+            throw HornbeamError(
+                .openFailed,
+                "The folder of the store \(description.url.lastPathComponent) cannot be made. Check the path and "
+                    + "its permissions.",
+                cause: "\(error)")
+        }
+    }
+
+    /// Closes the store. Contexts must not be used afterwards.
+    ///
+    /// - Throws: The store's error; what was saved is safe in any case.
+    public func close() throws { try persistentStoreCoordinator.close() }
+
+    /// Where stores without a place of their own go: `XDG_DATA_HOME`, else `~/.local/share`, and on Apple's
+    /// systems the application-support folder (CON-7).
+    public static func defaultDirectoryURL() -> URL {
+        #if canImport(Darwin)
+        return URL.applicationSupportDirectory
+        #else
+        let environment = ProcessInfo.processInfo.environment
+        if let data = environment["XDG_DATA_HOME"], data.hasPrefix("/") { return URL(filePath: data) }
+        return FileManager.default.homeDirectoryForCurrentUser.appending(path: ".local/share")
+        #endif
+    }
+}
+
+// MARK: Contexts
+
+extension PersistentContainer {
+    /// The context of the main actor (CON-4). It follows what others save.
+    @MainActor public var viewContext: ManagedObjectContext {
+        if let madeViewContext { return madeViewContext }
+        let context = ManagedObjectContext(coordinator: persistentStoreCoordinator)
+        context.name = "viewContext"
+        madeViewContext = context
+        followSaves(context.inbox)
+        return context
+    }
+
+    /// Wakes the view context after commits, so that its observers hear of them though nobody reads.
+    @MainActor private func followSaves(_ inbox: ChangeInbox) {
+        let isDue = Flag()
+        inbox.setAlarm { [weak self] in
+            guard isDue.raise() else { return }
+            Task { @MainActor in
+                isDue.lower()
+                guard let context = self?.madeViewContext, context.automaticallyMergesChangesFromParent else { return }
+                try? context.mergeChanges()
+            }
+        }
+    }
+
+    /// A context for the actor or thread that calls this, and for no other.
+    ///
+    /// Reading and saving block: call it from an actor on a `ContextExecutor`, or from a thread of your own.
+    public func newContext() -> sending ManagedObjectContext {
+        ManagedObjectContext(coordinator: persistentStoreCoordinator)
+    }
+
+    /// A context that lives on a thread of its own (CON-5).
+    public func newBackgroundContext() -> BackgroundContext {
+        let background = BackgroundContext(persistentStoreCoordinator)
+        background.keepUp()
+        return background
+    }
+
+    /// Runs the body with a new context on a background thread (CON-6).
+    ///
+    /// Any number of tasks may be under way; they share a bounded number of threads.
+    /// - Throws: What the body throws, or `CancellationError` when the task was cancelled before the body
+    ///   began. A body that has begun is not interrupted.
+    public func performBackgroundTask<Result: Sendable>(
+        _ body: @escaping @Sendable (ManagedObjectContext) throws -> Result
+    ) async throws -> Result {
+        let isCancelled = Flag()
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                WorkerThreads.shared.enqueue { [self] in
+                    guard !isCancelled.isRaised else {
+                        return continuation.resume(throwing: CancellationError())
+                    }
+                    continuation.resume(with: Swift.Result { try self.performAndWait(body) })
+                }
+            }
+        } onCancel: {
+            _ = isCancelled.raise()
+        }
+    }
+
+    /// Runs the body with a new context on the calling thread.
+    public func performAndWait<Result: Sendable>(_ body: (ManagedObjectContext) throws -> Result) rethrows -> Result {
+        let context = ManagedObjectContext(coordinator: persistentStoreCoordinator)
+        return try body(context)
+    }
+
+    /// The commits from now on, of all contexts and processes, as IDs (NOT-4).
+    ///
+    /// Whoever falls behind by more than 256 commits loses the oldest; compare `transaction` numbers.
+    public func changes() -> AsyncStream<ObjectChanges> { persistentStoreCoordinator.broadcast.stream() }
+}

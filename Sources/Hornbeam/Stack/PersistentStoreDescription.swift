@@ -1,0 +1,47 @@
+public import Foundation
+
+/// Where a store is and how it is opened (CON-2).
+public struct PersistentStoreDescription: Hashable, Sendable {
+    /// The kinds of store. Both are the same engine; one keeps its files in memory.
+    public enum StoreType: Hashable, Sendable {
+        /// A directory on disk.
+        case onDisk
+        /// Gone when the last container that uses its name lets go of it.
+        case inMemory
+    }
+
+    /// When a save counts as done.
+    public enum Durability: Hashable, Sendable {
+        /// When it is on the disk. The default.
+        case full
+        /// When it is written; it is on the disk after the delay at most, and a power cut loses at most that.
+        case lazy(maxDelay: Duration)
+    }
+
+    public var type: StoreType
+    /// The store's directory, usually `Name.hornbeam`; for a store in memory its name.
+    public var url: URL
+    /// Opens for reading only.
+    public var isReadOnly = false
+    /// Makes the store when there is none.
+    public var createsIfMissing = true
+    public var durability = Durability.full
+    /// The memory for pages of the store; a quarter of the machine's at most 1 GiB when nil.
+    public var poolBytes: Int?
+
+    /// A store on disk.
+    public init(url: URL) {
+        type = .onDisk
+        self.url = url
+    }
+
+    private init(type: StoreType, url: URL) {
+        self.type = type
+        self.url = url
+    }
+
+    /// A store in memory. Containers that use the same name share it; without a name it is shared by nobody.
+    public static func inMemory(named name: String = UUID().uuidString) -> Self {
+        Self(type: .inMemory, url: URL(filePath: "/memory/" + name))
+    }
+}

@@ -1,0 +1,63 @@
+/// A context on a thread of its own, for work that goes on: imports, synchronisation, clean-up.
+///
+/// ```swift
+/// let importer = container.newBackgroundContext()
+/// let count = try await importer.perform { context in
+///     for line in lines { Event(context: context).name = line }
+///     try context.save()
+///     return lines.count
+/// }
+/// ```
+/// Calls run one after another, in the order in which they were made. What comes out of one must be
+/// `Sendable`: IDs and values are, objects and the context are not. Source: MOC-1, CON-5.
+public actor BackgroundContext {
+    private let executor: ContextExecutor
+    private let context: ManagedObjectContext
+    private nonisolated let inbox: ChangeInbox
+
+    public nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+    init(_ coordinator: PersistentStoreCoordinator) {
+        executor = ContextExecutor()
+        context = ManagedObjectContext(coordinator: coordinator)
+        inbox = context.inbox
+    }
+
+    /// Makes the context take in saves while nobody uses it, so that it pins no old state of the store.
+    nonisolated func keepUp() {
+        let isDue = Flag()
+        inbox.setAlarm { [weak self] in
+            guard isDue.raise() else { return }
+            Task {
+                await self?.takeIn()
+                isDue.lower()
+            }
+        }
+    }
+
+    private func takeIn() { context.rest() }
+
+    /// Runs the body with the context, on the context's thread (MOC-2, MOC-4).
+    ///
+    /// - Throws: What the body throws, or `CancellationError` when the task was cancelled before the
+    ///   body began. A body that has begun is not interrupted.
+    public func perform<Result: Sendable>(
+        _ body: @Sendable (ManagedObjectContext) throws -> Result
+    ) throws -> Result {
+        try Task.checkCancellation()
+        defer { context.endOfEvent() }
+        return try body(context)
+    }
+
+    /// Runs the body with the context on the calling thread, once the work before it is done.
+    ///
+    /// May be called from inside another `perform` or `performAndWait` of the same context, and then
+    /// runs at once (MOC-3).
+    public nonisolated func performAndWait<Result: Sendable>(
+        _ body: @Sendable (ManagedObjectContext) throws -> Result
+    ) rethrows -> Result {
+        try executor.runAndWait {
+            try assumeIsolated { actor in try body(actor.context) }
+        }
+    }
+}

@@ -1,0 +1,64 @@
+internal import Foundation
+
+/// The threads that background contexts run on.
+///
+/// Reading and saving block, so this work stays off Swift's cooperative pool. Threads are made when
+/// there is work and none is idle, up to `limit`, and are kept. The queue is first in, first out.
+/// Waiting for another context never takes a thread: whoever waits runs the work itself
+/// (`ContextExecutor.runAndWait`), so a full pool cannot lock itself up.
+final class WorkerThreads: Sendable {
+    /// Enough that many contexts can wait for the disk together, which is what lets commits share a sync.
+    static let shared = WorkerThreads(limit: 32)
+
+    private let limit: Int
+    private let state: Guarded<State>
+
+    private struct State {
+        var queue: [@Sendable () -> Void] = []
+        var head = 0
+        var idle = 0
+        var started = 0
+    }
+
+    init(limit: Int) {
+        self.limit = limit
+        state = Guarded(State())
+    }
+
+    /// Runs the work on one of the threads, some time later.
+    func enqueue(_ work: @escaping @Sendable () -> Void) {
+        let startsThread = state.withLock { state in
+            state.queue.append(work)
+            let waiting = state.queue.count - state.head
+            guard waiting > state.idle, state.started < limit else { return false }
+            state.started += 1
+            return true
+        }
+        if startsThread { startThread() } else { state.signal() }
+    }
+
+    private func startThread() {
+        let thread = Thread { [self] in
+            while true { next()() }
+        }
+        thread.name = "hornbeam"
+        thread.stackSize = 4 << 20
+        thread.start()
+    }
+
+    private func next() -> @Sendable () -> Void {
+        state.wait { state in
+            guard state.head < state.queue.count else { return nil }
+            let work = state.queue[state.head]
+            state.queue[state.head] = {}
+            state.head += 1
+            if state.head > 64, state.head * 2 > state.queue.count {
+                state.queue.removeFirst(state.head)
+                state.head = 0
+            }
+            return work
+        } idle: { state, change in
+            state.idle += change
+        }
+    }
+}

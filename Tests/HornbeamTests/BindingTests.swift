@@ -1,0 +1,89 @@
+import Foundation
+import Hornbeam
+import Testing
+
+/// A class that fits its entity in nothing.
+final class Misfit: ManagedObject {
+    override class var tokens: [any PropertyToken] {
+        [
+            Attribute<Int>("name"), Attribute<String?>("title"), Attribute<Double>("rating"),
+            ToMany<Department>("owner", to: "Owner"), ToOne<Department>("size", to: "Owner"), Attribute<Bool>("nmae"),
+        ]
+    }
+}
+
+final class Nowhere: ManagedObject {}
+
+class Vehicle: ManagedObject {
+    static let wheels = Attribute<Int>("wheels", default: 4)
+    var wheels: Int { get { self[Self.wheels] } set { self[Self.wheels] = newValue } }
+}
+
+final class Truck: Vehicle {
+    static let load = Attribute<Double>("load", default: 0)
+    override class var entityName: String { "Lorry" }
+    var load: Double { get { self[Self.load] } set { self[Self.load] = newValue } }
+}
+
+@Suite struct BindingTests {
+    @Test("every mismatch between classes and model is reported in one error")
+    func allMismatchesTogether() throws {
+        let model = try ManagedObjectModel {
+            Entity("Misfit") {
+                Attribute<String>("name")
+                Attribute<String>("title")
+                Attribute<Double?>("rating")
+                Attribute<Int>("size")
+                ToOne("owner", to: "Owner")
+            }
+            Entity("Owner") { Attribute<String?>("name") }
+        }
+        let error = try #require(hornbeamError {
+            _ = try PersistentContainer(name: "x", model: model, classes: [Misfit.self, Nowhere.self])
+        })
+        #expect(error.description == """
+            Error 1560: There are 7 errors; each of them is among the details.
+              - Error 9005 at Misfit.name: The class Misfit does not fit: it is integer64 in the class and string in the model.
+              - Error 9005 at Misfit.title: The class Misfit does not fit: it is required in the model, and the class declares an \
+            optional type.
+              - Error 9005 at Misfit.rating: The class Misfit does not fit: it may be nil in the model, and the class declares a \
+            type without nil.
+              - Error 9005 at Misfit.owner: The class Misfit does not fit: it is to many in the class and to one in the model.
+              - Error 9005 at Misfit.size: The class Misfit does not fit: it is a relationship in the class and an attribute in \
+            the model.
+              - Error 9005 at Misfit.nmae: The class Misfit does not fit: the entity has no property of that name (did you mean \
+            “name”?).
+              - Error 9005: The model has no entity for the class Nowhere. Override `entityName` in the class, or name the class \
+            in the entity.
+            """)
+    }
+
+    @Test("classes are bound by name, by entityName, and from superentities", arguments: StoreKind.allCases)
+    func boundByNameAndInherited(kind: StoreKind) throws {
+        let model = try ManagedObjectModel {
+            Entity("Car", className: ".Vehicle") {
+                Vehicle.wheels
+                ToOne("owner", to: "Owner", inverse: "cars")
+            }
+            Entity("Bus", parent: "Car") { Attribute<Int?>("seats") }
+            Entity("Lorry", parent: "Car") { Truck.load }
+            Entity("Owner") { ToMany("cars", to: "Car", inverse: "owner") }
+        }
+        let stack = try Stack(kind, model, [Vehicle.self, Truck.self])
+        let context = stack.newContext()
+        let truck = Truck(context: context)
+        truck.load = 2.5
+        let bus = try context.insert(entityNamed: "Bus")
+        #expect(truck.entity.name == "Lorry" && truck.wheels == 4 && type(of: bus) == Vehicle.self)
+        let owner = try context.insert(entityNamed: "Owner")
+        #expect(type(of: owner) == ManagedObject.self)
+        for car in [truck, bus] { try car.setValue(owner, forKey: "owner") }
+        try context.save()
+        let cars = try stack.newContext().fetch(FetchRequest<Vehicle>(entityName: "Car"))
+        #expect(cars.map(\.wheels) == [4, 4])
+        let lorries = try stack.newContext().fetch(FetchRequest<Truck>())
+        #expect(lorries.map(\.load) == [2.5])
+        let wrong = hornbeamError { _ = try context.fetch(FetchRequest<Truck>(entityName: "Bus")) }
+        #expect(wrong?.code == .unboundClass)
+    }
+}

@@ -1,0 +1,90 @@
+import Foundation
+import Hornbeam
+import Testing
+
+@Suite struct NotificationTests {
+    private let didChange = ManagedObjectContext.didChangeObjectsNotification
+    private let willSave = ManagedObjectContext.willSaveObjectsNotification
+    private let didSave = ManagedObjectContext.didSaveObjectIDsNotification
+
+    @Test("NOT-1: changes are told at processPendingChanges, a reset invalidates all (notify.001)", arguments: StoreKind.allCases)
+    func changesAreTold(kind: StoreKind) throws {
+        let context = try Parity.stack(kind).newContext()
+        let posts = Posts(context, [didChange])
+        let object = PEntity(context: context)
+        context.processPendingChanges()
+        context.processPendingChanges()
+        context.reset()
+        #expect(posts.changes == [
+            ObjectChanges(inserted: [object.objectID]), ObjectChanges(invalidatedAll: true),
+        ])
+    }
+
+    @Test("NOT-1: refreshing tells of refreshed objects (notify.004)", arguments: StoreKind.allCases)
+    func refreshingTells(kind: StoreKind) throws {
+        let context = try Parity.stack(kind).newContext()
+        let objects = [PEntity(context: context), PEntity(context: context)]
+        try context.save()
+        let posts = Posts(context, [didChange])
+        try context.refreshAllObjects()
+        #expect(posts.changes == [ObjectChanges(refreshed: Set(objects.map(\.objectID)))])
+    }
+
+    @Test("NOT-2, NOT-3, NOT-4: will-save, then did-save with the IDs (notify.008, 011)", arguments: StoreKind.allCases)
+    func savesAreTold(kind: StoreKind) throws {
+        let context = try Parity.stack(kind).newContext()
+        let (a, b) = (PEntity(context: context), PEntity(context: context))
+        try context.save()
+        let posts = Posts(context, [willSave, didSave])
+        let (c, d) = (PEntity(context: context), PEntity(context: context))
+        a.name = "changed"
+        context.delete(b)
+        context.transactionAuthor = "me"
+        try context.save()
+        #expect(posts.names == [willSave, didSave])
+        let changes = try #require(posts.changes[1])
+        #expect(changes.inserted == [c.objectID, d.objectID])
+        #expect(changes.updated == [a.objectID] && changes.deleted == [b.objectID])
+        #expect(changes.author == "me" && changes.transaction > 0)
+        #expect(changes.inserted.allSatisfy { !$0.isTemporaryID })
+    }
+
+    @Test("NOT-4: the container's stream tells of every commit", arguments: StoreKind.allCases)
+    func streamTellsOfCommits(kind: StoreKind) async throws {
+        let stack = try Parity.stack(kind)
+        var stream = stack.container.changes().makeAsyncIterator()
+        let id = try stack.container.performAndWait { context in
+            context.name = "importer"
+            let object = PEntity(context: context)
+            try context.save()
+            return object.objectID
+        }
+        let changes = try #require(await stream.next())
+        #expect(changes.inserted == [id] && changes.contextName == "importer")
+        try stack.container.close()
+        #expect(await stream.next() == nil)
+    }
+
+    @Test("NOT-9: the view context takes in saves by itself and tells of them", arguments: StoreKind.allCases)
+    @MainActor func viewContextFollows(kind: StoreKind) async throws {
+        let stack = try Parity.stack(kind)
+        let view = stack.container.viewContext
+        let object = PEntity(context: view)
+        try view.save()
+        _ = object.name
+        let (told, tell) = AsyncStream.makeStream(of: ObjectChanges?.self)
+        let token = NotificationCenter.default.addObserver(
+            forName: ManagedObjectContext.didMergeChangesObjectIDsNotification, object: view, queue: nil
+        ) { tell.yield($0.objectChanges) }
+        defer { NotificationCenter.default.removeObserver(token) }
+        let id = object.objectID
+        try await stack.container.performBackgroundTask { context in
+            try context.existingObject(PEntity.self, with: id).name = "from outside"
+            try context.save()
+        }
+        var iterator = told.makeAsyncIterator()
+        let changes = try #require(await iterator.next() ?? nil)
+        #expect(changes.refreshed == [id])
+        #expect(object.name == "from outside")
+    }
+}

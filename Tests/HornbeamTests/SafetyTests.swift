@@ -1,0 +1,141 @@
+import Foundation
+import Testing
+
+/// What the compiler must refuse, so that no object or context is used where it does not belong.
+@Suite(.enabled(if: Compiler.isHere)) struct SafetyTests {
+    static let model = """
+        import Foundation
+        import Hornbeam
+        final class Event: ManagedObject {
+            static let name = Attribute<String>("name")
+            static let place = ToOne<Place>("place")
+            override class var tokens: [any PropertyToken] { [name, place] }
+            var name: String { get { self[Self.name] } set { self[Self.name] = newValue } }
+            var place: Place? { get { self[Self.place] } set { self[Self.place] = newValue } }
+            var cached = 0
+            override func willSave() { cached += 1 }
+        }
+        final class Place: ManagedObject {
+            static let events = ToMany<Event>("events")
+            var events: ManagedSet<Event> { get { self[Self.events] } set { self[Self.events] = newValue } }
+        }
+        """
+
+    @Test("what is right compiles, with and without default isolation to the main actor", arguments: [false, true])
+    func rightUseCompiles(mainActor: Bool) throws {
+        let source = Self.model + """
+
+            func work(_ container: PersistentContainer) async throws -> [ManagedObjectID] {
+                let id = try await container.performBackgroundTask { context in
+                    let event = Event(context: context)
+                    event.name = "a"
+                    event.place = Place(context: context)
+                    try context.save()
+                    return event.objectID
+                }
+                return [id]
+            }
+            @MainActor func show(_ container: PersistentContainer, _ id: ManagedObjectID) throws -> String {
+                let event = try container.viewContext.existingObject(Event.self, with: id)
+                for other in event.place?.events ?? [] { other.name = "b" }
+                return event.name
+            }
+            actor Importer {
+                let context: ManagedObjectContext
+                init(_ container: PersistentContainer) { context = container.newContext() }
+                func add() throws { Event(context: context).name = "c"; try context.save() }
+            }
+            """
+        #expect(try Compiler.errors(in: source, mainActor: mainActor) == "")
+    }
+
+    static let wrong: [(String, String, String)] = [
+        (
+            "an object out of a background task",
+            "func f(_ c: PersistentContainer) async throws { _ = try await c.performBackgroundTask { Event(context: $0) } }",
+            "A managed object stays with its context"
+        ),
+        (
+            "a context out of a background task",
+            "func f(_ c: PersistentContainer) async throws { _ = try await c.performBackgroundTask { $0 } }",
+            "A context stays where it was made"
+        ),
+        (
+            "an object into a background task",
+            "func f(_ c: PersistentContainer, _ e: Event) async throws { try await c.performBackgroundTask { _ in e.name = \"x\" } }",
+            "non-Sendable type 'Event'"
+        ),
+        (
+            "an object out of a background context",
+            "func f(_ b: BackgroundContext) async throws { _ = try await b.perform { Event(context: $0) } }",
+            "A managed object stays with its context"
+        ),
+        (
+            "a to-many view out of a background context",
+            "func f(_ b: BackgroundContext) async throws { _ = try await b.perform { Place(context: $0).events } }",
+            "ManagedSet<Event>"
+        ),
+        (
+            "an object of the view context into a detached task",
+            "@MainActor func f(_ c: PersistentContainer) { let e = Event(context: c.viewContext); Task.detached { print(e.name) } }",
+            "data race"
+        ),
+        (
+            "the view context off the main actor",
+            "nonisolated func f(_ c: PersistentContainer) { _ = c.viewContext }",
+            "main actor-isolated property 'viewContext' can not be referenced"
+        ),
+        (
+            "an object smuggled out through a captured variable",
+            "func f(_ b: BackgroundContext) async throws { var e: Event?; try await b.perform { e = Event(context: $0) }; print(e!) }",
+            "captured var 'e' in concurrently-executing code"
+        ),
+    ]
+
+    @Test("what crosses an isolation does not compile", arguments: wrong.indices)
+    func crossingDoesNotCompile(index: Int) throws {
+        let (what, source, message) = Self.wrong[index]
+        let errors = try Compiler.errors(in: Self.model + "\n" + source, mainActor: false)
+        #expect(errors.contains(message), "\(what): \(errors)")
+    }
+}
+
+/// The compiler that built the tests, and the modules that it made.
+enum Compiler {
+    static var isHere: Bool { modules != nil && swiftc != nil }
+
+    private static let modules: URL? = {
+        let folders = [CommandLine.arguments[0], Bundle.main.bundlePath].map {
+            URL(filePath: $0).deletingLastPathComponent().appending(path: "Modules")
+        }
+        return folders.first { FileManager.default.fileExists(atPath: $0.appending(path: "Hornbeam.swiftmodule").path) }
+    }()
+
+    private static let swiftc: URL? = {
+        let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
+        return path.split(separator: ":").map { URL(filePath: String($0)).appending(path: "swiftc") }
+            .first { FileManager.default.isExecutableFile(atPath: $0.path) }
+    }()
+
+    /// What the compiler says of a file that imports Hornbeam; nothing when it compiles.
+    static func errors(in source: String, mainActor: Bool) throws -> String {
+        guard let modules, let swiftc else { return "no compiler" }
+        let file = FileManager.default.temporaryDirectory.appending(path: "hornbeam-\(UUID().uuidString).swift")
+        try source.write(to: file, atomically: true, encoding: .utf8)
+        defer { try? FileManager.default.removeItem(at: file) }
+        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        let process = Process()
+        process.executableURL = swiftc
+        process.arguments = [
+            "-swift-version", "6", "-emit-sil", "-o", "/dev/null", "-parse-as-library", "-I", modules.path, "-I",
+            root.appending(path: "Sources/CLZ4").path, file.path,
+        ] + (mainActor ? ["-default-isolation", "MainActor"] : [])
+        let pipe = Pipe()
+        process.standardError = pipe
+        process.standardOutput = FileHandle.nullDevice
+        try process.run()
+        let text = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        return process.terminationStatus == 0 ? "" : text
+    }
+}

@@ -1,0 +1,77 @@
+import Foundation
+import Hornbeam
+import Testing
+
+/// Where a test's store is: every test of behaviour runs on both.
+enum StoreKind: CaseIterable, CustomTestStringConvertible {
+    case onDisk, inMemory
+    var testDescription: String { self == .onDisk ? "on disk" : "in memory" }
+}
+
+/// Where the stores of one run of the tests lie; removed when the process ends.
+private let testFolder: URL = {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "hornbeam-tests-\(UUID().uuidString)")
+    try? FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    atexit { try? FileManager.default.removeItem(at: testFolder) }
+    return folder
+}()
+
+/// A container of its own for one test.
+struct Stack {
+    let container: PersistentContainer
+    let model: ManagedObjectModel
+    let description: PersistentStoreDescription
+    private let classes: [ManagedObject.Type]
+
+    init(_ kind: StoreKind, _ model: ManagedObjectModel, _ classes: [ManagedObject.Type] = []) throws {
+        self.model = model
+        self.classes = classes
+        switch kind {
+        case .inMemory: description = .inMemory()
+        case .onDisk:
+            description = PersistentStoreDescription(url: testFolder.appending(path: "\(UUID().uuidString).hornbeam"))
+        }
+        container = try Self.open(description, model, classes)
+    }
+
+    /// The same store, closed and opened again.
+    func reopened() throws -> PersistentContainer {
+        try container.close()
+        return try Self.open(description, model, classes)
+    }
+
+    private static func open(
+        _ description: PersistentStoreDescription, _ model: ManagedObjectModel, _ classes: [ManagedObject.Type]
+    ) throws -> PersistentContainer {
+        let container = try PersistentContainer(name: "Test", model: model, classes: classes)
+        container.persistentStoreDescriptions = [description]
+        try container.loadPersistentStores()
+        return container
+    }
+
+    var url: URL { description.url }
+
+    func newContext() -> ManagedObjectContext { container.newContext() }
+
+    /// A context that keeps what it read, whatever others save.
+    func newStaleContext() -> ManagedObjectContext {
+        let context = container.newContext()
+        context.automaticallyMergesChangesFromParent = false
+        return context
+    }
+}
+
+/// Runs the body and gives back the error of the library that it throws.
+func hornbeamError(
+    _ location: SourceLocation = #_sourceLocation, _ body: () throws -> Void
+) -> HornbeamError? {
+    do {
+        try body()
+        Issue.record("nothing was thrown", sourceLocation: location)
+    } catch let error as HornbeamError {
+        return error
+    } catch {
+        Issue.record("another error was thrown: \(error)", sourceLocation: location)
+    }
+    return nil
+}
