@@ -92,6 +92,29 @@ struct IndexKey {
         }
     }
 
+    /// The raw bytes of a cell that is not null; numbers may be given wider than their column.
+    mutating func append(raw: UnsafeRawBufferPointer, _ element: ValueIndex.Element) {
+        let start = begin()
+        switch element.type {
+        case .int16: KeyBytes.appendSigned(Int16(truncatingIfNeeded: raw.integer), to: &bytes)
+        case .int32: KeyBytes.appendSigned(Int32(truncatingIfNeeded: raw.integer), to: &bytes)
+        case .int64: KeyBytes.appendSigned(raw.integer, to: &bytes)
+        case .double, .date: KeyBytes.append(raw.loadUnaligned(as: Double.self), to: &bytes)
+        case .float:
+            let isWide = raw.count == 8
+            KeyBytes.append(isWide ? Float(raw.loadUnaligned(as: Double.self)) : raw.loadUnaligned(as: Float.self), to: &bytes)
+        case .bool, .uuid, .decimal: bytes.append(contentsOf: raw)
+        case .reference: KeyBytes.append(raw.loadUnaligned(as: UInt64.self), to: &bytes)
+        case .string, .uri, .data, .objectID:
+            if element.collation == .binary {
+                KeyBytes.appendEscaped(raw, to: &bytes)
+            } else {
+                element.collation.folded(raw).withUnsafeBytes { KeyBytes.appendEscaped($0, to: &bytes) }
+            }
+        }
+        end(element, from: start)
+    }
+
     private mutating func append(text: String, _ collation: KeyCollation) {
         guard collation != .binary else {
             var text = text
@@ -191,5 +214,16 @@ extension ValueIndex {
         key.reset()
         for element in elements { key.append(values[element.property.index] ?? .null, element) }
         key.finishComponents()
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    /// A little-endian whole number of any width.
+    fileprivate var integer: Int64 {
+        switch count {
+        case 2: Int64(loadUnaligned(as: Int16.self))
+        case 4: Int64(loadUnaligned(as: Int32.self))
+        default: loadUnaligned(as: Int64.self)
+        }
     }
 }

@@ -1,0 +1,142 @@
+internal import HornbeamEngine
+internal import HornbeamModel
+
+/// One transaction of a batch. Index entries are gathered and written in key order, so that each leaf is touched once for many.
+final class BatchSession {
+    /// Entries gathered before they are written.
+    private static let entriesMax = 32_768
+    /// Keys taken from the store's sequence at a time.
+    private static let keyBlock = 4_096
+
+    let transaction: WriteTransaction
+    let row: RowBuffer
+    private(set) var change = StoreChange()
+    private let store: Store
+    private let table: EntityTable
+    private let announces: Bool
+    private var nextKey: UInt64 = 0
+    private var endKey: UInt64 = 0
+    private var entries: [EntryRun]
+    private var memberEntries: [EntryRun]
+    private var key = IndexKey()
+    private var touchedOwners: [ObjectReference: PropertyMask] = [:]
+
+    init(_ store: Store, _ table: EntityTable) throws(EngineError) {
+        self.store = store
+        self.table = table
+        transaction = try store.engine.begin()
+        row = RowBuffer(layout: try transaction.table(table.tree).layout)
+        announces = !store.announcer.isIdle
+        entries = table.indexes.map { _ in EntryRun() }
+        memberEntries = table.mirrors.map { _ in EntryRun() }
+    }
+
+    func takeKey() throws(EngineError) -> UInt64 {
+        if nextKey == endKey {
+            nextKey = try transaction.reserve(Self.keyBlock)
+            endKey = nextKey + UInt64(Self.keyBlock)
+        }
+        defer { nextKey += 1 }
+        return nextKey
+    }
+
+    func noteInserted(_ object: ObjectReference) {
+        if announces { change.inserted.append(object) }
+    }
+
+    // MARK: Entries
+
+    func addEntries(of object: ObjectReference, cells: [KeyCell]) throws {
+        for (slot, index) in table.indexes.enumerated() {
+            key.reset()
+            for element in index.elements { key.append(cells[element.property.index], element) }
+            key.finishComponents()
+            if index.isUnique, key.hasNull { continue }
+            if key.isCut {
+                try putCut(index, object)
+                continue
+            }
+            if !index.isUnique { key.append(objectKey: object.key) }
+            entries[slot].append(key.bytes, object)
+        }
+        if (entries.first?.count ?? 0) >= Self.entriesMax { try writeEntries() }
+    }
+
+    /// Long keys are rare: each is written at once.
+    private func putCut(_ index: ValueIndex, _ object: ObjectReference) throws {
+        if try transaction.value(index.cutKeysName) == nil { try transaction.setValue(index.cutKeysName, [1]) }
+        if index.isUnique {
+            if let holder = try UniqueKeys.take(index, &key, for: object, in: transaction, schema: store.schema) {
+                throw conflict(index, object, holder)
+            }
+            return
+        }
+        key.append(objectKey: object.key)
+        let value = index.isPolymorphic ? EntityNumber.bytes(table.number) : []
+        try transaction.put(key.bytes, value, in: index.tree)
+    }
+
+    func enter(_ object: ObjectReference, _ owner: ObjectReference, _ mirror: EntityTable.Mirror) throws {
+        if announces {
+            touchedOwners[owner, default: PropertyMask()].insert(mirror.link.relationship.index)
+        }
+        guard mirror.link.order == nil, let slot = table.mirrors.firstIndex(where: { $0.link === mirror.link }) else {
+            let writer = MemberWriter(transaction: transaction, schema: store.schema)
+            return try writer.add(object, to: owner.key, mirror.link.forward)
+        }
+        memberEntries[slot].append(owner: owner.key, object)
+    }
+
+    /// Writes what was gathered.
+    func writeEntries() throws {
+        for (slot, index) in table.indexes.enumerated() { try write(&entries[slot], index) }
+        for (slot, mirror) in table.mirrors.enumerated() {
+            let trees = mirror.link.forward
+            try memberEntries[slot].forEachSorted { (key, object) throws(EngineError) in
+                let value = trees.memberValue(object, position: nil, schema: store.schema)
+                try value.lent { value throws(EngineError) in
+                    try transaction.put(key, value, in: trees.members)
+                }
+            }
+        }
+        change.updated = touchedOwners.sorted { $0.key < $1.key }
+            .map { StoreChange.Updated(reference: $0.key, properties: $0.value) }
+    }
+
+    private func write(_ run: inout EntryRun, _ index: ValueIndex) throws {
+        var collision: (key: [UInt8], object: ObjectReference)?
+        let number = EntityNumber.bytes(table.number)
+        try run.forEachSorted { (key, object) throws(EngineError) in
+            guard collision == nil else { return }
+            if !index.isUnique {
+                let value = index.isPolymorphic ? number : []
+                return try value.lent { value throws(EngineError) in
+                    try transaction.put(key, value, in: index.tree)
+                }
+            }
+            if try putUnique(key, object, index) { return }
+            collision = ([UInt8](key), object)
+        }
+        guard let collision, let stored = try transaction.index(index.tree).get(collision.key) else { return }
+        throw conflict(index, collision.object, try UniqueKeys.holder(stored, index, schema: store.schema))
+    }
+
+    private func putUnique(
+        _ key: UnsafeRawBufferPointer, _ object: ObjectReference, _ index: ValueIndex
+    ) throws(EngineError) -> Bool {
+        try UniqueKeys.value(index, object, schema: store.schema).lent { value throws(EngineError) -> Bool in
+            try transaction.putNew(key, value, in: index.tree)
+        }
+    }
+
+    private func conflict(_ index: ValueIndex, _ object: ObjectReference, _ holder: ObjectReference) -> SaveConflicts {
+        var conflicts = SaveConflicts()
+        conflicts.uniques = [
+            UniqueConflict(
+                entity: index.entity, properties: index.elements.map(\.property), values: [], objects: [object],
+                existing: holder)
+        ]
+        conflicts.objectIDs = [store.objectID(holder)]
+        return conflicts
+    }
+}

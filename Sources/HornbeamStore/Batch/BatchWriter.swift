@@ -1,0 +1,241 @@
+internal import HornbeamEngine
+package import HornbeamModel
+
+/// Imports many objects of one entity: set the values of a row, append it, go on; commit at the end.
+///
+/// ```swift
+/// let writer = try store.batchWriter(for: event)
+/// for line in lines {
+///     writer.set(latitude, line.latitude)
+///     try writer.append()
+/// }
+/// try writer.finish()
+/// ```
+/// Values go straight into the row's cells; no object and no dictionary is made. A batch holds the writer's turn from its first row to
+/// its commit, so other saves wait; `commitEvery` lets them through and keeps memory flat. Dropped without `finish`, what was
+/// not committed is forgotten. Not `Sendable`: one thread writes a batch.
+package final class BatchWriter {
+    package struct Options: Sendable {
+        /// Rows after which what was written is committed, lazily; 0 for one commit of everything at the end.
+        package var commitEvery = 0
+        /// The durability of the last commit, which makes the earlier ones durable too; nil for the store's own.
+        package var durability: Store.SaveDurability?
+        package var author: String?
+        package var contextName: String?
+        package var originator: UInt64 = 0
+
+        package init() {}
+    }
+
+    /// What a batch did.
+    package struct Receipt: Sendable {
+        package var rows = 0
+        /// The last commit's number.
+        package var transaction: UInt64 = 0
+    }
+
+    let store: Store
+    let table: EntityTable
+    let options: Options
+    /// The raw cells of columns that are part of an index, by column index in `table.columns`; empty while null.
+    var keyCells: [KeyCell]
+    private(set) var session: BatchSession?
+    private var receipt = Receipt()
+    private var rowsSinceCommit = 0
+    private var owners: [ObjectReference?]
+
+    init(_ store: Store, _ entity: EntityDescription, _ options: Options) {
+        self.store = store
+        self.options = options
+        table = store.schema.table(entity)
+        keyCells = table.columns.map { column in
+            KeyCell(isNeeded: column.map { column in
+                store.schema.table(entity).indexes.contains { $0.elements.contains { $0.property == column.property } }
+            } ?? false)
+        }
+        owners = Array(repeating: nil, count: table.columns.count)
+    }
+
+    deinit { session?.transaction.abort() }
+
+    /// The row that is being filled.
+    func row() throws -> RowBuffer {
+        if let session { return session.row }
+        let session = try EngineError.translated { () throws(EngineError) in try BatchSession(store, table) }
+        self.session = session
+        return session.row
+    }
+
+    // MARK: Values
+
+    /// Sets a whole number. It must be in the range of the attribute's width.
+    package func set(_ property: PropertyDescription, _ value: Int64) throws {
+        let column = table.column(property)
+        let row = try row()
+        switch column.type {
+        case .int64: row.set(column.column, value)
+        case .int32: row.set(column.column, try narrow(value, to: Int32.self, property))
+        case .int16: row.set(column.column, try narrow(value, to: Int16.self, property))
+        default: return try set(property, PropertyValue.int(value))
+        }
+        keep(property, value)
+    }
+
+    private func narrow<T: FixedWidthInteger>(
+        _ value: Int64, to type: T.Type, _ property: PropertyDescription
+    ) throws -> T {
+        if let narrow = T(exactly: value) { return narrow }
+        _ = try PropertyValue.int(value).coerced(
+            to: property.attributeType, entity: property.entity.name, key: property.name)
+        preconditionFailure("A number that does not fit its attribute is refused when it is coerced.")
+    }
+
+    /// Sets a double or float attribute; a date attribute takes seconds since 2001.
+    package func set(_ property: PropertyDescription, _ value: Double) throws {
+        let column = table.column(property)
+        let row = try row()
+        switch column.type {
+        case .double, .date:
+            row.set(column.column, value)
+            keep(property, value)
+        case .float:
+            row.set(column.column, Float(value))
+            keep(property, Float(value))
+        default: try set(property, PropertyValue.double(value))
+        }
+    }
+
+    package func set(_ property: PropertyDescription, _ value: Bool) throws {
+        let column = table.column(property)
+        guard column.type == .bool else { return try set(property, PropertyValue.bool(value)) }
+        try row().setBit(column.column, value)
+        keep(property, UInt8(value ? 1 : 0))
+    }
+
+    /// Sets a string attribute.
+    package func set(_ property: PropertyDescription, _ value: String) throws {
+        var value = value
+        try value.withUTF8 { try setUTF8(property, UnsafeRawBufferPointer($0)) }
+    }
+
+    /// Sets a string attribute to UTF-8 that the caller has at hand.
+    package func setUTF8(_ property: PropertyDescription, _ bytes: UnsafeRawBufferPointer) throws {
+        let column = table.column(property)
+        guard column.type == .string else {
+            return try set(property, PropertyValue.string(String(decoding: bytes, as: UTF8.self)))
+        }
+        try row().setBytes(column.column, bytes)
+        if keyCells[property.index].isNeeded { keyCells[property.index].set(bytes) }
+    }
+
+    /// Sets a to-one; nil for none.
+    package func setToOne(_ property: PropertyDescription, _ target: ObjectReference?) throws {
+        let column = table.column(property)
+        let row = try row()
+        owners[property.index] = target
+        guard let target else {
+            keyCells[property.index].clear()
+            return column.writeNull(to: row)
+        }
+        column.write(target, to: row, schema: store.schema)
+        keep(property, target.key)
+    }
+
+    /// Sets any attribute, or a to-one by `.objectID`, as a save would.
+    package func set(_ property: PropertyDescription, _ value: PropertyValue) throws {
+        let column = table.column(property)
+        if column.type == .reference {
+            let target = value.isNull
+                ? nil : try column.reference(value, schema: store.schema, origin: store.reader.origins)
+            return try setToOne(property, target)
+        }
+        let value = try column.coerced(value)
+        try column.write(value, to: row(), schema: store.schema, origin: store.reader.origins)
+        if keyCells[property.index].isNeeded { keyCells[property.index].set(value) }
+    }
+
+    private func keep<T: BitwiseCopyable>(_ property: PropertyDescription, _ value: T) {
+        guard keyCells[property.index].isNeeded else { return }
+        withUnsafeBytes(of: value) { keyCells[property.index].set($0) }
+    }
+
+    // MARK: Rows
+
+    /// Writes the row, and starts a new one with every property null.
+    ///
+    /// - Returns: The new object's key.
+    /// - Throws: `SaveConflicts` when a unique value is taken, here or at a later call, since entries are written in batches; nothing
+    ///   since the last commit is kept then.
+    @discardableResult
+    package func append() throws -> UInt64 {
+        do {
+            return try appendRow()
+        } catch {
+            session?.transaction.abort()
+            session = nil
+            throw (error as? EngineError).map { HornbeamError($0) } ?? error
+        }
+    }
+
+    private func appendRow() throws -> UInt64 {
+        _ = try row()
+        guard let session else { preconditionFailure("A batch that has a row has a session.") }
+        let key = try session.takeKey()
+        session.row.set(EntityTable.versionColumn, UInt32(1))
+        try session.transaction.put(session.row, key: key, in: table.tree)
+        let object = ObjectReference(entityIndex: table.index, key: key)
+        try session.addEntries(of: object, cells: keyCells)
+        for mirror in table.mirrors {
+            if let owner = owners[mirror.column.property.index] { try session.enter(object, owner, mirror) }
+        }
+        session.noteInserted(object)
+        startRow(session)
+        receipt.rows += 1
+        rowsSinceCommit += 1
+        if options.commitEvery > 0, rowsSinceCommit >= options.commitEvery {
+            try commit(.lazy(maxDelay: .seconds(1)))
+        }
+        return key
+    }
+
+    private func startRow(_ session: BatchSession) {
+        session.row.reset()
+        for index in keyCells.indices where keyCells[index].isNeeded { keyCells[index].clear() }
+        for mirror in table.mirrors { owners[mirror.column.property.index] = nil }
+    }
+
+    /// Commits what was appended and ends the batch. More rows may follow; they are a new batch.
+    @discardableResult
+    package func finish() throws -> Receipt {
+        try commit(options.durability ?? store.durability)
+        defer { receipt = Receipt() }
+        return receipt
+    }
+
+    private func commit(_ durability: Store.SaveDurability) throws {
+        guard let session else { return }
+        self.session = nil
+        rowsSinceCommit = 0
+        do {
+            try session.writeEntries()
+        } catch {
+            session.transaction.abort()
+            throw (error as? EngineError).map { HornbeamError($0) } ?? error
+        }
+        var change = session.change
+        change.author = options.author
+        change.contextName = options.contextName
+        change.originator = options.originator
+        receipt.transaction = try store.commit(session.transaction, durability, announcing: change)
+    }
+}
+
+extension Store {
+    /// A writer that imports objects of a concrete entity.
+    package func batchWriter(
+        for entity: EntityDescription, options: BatchWriter.Options = BatchWriter.Options()
+    ) throws -> BatchWriter {
+        try requireWritable()
+        return BatchWriter(self, entity, options)
+    }
+}

@@ -1,0 +1,64 @@
+internal import Foundation
+internal import HornbeamEngine
+
+/// Index entries on their way into a tree: keys back to back in one array, sorted when they are written.
+struct EntryRun {
+    private struct Entry {
+        /// The first eight bytes of the key, so that most comparisons need no more.
+        var head: UInt64
+        var offset: Int
+        var length: Int
+        var object: ObjectReference
+    }
+
+    private var arena: [UInt8] = []
+    private var entries: [Entry] = []
+
+    var count: Int { entries.count }
+
+    mutating func append(_ key: [UInt8], _ object: ObjectReference) {
+        entries.append(
+            Entry(head: Self.head(key), offset: arena.count, length: key.count, object: object))
+        arena.append(contentsOf: key)
+    }
+
+    /// `owner, member`
+    mutating func append(owner: UInt64, _ object: ObjectReference) {
+        entries.append(Entry(head: owner, offset: arena.count, length: 16, object: object))
+        KeyBytes.append(owner, to: &arena)
+        KeyBytes.append(object.key, to: &arena)
+    }
+
+    private static func head(_ key: [UInt8]) -> UInt64 {
+        if key.count >= 8 {
+            return key.withUnsafeBytes { UInt64(bigEndian: $0.loadUnaligned(as: UInt64.self)) }
+        }
+        var head: UInt64 = 0
+        for byte in key { head = head << 8 | UInt64(byte) }
+        return key.isEmpty ? 0 : head << UInt64(8 * (8 - key.count))
+    }
+
+    /// Lends the entries in key order and forgets them.
+    mutating func forEachSorted<E: Error>(
+        _ body: (UnsafeRawBufferPointer, ObjectReference) throws(E) -> Void
+    ) throws(E) {
+        defer {
+            arena.removeAll(keepingCapacity: true)
+            entries.removeAll(keepingCapacity: true)
+        }
+        var sorted = entries
+        try arena.lent { arena throws(E) in
+            sorted.sort { Self.isBefore($0, $1, arena) }
+            for entry in sorted {
+                try body(UnsafeRawBufferPointer(rebasing: arena[entry.offset ..< entry.offset + entry.length]), entry.object)
+            }
+        }
+    }
+
+    private static func isBefore(_ a: Entry, _ b: Entry, _ arena: UnsafeRawBufferPointer) -> Bool {
+        if a.head != b.head { return a.head < b.head }
+        let difference = memcmp(
+            arena.baseAddress! + a.offset, arena.baseAddress! + b.offset, min(a.length, b.length))
+        return difference == 0 ? a.length < b.length : difference < 0
+    }
+}

@@ -1,0 +1,241 @@
+internal import HornbeamEngine
+internal import HornbeamModel
+
+/// What a check of a store found.
+package struct StoreCheckReport: Sendable, CustomStringConvertible {
+    package var pages = 0
+    package var trees = 0
+    package var rows = 0
+    package var indexEntries = 0
+    package var links = 0
+    /// To-ones that name an object which is gone, as the delete rule "no action" leaves them. Not a problem of the store.
+    package var danglingReferences = 0
+    /// One sentence each; empty for a sound store.
+    package var problems: [String] = []
+
+    package var isSound: Bool { problems.isEmpty }
+
+    package var description: String {
+        let counts = "\(rows) rows, \(indexEntries) index entries, \(links) links, \(trees) trees, \(pages) pages"
+        let dangling = danglingReferences == 0 ? "" : ", \(danglingReferences) references to objects that are gone"
+        let verdict = isSound ? "sound" : "\(problems.count) problems"
+        return "\(verdict): \(counts)\(dangling)" + problems.map { "\n  " + $0 }.joined()
+    }
+}
+
+/// How far a check is.
+package struct StoreCheckProgress: Sendable {
+    /// What is being checked: `pages`, an entity, a relationship.
+    package var part: String
+    package var done: Int
+    package var total: Int
+}
+
+extension Store {
+    /// Checks everything: pages and trees, each row against its indexes and each index against its rows, relationships against
+    /// their inverses. Reads the whole store; saves may go on meanwhile.
+    ///
+    /// - Throws: Only what keeps the check from being made. What is wrong with the store is in the report.
+    package func check(progress: ((StoreCheckProgress) -> Void)? = nil) throws -> StoreCheckReport {
+        let engineReport = try EngineError.translated { () throws(EngineError) in
+            try engine.check { done, total in
+                progress?(StoreCheckProgress(part: "pages", done: done, total: total))
+            }
+        }
+        var check = StoreCheck(try snapshot(), progress)
+        try check.run()
+        check.report.pages = engineReport.pages
+        check.report.trees = engineReport.trees
+        check.report.problems = engineReport.problems + check.report.problems
+        return check.report
+    }
+}
+
+/// One pass over all tables, indexes and relationships of a snapshot.
+struct StoreCheck {
+    var report = StoreCheckReport()
+    let snapshot: StoreSnapshot
+    private let progress: ((StoreCheckProgress) -> Void)?
+    /// Beyond this many problems of one part only their number is told.
+    private static let problemsMax = 20
+    private var problemsOfPart = 0
+    /// How many entries each index should have.
+    private var expected: [Int: Int] = [:]
+    /// How many members each mirroring relationship should have.
+    private var mirrored: [ObjectIdentifier: Int] = [:]
+
+    init(_ snapshot: StoreSnapshot, _ progress: ((StoreCheckProgress) -> Void)?) {
+        self.snapshot = snapshot
+        self.progress = progress
+    }
+
+    var schema: Schema { snapshot.schema }
+
+    mutating func run() throws {
+        for case let table? in schema.tables { try guarded(table.entity.name) { try $0.check(table) } }
+        for index in schema.indexes { try guarded(index.title) { try $0.compareCount(index) } }
+        for link in schema.links { try guarded(link.relationship.description) { try $0.check(link) } }
+    }
+
+    /// Damage ends the check of one part, not of the rest.
+    private mutating func guarded(_ part: String, _ body: (inout StoreCheck) throws -> Void) throws {
+        endPart(part)
+        do {
+            try body(&self)
+        } catch let error as EngineError where error.code == .damaged {
+            report.problems.append("\(part): \(error.message)")
+        } catch let error as EngineError {
+            throw HornbeamError(error)
+        }
+        endPart(part)
+    }
+
+    private mutating func endPart(_ part: String) {
+        if problemsOfPart > Self.problemsMax {
+            report.problems.append("\(part): \(problemsOfPart - Self.problemsMax) more problems.")
+        }
+        problemsOfPart = 0
+    }
+
+    mutating func problem(_ text: String) {
+        problemsOfPart += 1
+        if problemsOfPart <= Self.problemsMax { report.problems.append(text) }
+    }
+
+    // MARK: Rows against indexes
+
+    private mutating func check(_ table: EntityTable) throws {
+        let view = try snapshot.view(table)
+        let total = view.count
+        var done = 0
+        var copy = self
+        try view.forEachLeaf { (leaf) throws(EngineError) -> Bool in
+            for slot in 0 ..< leaf.count { try copy.check(leaf.row(slot), leaf.key(slot), table) }
+            done += leaf.count
+            copy.progress?(StoreCheckProgress(part: table.entity.name, done: done, total: total))
+            return true
+        }
+        self = copy
+    }
+
+    private mutating func check(_ row: RowView, _ key: UInt64, _ table: EntityTable) throws(EngineError) {
+        report.rows += 1
+        let object = ObjectReference(entityIndex: table.index, key: key)
+        if row.load(EntityTable.versionColumn, as: UInt32.self) == 0 {
+            problem("\(table.entity.name) \(key) has no version.")
+        }
+        var indexKey = IndexKey()
+        for index in table.indexes {
+            try index.fill(&indexKey, from: row, of: table)
+            if index.isUnique, indexKey.hasNull { continue }
+            expected[index.number, default: 0] += 1
+            if indexKey.isCut || !index.isUnique { indexKey.append(objectKey: key) }
+            try check(index, indexKey.bytes, object)
+        }
+        for case let column? in table.columns where column.type == .reference && !row.isNull(column.column) {
+            try check(column, row, object, table)
+        }
+    }
+
+    private mutating func check(_ index: ValueIndex, _ key: [UInt8], _ object: ObjectReference) throws(EngineError) {
+        let name = "\(schema.model.entities[Int(object.entityIndex)].name) \(object.key)"
+        guard let value = try snapshot.engineSnapshot.index(index.tree).get(key) else {
+            return problem("\(name) is missing in the index \(index.title).")
+        }
+        let found = try key.lent { (key) throws(EngineError) -> ObjectReference in
+            try value.lent { (value) throws(EngineError) -> ObjectReference in
+                try index.reference(key, value, schema: schema)
+            }
+        }
+        if found != object { problem("The entry of \(name) in the index \(index.title) names another object.") }
+    }
+
+    private mutating func check(
+        _ column: StoredColumn, _ row: RowView, _ object: ObjectReference, _ table: EntityTable
+    ) throws(EngineError) {
+        let name = "\(table.entity.name) \(object.key)"
+        guard let target = column.reference(in: row, schema: schema) else {
+            return problem("“\(column.property.name)” of \(name) names an object of an unknown entity.")
+        }
+        let targetTable = schema.table(at: target.entityIndex)
+        let back = try backReference(column, target, targetTable)
+        if back == .gone { report.danglingReferences += 1 }
+        if let mirror = table.mirrors.first(where: { $0.column.column == column.column }) {
+            mirrored[ObjectIdentifier(mirror.link), default: 0] += 1
+            let reader = try snapshot.members(mirror.link.relationship)
+            if try !reader.contains(object.key, owner: target.key) {
+                problem("\(name) is missing among “\(mirror.link.relationship.name)” of the object it names.")
+            }
+        } else if case .other(let other) = back, other != object {
+            problem("“\(column.property.name)” of \(name) names an object whose inverse names another one.")
+        }
+    }
+
+    private enum BackReference: Equatable {
+        case gone
+        case none
+        case other(ObjectReference?)
+    }
+
+    /// What the inverse to-one of a to-one's target says.
+    private func backReference(
+        _ column: StoredColumn, _ target: ObjectReference, _ table: EntityTable
+    ) throws(EngineError) -> BackReference {
+        let inverse = column.property.inverse.flatMap { $0.isToOne ? table.columns[$0.index] : nil }
+        return try snapshot.view(table).withRow(target.key) { (row) throws(EngineError) -> BackReference in
+            guard let inverse else { return .none }
+            return .other(inverse.reference(in: row, schema: schema))
+        } ?? .gone
+    }
+
+    // MARK: Indexes against rows
+
+    private mutating func compareCount(_ index: ValueIndex) throws(EngineError) {
+        let count = try snapshot.engineSnapshot.index(index.tree).count
+        report.indexEntries += count
+        let wanted = expected[index.number] ?? 0
+        if count > wanted { problem("The index \(index.title) has \(count - wanted) entries without a row.") }
+    }
+
+    // MARK: Relationships
+
+    private mutating func check(_ link: LinkIndex) throws(EngineError) {
+        let reader = try snapshot.members(link.relationship)
+        let count = reader.members.count
+        report.links += count
+        if link.kind == .mirror {
+            let wanted = mirrored[ObjectIdentifier(link)] ?? 0
+            if count > wanted { problem("“\(link.relationship)” has \(count - wanted) members that name no such owner.") }
+        } else {
+            try checkBothEnds(link, reader)
+        }
+        if let order = reader.order, order.count != count {
+            problem("“\(link.relationship)” has \(count) members and \(order.count) positions.")
+        }
+    }
+
+    private mutating func checkBothEnds(_ link: LinkIndex, _ reader: MemberReader) throws(EngineError) {
+        guard let backward = link.backward else { return }
+        let back = try MemberReader(backward, schema: schema) { (id) throws(EngineError) in
+            try snapshot.engineSnapshot.index(id)
+        }
+        if back.members.count != reader.members.count {
+            problem("“\(link.relationship)” has \(reader.members.count) links and its other side \(back.members.count).")
+        }
+        var copy = self
+        try reader.members.forEach(in: KeyRange()) { (key, value) throws(EngineError) -> Bool in
+            let owner = KeyBytes.number(key, at: 0)
+            let member = KeyBytes.suffix(key)
+            if try !back.contains(owner, owner: member) {
+                copy.problem("“\(link.relationship)” links \(owner) to \(member), and its other side does not.")
+            }
+            let entity = reader.trees.entityIndex(value, schema: copy.schema) ?? -1
+            let isStored = entity < 0 ? false : try copy.snapshot.view(copy.schema.table(at: entity)).contains(member)
+            if !isStored {
+                copy.problem("“\(link.relationship)” links \(owner) to \(member), which is no stored object.")
+            }
+            return true
+        }
+        self = copy
+    }
+}

@@ -1,0 +1,10 @@
+extension [UInt8] {
+    /// Lends the bytes to a body that throws an error of one type.
+    @inline(__always)
+    func lent<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {
+        let result = withUnsafeBytes { bytes -> Result<R, E> in
+            Result { () throws(E) -> R in try body(bytes) }
+        }
+        return try result.get()
+    }
+}

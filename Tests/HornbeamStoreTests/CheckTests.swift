@@ -1,0 +1,91 @@
+import Foundation
+import HornbeamEngine
+import HornbeamModel
+import Testing
+@testable import HornbeamStore
+
+@Suite("Checking")
+struct CheckTests {
+    @Test("a library after random saves, moves and deletes is sound", arguments: 1 ... 3)
+    func randomLibraryIsSound(_ seed: UInt64) throws {
+        let filled = try FilledLibrary(seed: seed)
+        let library = filled.library
+        var generator = SeededGenerator(seed: seed)
+        let shelf = try library.insert("Shelf")
+        for object in filled.objects(of: library.entity("Publication")) {
+            switch Int.random(in: 0 ..< 5, using: &generator) {
+            case 0: try library.delete(object.reference)
+            case 1: try library.update(object.reference, ["year": 1, "author": .null, "title": "new"])
+            case 2 where object.entity.name == "Book": try library.update(object.reference, ["shelf": library.id(shelf)])
+            case 3: try library.link(library.property("favourites", of: "Shelf"), shelf, add: [object.reference])
+            default: try library.link(
+                library.property("tags", of: "Publication"), object.reference, remove: try library.members(object.reference, "tags"))
+            }
+        }
+        var parts: Set<String> = []
+        let report = try library.store.check { parts.insert($0.part) }
+        #expect(report.isSound, "seed \(seed): \(report)")
+        #expect(report.rows == (try library.store.statistics().objectCount))
+        #expect(parts.contains("pages") && parts.contains("Values"))
+    }
+
+    /// Changes trees behind the store's back.
+    private func corrupt(_ library: Library, _ change: (WriteTransaction, Schema) throws -> Void) throws {
+        let transaction = try library.store.engine.begin()
+        try change(transaction, library.store.schema)
+        _ = try transaction.commit()
+    }
+
+    @Test("an entry without a row and a row without an entry are found and named")
+    func strayEntriesAreFound() throws {
+        let library = try Library()
+        let author = try library.insert("Author", ["name": "Ada", "born": 1815])
+        try corrupt(library) { transaction, schema in
+            let unique = schema.indexes.first { $0.title == "Author(name)" }!
+            let fetch = schema.indexes.first { $0.title == "Author(born)" }!
+            _ = try transaction.delete([1] + Array("Ada".utf8) + [0, 0], from: unique.tree)
+            try transaction.put(Array(repeating: 1, count: 13), [], in: fetch.tree)
+        }
+        let report = try library.store.check()
+        #expect(
+            report.problems == [
+                "Author \(author.key) is missing in the index Author(name).",
+                "The index Author(born) has 1 entries without a row.",
+            ])
+        #expect(report.description.hasPrefix("2 problems: 1 rows, "))
+    }
+
+    @Test("links of which only one side is there are found")
+    func oneSidedLinksAreFound() throws {
+        let library = try Library()
+        let book = try library.insert("Book", ["title": "A"])
+        let tag = try library.insert("Tag", ["label": "t"])
+        try library.link(library.property("tags", of: "Book"), book, add: [tag])
+        try corrupt(library) { transaction, schema in
+            let link = schema.link(library.property("publications", of: "Tag"))
+            _ = try transaction.delete(MemberTrees.memberKey(owner: tag.key, member: book.key), from: link.members)
+        }
+        let report = try library.store.check()
+        #expect(report.problems.contains { $0.contains("has 1 links and its other side 0") }, "\(report)")
+    }
+
+    @Test("DEL-5: references to objects that are gone are counted, not called problems")
+    func danglingReferencesAreCounted() throws {
+        let library = try Library()
+        let author = try library.insert("Author", ["name": "Ada"])
+        try library.insert("Book", ["title": "A", "author": library.id(author)])
+        try library.delete(author)
+        let report = try library.store.check()
+        #expect(report.isSound && report.danglingReferences == 1, "\(report)")
+    }
+
+    @Test("a dump shows keys, versions and values, nulls left out")
+    func dumpShowsRows() throws {
+        let library = try Library()
+        let author = try library.insert("Author", ["name": "Ada"])
+        let book = try library.insert("Book", ["title": "A", "price": .decimal(Decimal(3) / 2), "author": library.id(author)])
+        #expect(
+            try library.store.dump(library.entity("Publication"))
+                == "Book \(book.key) v1 title: \"A\" price: 1.5 author: → \(author.key)")
+    }
+}
