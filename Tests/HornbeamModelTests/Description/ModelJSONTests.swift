@@ -102,7 +102,7 @@ import Testing
                 AttributeDescription("when", .date, default: .date(Date(timeIntervalSince1970: 1.5)),
                     minimum: .date(Date(timeIntervalSince1970: 0))),
                 AttributeDescription("price", .decimal, default: .decimal(Decimal(string: "12345678901234567890.12")!)),
-                AttributeDescription("key", .uuid, optional: true, default: .uuid(UUID())),
+                AttributeDescription("key", .uuid, optional: true, default: .uuid(UUID(uuid: (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16)))),
                 AttributeDescription("page", .uri, optional: true, default: .uri(URL(string: "http://a.b/c?d#e")!)),
                 AttributeDescription("flag", .boolean, default: true),
                 AttributeDescription("ratio", .float, default: 1, maximum: 2),

@@ -34,9 +34,9 @@ struct PredicateValidator {
         case .collection(let element): return element
         case .unknown, .null: return .unknown
         default:
-            let word = comparison.modifier == .all ? "ALL" : "ANY, SOME and NONE"
+            let word = comparison.modifier == .all ? "ALL needs" : "ANY, SOME and NONE need"
             throw invalid(
-                "\(word) needs a collection, but “\(FetchExpression(node: comparison.left))” is \(left.words). "
+                "\(word) a collection, but “\(FetchExpression(node: comparison.left))” is \(left.words). "
                     + "Leave the word out, or start with a to-many relationship.")
         }
     }
