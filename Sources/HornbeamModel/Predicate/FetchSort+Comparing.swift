@@ -19,6 +19,13 @@ extension FetchSort {
         try object.value(along: steps[...]).propertyValue ?? .null
     }
 
+    /// How two objects stand to each other by this criterion.
+    /// - Throws: What an object throws for a key that it does not have.
+    package func order(_ a: some KeyedValues, _ b: some KeyedValues) throws -> ValueOrder {
+        let steps = try steps
+        return order(try key(of: .object(a), steps), try key(of: .object(b), steps))
+    }
+
     /// The steps of the key path.
     /// - Throws: `HornbeamError` with code `predicateSyntax` when it is none.
     package var steps: [FetchExpression.Step] {

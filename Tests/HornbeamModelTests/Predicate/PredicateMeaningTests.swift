@@ -129,7 +129,10 @@ struct PredicateMeaningTests {
 
     @Test func brokenRegularExpressionIsShown() {
         let error = #expect(throws: HornbeamError.self) { try holds("'a' MATCHES '('") }
-        #expect(error?.message == #"The right side of MATCHES is not a regular expression: "(". Check its brackets and escapes; a backslash in a format is written twice."#)
+        #expect(error?.message == #"""
+            The right side of MATCHES is not a regular expression: "(". \#
+            Check its brackets and escapes; a backslash in a format is written twice.
+            """#)
     }
 
     @Test("MDL-1: every variable of a template must be supplied")

@@ -4,6 +4,7 @@ import Testing
 
 /// A class whose properties are computed, as those of managed objects are, with a probe for their names.
 private class Person: PredicateSubject {
+    // The suite is serialised: one test at a time reads and writes it.
     nonisolated(unsafe) static var read: [String] = []
     required init() {}
 

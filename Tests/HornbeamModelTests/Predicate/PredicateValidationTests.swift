@@ -87,7 +87,8 @@ struct PredicateValidationTests {
 
     @Test(arguments: [
         ("draft == 'x'", "transient"), ("title.@count > 1", "@count needs a collection, but has a string"), ("tags.@sum.name > 1", "needs numbers"),
-        ("pages IN 5", "IN needs a collection or two strings, but has a number"), ("pages BETWEEN 5", ""), ("title + 1 > 3", "needs numbers or dates, but has a string"),
+        ("pages IN 5", "IN needs a collection or two strings, but has a number"), ("pages BETWEEN 5", ""),
+        ("title + 1 > 3", "needs numbers or dates, but has a string"),
         ("length:(pages) > 1", "needs a string, but has a number"), ("title.foo == 1", "There is no key “foo” in a string"),
         ("title UNION tags == 1", "need collections"), ("SUBQUERY(title, $x, $x == 1).@count > 0", "SUBQUERY needs a collection"),
         ("pages[0] == 1", "An index needs a collection"), ("title MATCHES '('", "not a regular expression"), ("title UTI-CONFORMS-TO 'x'", "registry"),
@@ -104,6 +105,17 @@ struct PredicateValidationTests {
     @Test func transientPropertiesAreFineInMemory() throws {
         let entity = try Self.model.entity(named: "Book")
         try FetchPredicate(format: "draft == 'x'").validated(for: entity, readsStore: false)
+    }
+
+    @Test func entitiesThatAreReadAreKnown() throws {
+        let entity = try Self.model.entity(named: "Book")
+        func read(_ format: String) throws -> [String] {
+            try FetchPredicate(format: format).entitiesRead(from: entity).map(\.name).sorted()
+        }
+        #expect(try read("title == 'x'") == ["Book"])
+        #expect(try read("author.name == 'x'") == ["Author", "Book"])
+        #expect(try read("SUBQUERY(tags, $t, $t.weight > 3).@count > 0") == ["Book", "Tag"])
+        #expect(try read("TRUEPREDICATE") == [])
     }
 
     @Test("FET-3: sorts lead over to-one relationships to attributes")

@@ -10,6 +10,15 @@ extension FetchPredicate {
         try validator.check(node)
         return self
     }
+
+    /// The entities whose properties the predicate reads, the fetched one among them when it is read: a
+    /// change of no object of these changes the answer.
+    /// - Throws: `HornbeamError` with code `predicateInvalid`, as `validated(for:)` does.
+    package func entitiesRead(from entity: EntityDescription) throws -> Set<EntityDescription> {
+        var validator = PredicateValidator(entity: entity, readsStore: false)
+        try validator.check(node)
+        return validator.reached
+    }
 }
 
 extension FetchExpression {

@@ -5,7 +5,9 @@ extension PredicateValidator {
         case .constant(let value): return ExpressionType(value)
         case .evaluatedObject: return .object(entity)
         case .variable(let name): return variables[name] ?? .unknown
-        case .keyPath(let root, let steps): return try type(of: steps[...], from: type(of: root))
+        case .keyPath(let root, let steps):
+            let start = try type(of: root)
+            return try type(of: steps[...], from: start)
         case .function(let function, let nodes): return try type(of: function, nodes)
         case .set(_, let left, let right): return .collection(.common([try member(of: left), try member(of: right)]))
         case .subquery(let collection, let name, let predicate): return try subquery(collection, name, predicate)
@@ -69,7 +71,7 @@ extension PredicateValidator {
 
     // MARK: Key paths
 
-    private func type(of steps: ArraySlice<FetchExpression.Step>, from start: ExpressionType) throws -> ExpressionType {
+    private mutating func type(of steps: ArraySlice<FetchExpression.Step>, from start: ExpressionType) throws -> ExpressionType {
         var current = start
         var rest = steps
         while let step = rest.popFirst() {
@@ -81,7 +83,7 @@ extension PredicateValidator {
         return current
     }
 
-    private func type(of key: String, in owner: ExpressionType) throws -> ExpressionType {
+    private mutating func type(of key: String, in owner: ExpressionType) throws -> ExpressionType {
         switch owner {
         case .unknown, .null, .object(nil), .dictionary(nil): return .unknown
         case .object(let entity?): return try type(of: key, of: entity)
@@ -97,7 +99,8 @@ extension PredicateValidator {
         }
     }
 
-    private func type(of key: String, of owner: EntityDescription) throws -> ExpressionType {
+    private mutating func type(of key: String, of owner: EntityDescription) throws -> ExpressionType {
+        reached.insert(owner)
         if let property = owner.propertiesByName[key] {
             guard !property.isTransient || !readsStore else {
                 throw invalid("“\(owner.name).\(key)” is transient, so no store knows its values; filter the fetched objects instead.", key: key)
@@ -113,7 +116,7 @@ extension PredicateValidator {
             "“\(owner.name)” has no property “\(key)”" + suggestion(for: key, among: owner.properties.map(\.name)) + ".", key: key)
     }
 
-    private func type(
+    private mutating func type(
         of operation: FetchExpression.CollectionOperator, _ rest: ArraySlice<FetchExpression.Step>,
         over owner: ExpressionType
     ) throws -> ExpressionType {

@@ -5,6 +5,8 @@ struct PredicateValidator {
     /// True for predicates of fetches, which see no transient properties.
     let readsStore: Bool
     var variables: [String: ExpressionType] = [:]
+    /// The entities whose properties the predicate reads.
+    var reached: Set<EntityDescription> = []
 
     mutating func check(_ node: FetchPredicate.Node) throws {
         switch node {
