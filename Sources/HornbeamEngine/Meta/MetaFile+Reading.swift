@@ -63,18 +63,20 @@ extension MetaFile {
             .notAStore, "The file is not the meta file of a store. Check the path.", path: path)
     }
 
-    /// Two valid slots must belong to one store and follow each other.
+    /// Two valid slots must be of one store. The older state counts only if the newer one was written after it: a
+    /// write torn by one crash leaves a copy of a state long gone, which the next torn write would uncover.
     private static func related(_ slots: [MetaBlock?], path: String) throws(EngineError) -> [MetaBlock?] {
         guard let first = slots[0], let second = slots[1] else { return slots }
         let (older, newer) = first.state.checkpoint < second.state.checkpoint ? (first, second) : (second, first)
         let agree = older.state.store == newer.state.store && older.state.salt == newer.state.salt
             && older.state.pageSize == newer.state.pageSize
-        guard agree, newer.previousCheck == older.check, older.state.checkpoint != newer.state.checkpoint else {
+        guard agree, older.state.checkpoint != newer.state.checkpoint else {
             throw EngineError(
                 .damaged,
-                "The two slots of the meta file are not of one history. Restore the store's folder as a whole from a backup.",
+                "The two slots of the meta file are not of one store. Restore the store's folder as a whole from a backup.",
                 path: path)
         }
-        return slots
+        if newer.previousCheck == older.check { return slots }
+        return slots.map { $0?.check == newer.check ? $0 : nil }
     }
 }

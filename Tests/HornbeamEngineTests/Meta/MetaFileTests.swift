@@ -112,21 +112,48 @@ import Testing
             """)
     }
 
-    @Test func slotsOfTwoHistoriesAreRefused() throws {
+    /// Slots 0 of one file and slots 1 of another.
+    func mix(_ change: (inout MetaState) -> Void) throws {
         let meta = try MetaFile.create("meta", fileSystem: disk, state: Self.state(1))
         try meta.write(Self.state(2))
         let first = try bytes()
         try disk.remove("meta")
-        var other = Self.state(1)
-        other.transaction = TransactionNumber(77)
-        let stranger = try MetaFile.create("meta", fileSystem: disk, state: other)
-        try stranger.write(Self.state(2))
+        var states = [Self.state(1), Self.state(2)]
+        for index in states.indices { change(&states[index]) }
+        let stranger = try MetaFile.create("meta", fileSystem: disk, state: states[0])
+        try stranger.write(states[1])
         var mixed = try bytes()
         for copy in [0, 8192] { mixed.replaceSubrange(copy..<copy + 4096, with: first[copy..<copy + 4096]) }
         try replaceFile(mixed)
+    }
+
+    @Test func slotsOfTwoStoresAreRefused() throws {
+        try mix { $0.store = StoreIdentifier(high: 1, low: 2) }
         #expect(message { try MetaFile.open("meta", fileSystem: disk) } == """
-            damaged: The two slots of the meta file are not of one history. Restore the store's folder as a whole from a backup. [meta]
+            damaged: The two slots of the meta file are not of one store. Restore the store's folder as a whole from a backup. [meta]
             """)
+    }
+
+    @Test func anOlderStateOfAnotherHistoryDoesNotCount() throws {
+        try mix { $0.transaction = TransactionNumber(77) }
+        #expect(try MetaFile.open("meta", fileSystem: disk).states.map(\.transaction) == [TransactionNumber(77)])
+    }
+
+    /// Two crashes while meta was written once made a store refuse to open. The first left the new state 3 in one copy
+    /// of its slot and state 1 in the other; state 4 followed in the other slot; then the write of state 5 was torn over
+    /// the copy of 3, and state 1 came to light, which state 4 does not follow.
+    @Test func aStateLongGoneThatATornWriteUncoversDoesNotCount() throws {
+        let meta = try MetaFile.create("meta", fileSystem: disk, state: Self.state(1))
+        let first = try bytes()[8192..<12288]
+        for checkpoint in UInt64(2)...4 { try meta.write(Self.state(checkpoint)) }
+        var torn = try bytes()
+        torn.replaceSubrange(8192..<12288, with: first)
+        torn.replaceSubrange(0..<2048, with: repeatElement(0xA5, count: 2048))
+        try replaceFile(torn)
+        let opened = try MetaFile.open("meta", fileSystem: disk)
+        #expect(opened.states == [Self.state(4)])
+        try opened.write(Self.state(5))
+        #expect(try MetaFile.open("meta", fileSystem: disk).states == [Self.state(5), Self.state(4)])
     }
 
     @Test func theDumpNamesEveryField() {
