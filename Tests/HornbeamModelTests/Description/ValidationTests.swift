@@ -176,4 +176,14 @@ import Testing
         ])
         #expect(size.errors(for: 5).map(\.code) == [.typeMismatch])
     }
+
+    @Test("ATT-7: a pattern that takes too long fails instead of not ending", .timeLimit(.minutes(1)))
+    func slowPatternFails() throws {
+        let attribute = AttributeDescription("x", .string, pattern: "(a+)+b")
+        let property = try ManagedObjectModel(entities: [Entity("E", attributes: [attribute])]).entity(named: "E").property(named: "x")
+        let errors = property.errors(for: .string(String(repeating: "a", count: 60)))
+        #expect(errors.map(\.code.rawValue) == [1680])
+        #expect(errors.first?.cause?.contains("needs too many steps") == true)
+        #expect(property.errors(for: "aab") == [])
+    }
 }

@@ -1,5 +1,3 @@
-internal import Foundation
-
 extension ModelCompiler {
     mutating func check(_ attribute: AttributeDescription, of entity: String) {
         checkType(of: attribute, in: entity)
@@ -101,7 +99,7 @@ extension ModelCompiler {
         if attribute.type != .string {
             report("has a pattern, and its type is \(attribute.type): only strings have one.", attribute, entity)
         }
-        if (try? NSRegularExpression(wholeText: pattern)) == nil {
+        if (try? BoundedPattern(pattern, [])) == nil {
             report("has the pattern \(pattern), which is not a regular expression.", attribute, entity)
         }
     }

@@ -12,7 +12,7 @@ struct AttributeRules: Sendable {
     private let hasLengths: Bool
     private let minimum: PropertyValue?
     private let maximum: PropertyValue?
-    private let pattern: NSRegularExpression?
+    private let pattern: BoundedPattern?
     private let predicates: [(rule: ValidationRule, predicate: FetchPredicate)]
     /// The rules of a composite's elements, by name (ATT-13).
     private let elements: [AttributeRules]
@@ -26,7 +26,7 @@ struct AttributeRules: Sendable {
         hasLengths = attribute.minimumLength != nil || attribute.maximumLength != nil
         minimum = attribute.minimum
         maximum = attribute.maximum
-        pattern = attribute.pattern.flatMap { try? NSRegularExpression(wholeText: $0) }
+        pattern = attribute.pattern.flatMap { try? BoundedPattern($0, []) }
         predicates = attribute.rules.compactMap { rule in
             (try? FetchPredicate(format: rule.predicate)).map { (rule, $0) }
         }
@@ -116,9 +116,15 @@ struct AttributeRules: Sendable {
 
     private func patternError(_ value: PropertyValue, _ place: () -> ValuePlace) -> HornbeamError? {
         guard let pattern, case .string(let text) = value else { return nil }
-        let whole = NSRange(location: 0, length: text.utf16.count)
-        if pattern.firstMatch(in: text, options: [.anchored], range: whole) != nil { return nil }
-        return place().failure(.stringPatternMismatch, "does not match the pattern \(attribute.pattern ?? "").", value)
+        var cause: String?
+        do {
+            if try pattern.matches(text) { return nil }
+        } catch {
+            cause = message(of: error)
+        }
+        var failure = place().failure(.stringPatternMismatch, "does not match the pattern \(attribute.pattern ?? "").", value)
+        failure.cause = cause
+        return failure
     }
 
     /// The predicates that a value breaks, each with its warning in the words of the model (ATT-8, MDL-3).
@@ -166,14 +172,6 @@ struct ValuePlace {
     }
 
     func localized(_ text: String) -> String { model.localizedErrorString(text) }
-}
-
-extension NSRegularExpression {
-    /// The pattern held to a whole text, so that of `a|ab` the second choice is tried too.
-    convenience init(wholeText pattern: String) throws {
-        _ = try NSRegularExpression(pattern: pattern)
-        try self.init(pattern: "(?:\(pattern))\\z")
-    }
 }
 
 /// “1 object”, “3 objects”.
