@@ -14,11 +14,14 @@ final class EngineCore: Sendable {
     let pipeline: CommitPipeline
     let meta: MetaFile
     let space: SpaceAccount
+    /// Where values too large for a leaf go, before the log names them.
+    let blobs: PageAppender
 
     init(pool: FramePool, files: PageFiles, meta: MetaFile, first: StoreVersion, mark: LogMark, table: FileTable) {
         self.pool = pool
         self.files = files
         self.meta = meta
+        blobs = files.makeAppender()
         registry = VersionRegistry(pool: pool, first: first)
         let space = SpaceAccount(files: files, table: table)
         self.space = space
@@ -31,7 +34,6 @@ package final class Engine: Sendable {
     let core: EngineCore
     let checkpointer: Checkpointer
     let options: EngineOptions
-    private let blobAppender: PageAppender
     private let lock: any FileLock
     private let state: Mutex<State>
     private let maintenance: Maintenance
@@ -55,7 +57,6 @@ package final class Engine: Sendable {
         self.options = options
         self.lock = lock
         storeIdentifier = identifier
-        blobAppender = core.files.makeAppender()
         state = Mutex(State())
         maintenance = Maintenance()
     }
@@ -108,7 +109,7 @@ package final class Engine: Sendable {
 
     func appendBlob(_ value: Bytes, tree: TreeID) throws(EngineError) -> PageReference {
         unsafe try core.files.appendBlob(
-            unsafe value.buffer, tree: tree, checkpoint: checkpointer.latest.checkpoint, to: blobAppender)
+            unsafe value.buffer, tree: tree, checkpoint: checkpointer.latest.checkpoint, to: core.blobs)
     }
 
     func abort(_ transaction: WriteTransaction) {
@@ -126,7 +127,7 @@ package final class Engine: Sendable {
         }
         let version = transaction.makeVersion()
         do throws(EngineError) {
-            if !transaction.ledger.newBlobs.isEmpty { try blobAppender.sync() }
+            if !transaction.ledger.newBlobs.isEmpty { try core.blobs.sync() }
             if isBig(transaction) { try core.pipeline.drain() }
             try core.pipeline.requireNewest(transaction.base)
         } catch {

@@ -222,8 +222,10 @@ final class Checkpointer: Sendable {
         }
     }
 
-    /// Page files without anything that a kept checkpoint, the log or a reader needs.
+    /// Page files without anything that a kept checkpoint, the log or a reader needs. Nobody writes meanwhile; later
+    /// blobs go to a new file, so that none is appended to a file on the list.
     private func removableFiles() throws(EngineError) -> [PageFileNumber] {
+        try engine.blobs.seal()
         let (latest, previous) = state.withLock { ($0.latest, $0.previous) }
         var needed = try engine.space.filesOfNewBlobs()
         for meta in [latest, previous ?? latest] where !meta.catalogue.isEmpty {

@@ -93,7 +93,7 @@ private final class VersionCheck {
             sum += child.count
             let lower = i == 0 ? bounds.lower : node.key(i)
             let upper = i + 1 < node.count ? node.key(i + 1) : bounds.upper
-            if i > 0, !bounds.contain(lower) { problem(tree, "has a separator outside its parent's bounds") }
+            if !bounds.contain(lower) { problem(tree, "has a separator outside its parent's bounds") }
             check(child, tree, level: node.page.level - 1, bounds: Bounds(lower: lower, upper: upper))
         }
         if sum != reference.count { problem(tree, "counts \(reference.count) entries where links add up to \(sum)") }

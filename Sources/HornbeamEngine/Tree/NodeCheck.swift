@@ -39,7 +39,7 @@ enum NodeCheck {
             } else if node.isBlob(i), node.valueLength(i) != BlobCell.size {
                 return "entry \(i) has a blob reference of \(node.valueLength(i)) bytes"
             }
-            if i > 0, node.head(i - 1) > node.head(i) { return "keys \(i - 1) and \(i) are out of order" }
+            if i > (isInner ? 1 : 0), node.head(i - 1) > node.head(i) { return "keys \(i - 1) and \(i) are out of order" }
         }
         return nil
     }

@@ -6,7 +6,8 @@
 // in `heads` (padded with zeros), the rest in the heap, followed in a leaf by the value. A slot is
 // u16 offset, u16 length of the key after the prefix, u16 length of the value (bit 15: a blob reference).
 // A link is the 24-byte reference of a child, a u32 hint (the frame where the child was last seen; 0 on disk) and
-// four zero bytes. The first key of an inner node stands for everything below the second.
+// four zero bytes. The first key of an inner node means nothing: what is below
+// the second key is under the first link.
 //
 // What holds: keys ascend strictly; the search looks at `heads` only, until two are equal.
 
@@ -122,22 +123,22 @@ struct SlottedNode {
 
     // MARK: Search
 
-    /// The first entry that is not below `key`, and whether it equals it.
-    func lowerBound(_ key: Bytes) -> (index: Int, found: Bool) {
+    /// The first entry from `start` on that is not below `key`, and whether it equals it.
+    func lowerBound(_ key: Bytes, from start: Int = 0) -> (index: Int, found: Bool) {
         let prefixLength = page.prefixLength
         var rest = key
         if prefixLength > 0 {
             let order = key.prefix(min(prefixLength, key.count)).compare(prefix)
-            if order != 0 { return (order < 0 ? 0 : count, false) }
+            if order != 0 { return (order < 0 ? start : count, false) }
             rest = key.dropFirst(prefixLength)
         }
-        return lowerBound(head: rest.head, rest: rest)
+        return lowerBound(head: rest.head, rest: rest, from: start)
     }
 
     @inline(__always)
-    private func lowerBound(head wanted: UInt64, rest: Bytes) -> (index: Int, found: Bool) {
-        var low = 0
-        var length = count
+    private func lowerBound(head wanted: UInt64, rest: Bytes, from start: Int) -> (index: Int, found: Bool) {
+        var low = start
+        var length = count - start
         while length > 0 {
             let half = length >> 1
             let isBelow = head(low + half) < wanted
@@ -176,22 +177,22 @@ struct SlottedNode {
 
     /// The entry of an inner node under which `key` belongs.
     func childIndex(for key: Bytes) -> Int {
-        let (index, found) = lowerBound(key)
-        return found ? index : max(index - 1, 0)
+        let (index, found) = lowerBound(key, from: 1)
+        return found ? index : index - 1
     }
 
     /// The same for an eight-byte key given as its number.
     @inline(__always)
     func childIndex(forHead wanted: UInt64) -> Int {
-        var low = 0
-        var length = count
+        var low = 1
+        var length = count - 1
         while length > 0 {
             let half = length >> 1
             let isAtMost = head(low + half) <= wanted
             low = isAtMost ? low + half + 1 : low
             length = isAtMost ? length - half - 1 : half
         }
-        return max(low - 1, 0)
+        return low - 1
     }
 
     // MARK: Room

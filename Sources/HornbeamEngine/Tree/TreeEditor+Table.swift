@@ -57,7 +57,7 @@ extension TreeEditor {
             var removed = 0
             repeat {
                 let (slot, found) = TableLeaf.find(leafPage, keys[next])
-                if found {
+                if found, slots[slot] != Self.removed {
                     ledger.deadBlobs.append(contentsOf: leaf.blobs(slot))
                     slots[slot] = Self.removed
                     removed += 1

@@ -178,13 +178,17 @@ final class TreeEditor {
         return key.count >= prefix && key.lend { $0.prefix(prefix).compare(node.prefix) == 0 }
     }
 
+    /// The length of the prefix that the keys of a range share, and a new key with them. Keys ascend but for the
+    /// first of an inner node.
     private func commonPrefix(_ node: SlottedNode, _ range: Range<Int>, and key: [UInt8]? = nil) -> Int {
         guard !isTable, !range.isEmpty else { return 0 }
-        let first = node.key(range.lowerBound)
         let last = node.key(range.upperBound - 1)
-        let shared = first.lend { a in last.lend { a.commonPrefix($0) } }
-        guard let key else { return shared }
-        return min(shared, first.lend { a in key.lend { a.commonPrefix($0) } })
+        var shared = last.count
+        func limit(_ other: [UInt8]) { shared = min(shared, other.lend { a in last.lend { a.commonPrefix($0) } }) }
+        limit(node.key(range.lowerBound))
+        if node.isInner, range.count > 1 { limit(node.key(range.lowerBound + 1)) }
+        if let key { limit(key) }
+        return shared
     }
 
     /// Packs a range of entries into the same frame, with slack for more of their kind.
@@ -311,15 +315,15 @@ final class TreeEditor {
         return true
     }
 
-    /// Appends the entries of `right` to `left`; the first key of an inner `right` is what its parent says.
+    /// Appends the entries of `right` to `left`; the first key of an inner `right` means nothing, its parent knows it.
     func joinSlotted(_ left: UInt32, _ right: UInt32, separator: [UInt8]?) -> Bool {
         let a = node(left)
         let b = node(right)
         var prefix = 0
-        if !isTable, a.count > 0, b.count > 0 {
-            let first = a.key(0)
-            let last = b.key(b.count - 1)
-            prefix = first.lend { x in last.lend { x.commonPrefix($0) } }
+        if !isTable {
+            prefix = min(
+                commonPrefix(a, 0..<a.count, and: b.key(b.count - 1)),
+                commonPrefix(b, (separator == nil ? 0 : min(1, b.count - 1))..<b.count, and: separator))
         }
         let separatorBytes = separator.map { max($0.count - prefix - 8, 0) } ?? 0
         let heap =

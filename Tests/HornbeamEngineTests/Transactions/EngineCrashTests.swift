@@ -7,7 +7,7 @@ import Testing
     @Test func everyCrashRecoversAPrefixThatHoldsAllAcknowledgedCommits() throws {
         let oracle = EngineOracle(transactions: 30)
         var enumerator = CrashEnumerator(seed: 1)
-        enumerator.subsetsUpTo = 4
+        enumerator.subsetsUpTo = 3
         enumerator.randomImagesPerPoint = 1
         let report = try enumerator.run(
             workload: { disk in

@@ -31,7 +31,7 @@ import Testing
             let transaction = try store.engine.begin()
             for _ in 0..<150 {
                 let key = randomBytes(shape.keyLengths, shape.alphabet, &random)
-                if round % 3 == 2, Int.random(in: 0..<3, using: &random) > 0, let old = model.keys.randomElement(using: &random) {
+                if round % 3 == 2, Int.random(in: 0..<3, using: &random) > 0, let old = model.keys.sorted(by: { $0.lexicographicallyPrecedes($1) }).randomElement(using: &random) {
                     #expect(try transaction.delete(old, from: tree))
                     model[old] = nil
                 } else if Bool.random(using: &random) {
@@ -54,7 +54,7 @@ import Testing
             try expectEqual(index, model)
             try expectRanges(index, model, shape, &random)
         }
-        let keys = model.keys.shuffled(using: &random)
+        let keys = model.keys.sorted { $0.lexicographicallyPrecedes($1) }.shuffled(using: &random)
         try store.write { transaction in
             for key in keys {
                 let isDeleted = try transaction.delete(key, from: tree)
