@@ -13,6 +13,7 @@ struct Command: Sendable {
 extension Command {
     /// All subcommands, in the order of the help text.
     static let all: [Command] = [
+        .demo, .importCatalogue, .query, .info, .check, .dump, .durabilityChild,
 
     ]
 

@@ -18,6 +18,11 @@ struct ProgressLine {
         start = clock.now
     }
 
+    /// - Parameter isSilent: true to show nothing at all.
+    init(_ title: String, isSilent: Bool) {
+        if isSilent { self.init(title, isDrawn: false) { _ in } } else { self.init(title) }
+    }
+
     /// The time since the job began.
     var elapsed: Duration { clock.now - start }
 

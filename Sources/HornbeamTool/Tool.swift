@@ -1,7 +1,7 @@
 import Foundation
 
 /// The command-line tool `hornbeam`.
-@main struct HornbeamTool {
+@main struct Tool {
     @MainActor static func main() async {
         // A pipe whose reader went away is an error of the write, not the end of the process.
         signal(SIGPIPE, SIG_IGN)

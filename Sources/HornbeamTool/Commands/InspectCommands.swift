@@ -1,0 +1,60 @@
+import Foundation
+import Hornbeam
+import HornbeamStore
+
+extension Command {
+    static let info = Command(
+        name: "info",
+        summary: "say what a store holds and how large it is",
+        help: "Usage: hornbeam info STORE",
+        run: { arguments in
+            let path = try arguments.word("the path of the store")
+            try arguments.finish()
+            try StoreInspection.withStore(path) { Console.line(try StoreSummary(path: path, store: $0).description()) }
+        })
+
+    static let check = Command(
+        name: "check",
+        summary: "verify every page, count, index and relationship of a store",
+        help: """
+            Usage: hornbeam check STORE
+
+            Changes nothing. Ends with status 1 when it finds a problem, each of which is a line.
+            """,
+        run: { arguments in
+            let path = try arguments.word("the path of the store")
+            try arguments.finish()
+            try StoreInspection.withStore(path, check)
+        })
+
+    static let dump = Command(
+        name: "dump",
+        summary: "print the rows of an entity, or the structure of the whole store",
+        help: """
+            Usage: hornbeam dump STORE [ENTITY] [--limit N]
+
+              --limit N   at most N rows (100)
+            """,
+        run: { arguments in
+            let limit = try arguments.integer("--limit", in: 1...Int.max) ?? 100
+            let path = try arguments.word("the path of the store")
+            let entityName = try arguments.optionalWord()
+            try arguments.finish()
+            try StoreInspection.withStore(path) { try dump($0, entityName, limit) }
+        })
+
+    private static func check(_ store: Store) throws {
+        var progress = ProgressLine("checking")
+        let report = try store.check { progress.update(Double($0.done) / Double(max(1, $0.total)), $0.part) }
+        progress.finish(report.isSound ? "done" : "problems found")
+        Console.line(report.description)
+        if !report.isSound {
+            throw CommandFailure("\(Figures.count(report.problems.count, "problem")) found; keep a copy of the store before you do anything to it.")
+        }
+    }
+
+    private static func dump(_ store: Store, _ entityName: String?, _ limit: Int) throws {
+        let entities = try entityName.map { [try store.model.entity(named: $0)] } ?? store.model.entities.filter { !$0.isAbstract }
+        for entity in entities { Console.line(try store.dump(entity, limit: limit)) }
+    }
+}

@@ -1,0 +1,98 @@
+import Foundation
+import Hornbeam
+
+/// The main job of the tool: import, questions, durability.
+@MainActor struct Demo {
+    let storePath: String
+    var files: [String] = []
+    var packageName = "liblz4-1"
+    var word = "perl"
+    var kills = 3
+    /// The tool's own executable.
+    var executable = Demo.ownExecutable
+
+    func run() async throws {
+        let catalogue = try Catalogue.find(files: files)
+        try removeEarlierStore()
+        let textBytes = try await importCatalogue(catalogue)
+        try answerQuestions()
+        try showDurability()
+        try finish(textBytes: textBytes)
+    }
+
+    // MARK: Steps
+
+    private func importCatalogue(_ catalogue: Catalogue) async throws -> Int {
+        Console.line("Reading the package catalogue")
+        for list in catalogue.lists { Console.line("  \(list.path)") }
+        let container = try CatalogueModel.open(at: storePath)
+        let receipt = try await CatalogueImporter.run(catalogue, into: container)
+        Console.line(receipt.description)
+        receipt.remarks.forEach(Console.line)
+        let found = Figures.count(receipt.resolvedDependencies)
+        Console.line("\(found) of \(Figures.count(receipt.dependencies)) dependencies name a package of the catalogue.")
+        try container.close()
+        return receipt.textBytes
+    }
+
+    private func answerQuestions() throws {
+        let container = try CatalogueModel.open(at: storePath)
+        let questions = CatalogueQuestions(context: container.viewContext, word: word, packageName: packageName)
+        try questions.answerAll { answer in Console.line("\n\(answer.description)") }
+        var query = Query(entityName: "Package")
+        query.format = "section.name == 'games' AND installedSize > 500000000"
+        query.sorts = [.descending("installedSize")]
+        query.limit = 5
+        query.columns = ["name", "version", "installedSize", "maintainer.name"]
+        Console.line("\nA free query, as you can ask it:\n  \(query.commandLine(storePath: storePath))\n")
+        Console.line(try query.run(in: container.viewContext).description)
+        try container.close()
+    }
+
+    private func showDurability() throws {
+        guard kills > 0 else { return }
+        Console.line("\nDurability: a process saves updates and reports each acknowledged save; it is killed at a random moment.")
+        let show = DurabilityShow(executable: executable, storePath: storePath, kills: kills)
+        Console.line(try show.run().description)
+        Console.line(
+            "A kill does not prove safety against power loss, for the operating system keeps what a killed process wrote; "
+                + "the tests run the same scenario on a simulated disk that loses whatever was not synced.")
+    }
+
+    private func finish(textBytes: Int) throws {
+        let container = try CatalogueModel.open(at: storePath)
+        try container.close()
+        let size = StoreFiles(path: storePath).byteCount
+        let ratio = Double(size) / Double(max(1, textBytes)) * 100
+        Console.line("""
+
+            The store takes \(Figures.bytes(size)); the catalogue's text takes \(Figures.bytes(textBytes)) \
+            (\(Figures.decimal(ratio, places: 0)) %). It is at \(storePath).
+
+            Where to look next:
+              hornbeam info \(storePath)
+              hornbeam check \(storePath)
+              hornbeam dump \(storePath) Package --limit 3
+              hornbeam help query
+              README.md, Docs/Architecture.md
+            """)
+    }
+
+    /// Removes the store of an earlier demo; leaves anything else alone and says so.
+    private func removeEarlierStore() throws {
+        guard FileManager.default.fileExists(atPath: storePath) else { return }
+        do {
+            try CatalogueModel.open(at: storePath).close()
+        } catch {
+            throw CommandFailure(
+                "'\(storePath)' exists and is not a store that a demo made (\(FailureText.describe(error))); "
+                    + "name another place with --store.")
+        }
+        try FileManager.default.removeItem(atPath: storePath)
+    }
+
+    nonisolated private static var ownExecutable: String {
+        (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"))
+            ?? Bundle.main.executablePath ?? CommandLine.arguments[0]
+    }
+}

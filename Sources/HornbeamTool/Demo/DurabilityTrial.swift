@@ -1,0 +1,90 @@
+import Foundation
+import Hornbeam
+
+/// What the durability trial writes, so that a child can write it and the parent can say what must be there.
+///
+/// Save number n stamps n on four packages, chosen by n alone, adds a `TrialSave` n and deletes the one that is a
+/// hundred older. After any number of whole saves there is exactly one state that the store may be in.
+enum DurabilityTrial {
+    /// `TrialSave` objects that are kept.
+    static let keptSaves = 100
+    /// Packages that take part.
+    static let packagesMax = 1000
+
+    /// The places, among `count` packages, of those that a save stamps.
+    static func stamped(by serial: Int, of count: Int) -> [Int] {
+        guard count > 0 else { return [] }
+        var state = UInt64(serial) &* 0x9E37_79B9_7F4A_7C15 | 1
+        return (0..<4).map { _ in
+            state ^= state << 13
+            state ^= state >> 7
+            state ^= state << 17
+            return Int(state % UInt64(count))
+        }
+    }
+
+    /// The stamp of each of `count` packages after the saves 1 … `serial`.
+    static func stamps(after serial: Int, of count: Int) -> [Int] {
+        var stamps = [Int](repeating: 0, count: count)
+        guard serial > 0 else { return stamps }
+        for save in 1...serial {
+            for place in stamped(by: save, of: count) { stamps[place] = save }
+        }
+        return stamps
+    }
+
+    /// The packages that take part, in an order that every process agrees on.
+    static func participants(in context: ManagedObjectContext) throws -> [ManagedObjectID] {
+        try context.fetchIDs(
+            FetchRequest<Package>(sortedBy: [.ascending("name"), .ascending("version"), .ascending("architecture")]).limit(packagesMax))
+    }
+
+    /// The number of the newest save; 0 when there is none.
+    static func newestSave(in context: ManagedObjectContext) throws -> Int {
+        try context.fetch(FetchRequest<TrialSave>(sortedBy: [.descending("serial")]).limit(1)).first?.serial ?? 0
+    }
+
+    /// Makes and saves one change; durable when it returns.
+    static func save(_ serial: Int, to packages: [ManagedObjectID], in context: ManagedObjectContext) throws {
+        for place in stamped(by: serial, of: packages.count) {
+            context.object(Package.self, with: packages[place]).trialSerial = serial
+        }
+        TrialSave(context: context).serial = serial
+        if serial > keptSaves {
+            let request = try FetchRequest<TrialSave>().where("serial == %d", serial - keptSaves)
+            for old in try context.fetch(request) { context.delete(old) }
+        }
+        try context.save()
+    }
+}
+
+extension DurabilityTrial {
+    /// What is wrong with a store that acknowledged `acknowledged` as its last save; nil when nothing is.
+    static func fault(in context: ManagedObjectContext, acknowledged: Int) throws -> String? {
+        let newest = try newestSave(in: context)
+        // A save may be durable although the process died before it could say so; two may not.
+        guard newest >= acknowledged else {
+            return "save \(acknowledged) was acknowledged and the store ends with save \(newest)"
+        }
+        guard newest <= acknowledged + 1 else {
+            return "save \(newest) is in the store and the last acknowledged one is \(acknowledged)"
+        }
+        return try faultInStamps(in: context, after: newest) ?? faultInSaves(in: context, newest: newest)
+    }
+
+    private static func faultInStamps(in context: ManagedObjectContext, after newest: Int) throws -> String? {
+        let packages = try participants(in: context)
+        let expected = stamps(after: newest, of: packages.count)
+        for (id, stamp) in zip(packages, expected) {
+            let found = context.object(Package.self, with: id).trialSerial
+            if found != stamp { return "a package bears the stamp of save \(found) where save \(stamp) put its own" }
+        }
+        return nil
+    }
+
+    private static func faultInSaves(in context: ManagedObjectContext, newest: Int) throws -> String? {
+        let serials = try context.fetch(FetchRequest<TrialSave>()).map(\.serial).sorted()
+        let expected = Array((max(0, newest - keptSaves) + 1)..<(newest + 1))
+        return serials == expected ? nil : "\(serials.count) saves are listed where \(expected.count) should be"
+    }
+}

@@ -1,0 +1,81 @@
+import Hornbeam
+
+/// The packages that are known by name, version and architecture, with their IDs.
+struct PackageDirectory: Sendable {
+    private struct Known: Sendable {
+        let version: String
+        let architecture: String
+        /// Nil until the package is saved.
+        var id: ManagedObjectID?
+        /// True until the dependencies are brought in.
+        var isPending: Bool
+    }
+
+    private var byName: [String: [Known]] = [:]
+
+    init() {}
+
+    /// Starts with the packages of a store.
+    init(reading context: ManagedObjectContext) throws {
+        for package in try context.fetchLazily(FetchRequest<Package>()) {
+            byName[package.name, default: []].append(
+                Known(version: package.version, architecture: package.architecture, id: package.objectID, isPending: false))
+        }
+        context.reset()
+    }
+
+    /// Makes room for a package; false when it is known already.
+    mutating func reserve(_ record: PackageRecord) -> Bool {
+        guard index(of: record) == nil else { return false }
+        byName[record.name, default: []].append(
+            Known(version: record.version, architecture: record.architecture, id: nil, isPending: true))
+        return true
+    }
+
+    /// Notes the ID of a package that was reserved.
+    mutating func add(_ record: PackageRecord, id: ManagedObjectID) {
+        guard let index = index(of: record) else { return }
+        byName[record.name]?[index].id = id
+    }
+
+    /// The ID of a package whose dependencies are still to come; nil when they are there, and from then on.
+    mutating func takePending(_ record: PackageRecord) -> ManagedObjectID? {
+        guard let index = index(of: record), let known = byName[record.name]?[index], known.isPending else { return nil }
+        byName[record.name]?[index].isPending = false
+        return known.id
+    }
+
+    /// The newest package that satisfies an alternative on a machine of the given architecture.
+    func target(of alternative: DependencyAlternative, for architecture: String) -> ManagedObjectID? {
+        guard let candidates = byName[alternative.name] else { return nil }
+        var best: Known?
+        for candidate in candidates {
+            guard Self.runs(candidate.architecture, on: architecture, alternative.architectureQualifier),
+                alternative.constraint?.admits(candidate.version) ?? true
+            else { continue }
+            if let best, DebianVersion.compare(candidate.version, best.version) <= 0 { continue }
+            best = candidate
+        }
+        return best?.id
+    }
+
+    /// A package for all architectures may be served by one of any architecture, as the catalogue cannot tell which.
+    private static func runs(_ candidate: String, on architecture: String, _ qualifier: String?) -> Bool {
+        candidate == architecture || candidate == "all" || architecture == "all" || qualifier == "any" || qualifier == candidate
+    }
+
+    private func index(of record: PackageRecord) -> Int? {
+        byName[record.name]?.firstIndex { $0.version == record.version && $0.architecture == record.architecture }
+    }
+}
+
+extension DependencyAlternative {
+    /// Qualifier, architectures and profiles as a control file writes them; nil when there are none.
+    var restriction: String? {
+        var parts: [String] = []
+        if let architectureQualifier { parts.append(":\(architectureQualifier)") }
+        if !architectures.isEmpty { parts.append("[\(architectures.joined(separator: " "))]") }
+        parts += profiles.map { "<\($0.joined(separator: " "))>" }
+        return parts.isEmpty ? nil : parts.joined(separator: " ")
+    }
+}

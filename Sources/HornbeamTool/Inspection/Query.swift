@@ -1,0 +1,95 @@
+import Foundation
+import Hornbeam
+
+/// A free query: any entity, any predicate, any columns.
+struct Query {
+    let entityName: String
+    var format: String?
+    var sorts: [FetchSort] = []
+    var limit = 20
+    var offset = 0
+    /// Key paths to show; empty means the attributes of the entity.
+    var columns: [String] = []
+
+    /// The command that asks the same.
+    func commandLine(storePath: String) -> String {
+        var words = ["hornbeam query", storePath, entityName]
+        if let format { words.append("--where \"\(format)\"") }
+        for sort in sorts { words.append("--sort \(sort.isAscending ? "" : "-")\(sort.keyPath)") }
+        words.append("--limit \(limit)")
+        if offset > 0 { words.append("--offset \(offset)") }
+        if !columns.isEmpty { words.append("--columns \(columns.joined(separator: ","))") }
+        return words.joined(separator: " ")
+    }
+
+    func request() throws -> FetchRequest<ManagedObject> {
+        var request = FetchRequest<ManagedObject>(entityName: entityName)
+        request.predicate = try format.map { try FetchPredicate(format: $0) }
+        request.sortDescriptors = sorts
+        request.fetchLimit = limit
+        request.fetchOffset = offset
+        return request
+    }
+
+    func run(in context: ManagedObjectContext) throws -> Answer {
+        let request = try request()
+        let clock = Stopwatch(context)
+        let objects = try context.fetch(request)
+        let keyPaths = columns.isEmpty ? Self.defaultColumns(of: objects.first) : columns
+        var table = TextTable(keyPaths.map { Self.column($0, objects.first) })
+        for object in objects { table.append(try keyPaths.map { try object.text(forKeyPath: $0) }) }
+        return clock.answer("\(entityName): \(Figures.count(objects.count, "object"))", fetch: description, table)
+    }
+
+    private var description: String {
+        var text = "FetchRequest<\(entityName)>"
+        if let format { text += " where \(format)" }
+        if !sorts.isEmpty {
+            text += " by " + sorts.map { "\($0.keyPath)\($0.isAscending ? "" : " descending")" }.joined(separator: ", ")
+        }
+        return text + ", limit \(limit)" + (offset > 0 ? ", offset \(offset)" : "")
+    }
+
+    private static func defaultColumns(of object: ManagedObject?) -> [String] {
+        object?.entity.attributes.prefix(8).map(\.name) ?? []
+    }
+
+    private static func column(_ keyPath: String, _ object: ManagedObject?) -> TextTable.Column {
+        let isNumber = (try? object?.propertyValue(forKeyPath: keyPath))?.isNumber ?? false
+        return isNumber ? .number(keyPath) : .text(keyPath, widthMax: 44)
+    }
+}
+
+extension ManagedObject {
+    /// The value at the end of a key path over to-one relationships; null where one of them leads nowhere.
+    func propertyValue(forKeyPath keyPath: String) throws -> PropertyValue {
+        var object = self
+        var steps = keyPath.split(separator: ".").map(String.init)
+        guard let last = steps.popLast() else { return .null }
+        for step in steps {
+            guard case .objectID(let id) = try object.value(forKey: step), let next = object.managedObjectContext?.object(with: id)
+            else { return .null }
+            object = next
+        }
+        return try object.value(forKey: last)
+    }
+
+    /// The value as a cell of a table; collections as their count, objects as their ID.
+    func text(forKeyPath keyPath: String) throws -> String {
+        switch try propertyValue(forKeyPath: keyPath) {
+        case .null: ""
+        case .array(let members): Figures.count(members.count, "object")
+        case .set(let members): Figures.count(members.count, "object")
+        case let value: value.description
+        }
+    }
+}
+
+extension PropertyValue {
+    fileprivate var isNumber: Bool {
+        switch self {
+        case .int, .double, .decimal: true
+        default: false
+        }
+    }
+}

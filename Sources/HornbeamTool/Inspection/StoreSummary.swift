@@ -1,0 +1,53 @@
+import Foundation
+import HornbeamModel
+import HornbeamEngine
+import HornbeamStore
+
+/// What `hornbeam info` says of a store.
+struct StoreSummary {
+    let path: String
+    let store: Store
+
+    /// The store's identity, its figures, its entities with their indexes and its files.
+    func description() throws -> String {
+        let files = StoreFiles(path: path)
+        let statistics = try store.statistics()
+        let engine = try store.engineStatistics()
+        return """
+            \(path): a Hornbeam store
+              identifier   \(store.identifier.uuidString)
+              transaction  \(Figures.count(store.latestTransaction))
+              objects      \(Figures.count(statistics.objectCount))
+              size         \(Figures.bytes(files.byteCount)), of which \(Figures.bytes(engine.liveBytes)) are in use
+              pages        up to \(Figures.bytes(engine.pageSize)) in \(Figures.count(engine.pageFiles, "file"))
+
+            \(entities(statistics).description)
+
+            \(indexes(statistics).description)
+
+            \(fileTable(files).description)
+            """
+    }
+
+    private func entities(_ statistics: StoreStatistics) -> TextTable {
+        var table = TextTable([.text("entity"), .number("objects"), .text("attributes", widthMax: 90)])
+        for (name, count) in statistics.objects {
+            let attributes = store.model.entitiesByName[name]?.attributes.map(\.name) ?? []
+            table.append([name, Figures.count(count), attributes.joined(separator: ", ")])
+        }
+        return table
+    }
+
+    private func indexes(_ statistics: StoreStatistics) -> TextTable {
+        var table = TextTable([.text("index or relationship"), .number("entries")])
+        for (name, count) in statistics.indexes { table.append([name, Figures.count(count)]) }
+        for (name, count) in statistics.relationships { table.append([name, Figures.count(count)]) }
+        return table
+    }
+
+    private func fileTable(_ files: StoreFiles) -> TextTable {
+        var table = TextTable([.text("file"), .number("size")])
+        for file in files.list { table.append([file.name, Figures.bytes(file.byteCount)]) }
+        return table
+    }
+}
