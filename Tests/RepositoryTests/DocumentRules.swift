@@ -20,6 +20,15 @@ import Testing
     @Test func anchorsAreMadeAsOnTheWeb() {
         #expect(Markdown.anchor("The engine's `Door`, in 3 steps") == "the-engines-door-in-3-steps")
     }
+
+    /// The README's Swift blocks, in order, are what stands between the markers of a file that the tests compile and run.
+    @Test func theReadmesCodeIsCompiledAndRun() throws {
+        let readme = try #require(TextFile("README.md"))
+        let example = try #require(TextFile("Tests/HornbeamToolTests/ReadmeExample.swift"))
+        let blocks = Markdown.codeBlocks(readme.lines, language: "swift")
+        #expect(!blocks.isEmpty)
+        #expect(blocks == example.markedRegions)
+    }
 }
 
 /// As much of Markdown as the documents use.

@@ -15,8 +15,9 @@ import Testing
         #expect(long == [])
     }
 
-    @Test func linesFitAScreen() {
-        let wide = Repository.swiftFiles.flatMap { file in
+    /// Tables of data are as wide as their rows.
+    @Test func linesOfSourcesFitAScreen() {
+        let wide = Repository.sourceFiles.filter { !$0.path.hasSuffix("+Tables.swift") }.flatMap { file in
             file.lines.indices.filter { file.lines[$0].count > 160 }.map { "\(file.place($0)): \(file.lines[$0].count) columns" }
         }
         #expect(wide == [])

@@ -46,6 +46,8 @@ public final class ManagedObjectContext {
     /// What happened since the last `processPendingChanges`.
     var event = PendingEvent()
     var isSaving = false
+    /// The rows that fetches of this context had to look at so far, matching or not.
+    package internal(set) var rowsRead = 0
     /// True for the reading end of a context that is gone. It keeps no object and no scope, so that the
     /// objects that keep it alive make no cycle with it.
     let isAfterlife: Bool

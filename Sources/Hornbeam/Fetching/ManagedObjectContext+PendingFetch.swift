@@ -29,6 +29,7 @@ extension ManagedObjectContext {
         _ request: FetchDescription, excluding keys: Set<UInt64> = []
     ) throws -> [FoundObject] {
         let answer = try readingSnapshot().fetch(request, excluding: keys)
+        rowsRead += answer.rowsRead
         let hasHints = answer.hints.count == answer.references.count
         return answer.references.indices.map {
             .stored(answer.references[$0], hasHints ? answer.hints[$0] : RowHint())

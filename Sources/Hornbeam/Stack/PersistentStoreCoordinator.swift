@@ -39,8 +39,13 @@ public final class PersistentStoreCoordinator: Sendable {
                 "The coordinator has the store \(present.url.lastPathComponent) already, and serves one store. "
                     + "Use a container of its own for each store.")
         }
-        let store = try Store.open(
-            description.location, model: managedObjectModel, options: description.options)
+        adopt(
+            try Store.open(description.location, model: managedObjectModel, options: description.options),
+            as: description)
+    }
+
+    /// Takes over an open store.
+    func adopt(_ store: Store, as description: PersistentStoreDescription) {
         let broadcast = broadcast
         let observation = store.observe { [weak store] change in
             guard let store else { return }

@@ -8,8 +8,8 @@ import Glibc
     enum Condition { case turn, progress }
 
     nonisolated(unsafe) private let mutex: UnsafeMutablePointer<pthread_mutex_t>  // a lock guards itself
-    nonisolated(unsafe) private let turn: UnsafeMutablePointer<pthread_cond_t>
-    nonisolated(unsafe) private let progress: UnsafeMutablePointer<pthread_cond_t>
+    nonisolated(unsafe) private let turn: UnsafeMutablePointer<pthread_cond_t>  // used under the lock
+    nonisolated(unsafe) private let progress: UnsafeMutablePointer<pthread_cond_t>  // used under the lock
 
     init() {
         unsafe mutex = .allocate(capacity: 1)

@@ -32,12 +32,12 @@ extension Command {
             try arguments.finish()
             query.format = format
             query.sorts = sorts
-            query.limit = limit ?? query.limit
+            query.limit = limit ?? (isCount ? 0 : query.limit)
             query.offset = offset ?? query.offset
             query.columns = columns?.split(separator: ",").map(String.init) ?? []
-            let container = try StoreInspection.container(path)
-            try print(query, container.viewContext, isCount: isCount, isExplained: isExplained)
-            try container.close()
+            try StoreInspection.withContainer(path) { container in
+                try print(query, container.viewContext, isCount: isCount, isExplained: isExplained)
+            }
         })
 
     @MainActor private static func print(

@@ -4,15 +4,15 @@ struct Answer {
     /// The fetch that was run, as code.
     let fetch: String
     let table: TextTable
-    /// Rows that the store had to read; nil where the store was not asked for rows.
-    let rowsRead: Int?
+    /// Rows that the store had to look at to find the objects; none where an index knew them.
+    let rowsRead: Int
     let elapsed: Duration
     /// What else is worth saying, below the table.
     var remark: String?
 
     var description: String {
-        var figures = [Figures.duration(elapsed)]
-        if let rowsRead { figures.append("\(Figures.count(rowsRead, "row")) read") }
+        let rows = rowsRead == 0 ? "found by index, no row read" : "\(Figures.count(rowsRead, "row")) read"
+        var figures = [Figures.duration(elapsed), rows]
         if let remark { figures.append(remark) }
         return """
             \(title)

@@ -27,7 +27,7 @@ struct CatalogueQuestions {
         for section in sorted.prefix(12) { table.append([section.name, Figures.count(section.count)]) }
         return clock.answer(
             "Packages per section", fetch: "FetchRequest<Section>(), then section.packages.count of each", table,
-            remark: "the first 12 of \(Figures.count(sections.count, "section")); the counts load no package")
+            remark: "\(table.rows.count) of \(Figures.count(sections.count, "section")); the counts load no package")
     }
 
     private func largestPackages() throws -> Answer {
@@ -109,7 +109,7 @@ struct CatalogueQuestions {
         return clock.answer(
             "Packages with no dependency at all",
             fetch: #"FetchRequest<Package>().where("dependencies.@count == 0").sorted(by: "installedSize", ascending: false)"#, table,
-            remark: "the largest 8 of \(Figures.count(packages.count))")
+            remark: "\(table.rows.count) of \(Figures.count(packages.count, "package"))")
     }
 }
 

@@ -2,7 +2,7 @@ import Hornbeam
 
 /// One version of a package for one architecture.
 final class Package: ManagedObject {
-    static let name = Attribute<String>("name")
+    static let name = Attribute<String>("name", indexed: true)
     static let version = Attribute<String>("version")
     static let architecture = Attribute<String>("architecture")
     static let priority = Attribute<String?>("priority")

@@ -1,6 +1,4 @@
-import Foundation
 import Hornbeam
-import HornbeamModel
 import HornbeamStore
 
 /// Opens stores for a look: with the model that they hold, without making one and without writing to it.
@@ -15,15 +13,8 @@ enum StoreInspection {
         return try body(store)
     }
 
-    /// A container over the store, with plain objects.
-    static func container(_ path: String) throws -> PersistentContainer {
-        let model = try withStore(path, \.model)
-        let container = try PersistentContainer(name: "inspected", model: model)
-        var description = PersistentStoreDescription(url: URL(filePath: path))
-        description.isReadOnly = true
-        description.createsIfMissing = false
-        container.persistentStoreDescriptions = [description]
-        try container.loadPersistentStores()
-        return container
+    /// Runs the body with a container over the store, whose objects are of no class of their own.
+    @MainActor static func withContainer<R>(_ path: String, _ body: (PersistentContainer) throws -> R) throws -> R {
+        try withStore(path) { try body(PersistentContainer.over($0)) }
     }
 }

@@ -1,0 +1,22 @@
+internal import Foundation
+internal import HornbeamModel
+package import HornbeamStore
+
+// What the tool and tests see of the store below a container.
+
+extension PersistentContainer {
+    /// The open store.
+    ///
+    /// - Throws: `closed` when there is none.
+    package func openStore() throws -> Store { try persistentStoreCoordinator.loadedStore() }
+
+    /// A container over a store that is open already: on a simulated disk, or with options of its own.
+    ///
+    /// - Throws: As `init(name:model:classes:)`.
+    package static func over(_ store: Store, classes: [ManagedObject.Type] = []) throws -> PersistentContainer {
+        let container = try PersistentContainer(name: "adopted", model: store.model, classes: classes)
+        container.persistentStoreCoordinator.adopt(
+            store, as: PersistentStoreDescription(url: URL(filePath: store.location.description)))
+        return container
+    }
+}
