@@ -36,7 +36,8 @@ struct Recovery {
         for (i, state) in states.enumerated() {
             if i > 0 { _ = meta.disregardNewest() }
             do throws(EngineError) {
-                return try open(lock, meta, state, previous: i + 1 < states.count ? states[i + 1] : nil)
+                let previous = i + 1 < states.count ? states[i + 1] : nil
+                return try open(lock, meta, state, previous: previous, reaching: states[0].log.position)
             } catch {
                 guard error.code == .damaged else { throw firstError ?? error }
                 firstError = firstError ?? error
@@ -45,8 +46,10 @@ struct Recovery {
         throw firstError ?? EngineError(.damaged, "The meta file names no checkpoint.", path: path + "/meta")
     }
 
+    /// From a state of the meta file. An older one will do only if the log leads from it to where the newest one was
+    /// taken: what lies between was acknowledged.
     private func open(
-        _ lock: any FileLock, _ meta: MetaFile, _ state: MetaState, previous: MetaState?
+        _ lock: any FileLock, _ meta: MetaFile, _ state: MetaState, previous: MetaState?, reaching goal: LogPosition
     ) throws(EngineError) -> (Engine, LogWriter) {
         let files = try PageFiles(
             directory: path, fileSystem: fileSystem, salt: state.salt, nextFile: state.nextPageFile)
@@ -57,7 +60,7 @@ struct Recovery {
         let checkpointer = Checkpointer(core, latest: state, previous: previous)
         let engine = Engine(
             path: path, core: core, checkpointer: checkpointer, options: options, lock: lock, identifier: state.store)
-        let end = try replay(state, engine)
+        let end = try replay(state, engine, reaching: goal)
         var next = state.nextLogSegment
         if let last = end.lastSegment, last >= next { next = last.next }
         if end.lastSegment != nil || !state.isCleanlyClosed {
@@ -81,10 +84,13 @@ struct Recovery {
 
     // MARK: Replay
 
-    private func replay(_ state: MetaState, _ engine: Engine) throws(EngineError) -> LogEnd {
+    private func replay(
+        _ state: MetaState, _ engine: Engine, reaching goal: LogPosition
+    ) throws(EngineError) -> LogEnd {
         let reader = LogReader(directory: path, fileSystem: fileSystem, store: state.store)
         return unsafe try reader.replay(
-            from: state.log, oldest: state.oldestLogSegment, cleanlyClosed: state.isCleanlyClosed
+            from: state.log, oldest: state.oldestLogSegment, cleanlyClosed: state.isCleanlyClosed,
+            vouched: goal
         ) { (number, payload, _) throws(EngineError) in
             let bytes = unsafe Bytes(payload)
             if let (catalogue, fileTable) = try Redo.attached(bytes) {
