@@ -33,6 +33,12 @@ struct PredicateAnalysisTests {
         #expect(FetchPredicate(node: try analysis(format).predicate).description == simplified)
     }
 
+    @Test func setsOfInBecomeSortedLists() throws {
+        let predicate = try FetchPredicate(format: "a IN %@", Set([3, 1, 2]))
+        #expect(FetchPredicate(node: PredicateAnalysis(predicate).predicate).description == "a IN {1, 2, 3}")
+        #expect(PredicateAnalysis(predicate).conjuncts.count == 1)
+    }
+
     @Test func alternativesAreGivenAsTerms() throws {
         let node = try analysis("a == 1 OR b > 2").predicate
         #expect(PredicateAnalysis.terms(ofAnyIn: node)?.map(\.key) == ["a", "b"])

@@ -82,6 +82,10 @@ struct ComparisonTest {
         if case .value(.string(let text)) = collection, case .value(.string(let part)) = element {
             return (try? StringTest(.contains, part, options)?.holds(text)) ?? false
         }
-        return collection.elements?.contains { isEqual(element, $0) } ?? false
+        switch collection {
+        case .value(.array(let values)): return values.contains { isEqual(element, .value($0)) }
+        case .value(.set(let values)): return values.contains { isEqual(element, .value($0)) }
+        default: return collection.elements?.contains { isEqual(element, $0) } ?? false
+        }
     }
 }

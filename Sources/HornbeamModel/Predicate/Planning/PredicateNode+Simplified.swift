@@ -7,6 +7,10 @@ extension FetchPredicate.Node {
         case .comparison(var comparison):
             comparison.left = comparison.left.simplified
             comparison.right = comparison.right.simplified
+            if comparison.comparator == .in, case .constant(.set(let members)) = comparison.right {
+                // One form for planners and prepared tests; the order says nothing to IN.
+                comparison.right = .constant(.array(members.sorted { $0.sortOrder(to: $1) == .less }))
+            }
             return Self.decided(comparison) ?? .comparison(comparison)
         case .and(let nodes): return Self.joined(nodes, isAnd: true)
         case .or(let nodes): return Self.joined(nodes, isAnd: false)
