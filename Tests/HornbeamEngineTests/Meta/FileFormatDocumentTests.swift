@@ -3,22 +3,9 @@ import Testing
 
 /// The format's document and its code say the same: the example's bytes are decoded, and made again.
 @Suite struct FileFormatDocumentTests {
-    /// The blocks of bytes in the document, by the file name that heads each.
     let blocks: [String: Substring]
 
-    init() throws {
-        let root = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(4).joined(separator: "/")
-        let file = try PosixFileSystem().open(root + "/Docs/FileFormat.md", .read)
-        var bytes = [UInt8](repeating: 0, count: Int(try file.size()))
-        _ = try bytes.withMutableBytes { (buffer) throws(EngineError) in try file.read(into: buffer, at: 0) }
-        let text = String(decoding: bytes, as: UTF8.self)
-        var found: [String: Substring] = [:]
-        for block in text.split(separator: "```bytes ").dropFirst() {
-            guard let end = block.firstRange(of: "```"), let line = block.firstIndex(of: "\n") else { continue }
-            found[String(block[..<line])] = block[block.index(after: line)..<block.index(before: end.lowerBound)]
-        }
-        blocks = found
-    }
+    init() throws { blocks = try FormatExample.documentBlocks() }
 
     static let lengths = ["meta": 16384, "pages-0000000000000001": 40, "wal-0000000000000001": 12288]
 

@@ -61,4 +61,19 @@ struct FormatExample {
         }
         return bytes
     }
+
+    /// The blocks of bytes in the document, by the name that heads each.
+    static func documentBlocks() throws -> [String: Substring] {
+        let root = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(4).joined(separator: "/")
+        let file = try PosixFileSystem().open(root + "/Docs/FileFormat.md", .read)
+        var bytes = [UInt8](repeating: 0, count: Int(try file.size()))
+        _ = try bytes.withMutableBytes { (buffer) throws(EngineError) in try file.read(into: buffer, at: 0) }
+        let text = String(decoding: bytes, as: UTF8.self)
+        var found: [String: Substring] = [:]
+        for block in text.split(separator: "```bytes ").dropFirst() {
+            guard let end = block.firstRange(of: "```"), let line = block.firstIndex(of: "\n") else { continue }
+            found[String(block[..<line])] = block[block.index(after: line)..<block.index(before: end.lowerBound)]
+        }
+        return found
+    }
 }
