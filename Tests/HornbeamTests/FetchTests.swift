@@ -42,7 +42,7 @@ import Testing
         #expect(try context.fetch(byName.offset(1).limit(2)).map(\.name) == ["b", "c"])
         #expect(try context.count(byName.offset(1).limit(2)) == 2)
         #expect(try context.count(byName.offset(9)) == 0)
-        #expect(hornbeamError { _ = try context.fetch(byName.limit(-1)) }?.code == .unsupportedRequest)
+        #expect(hornbeamError { _ = try context.fetch(byName.limit(-1)) }?.code == .predicateInvalid)
     }
 
     @Test("FET-2: unsaved inserts, changes and deletions take part in order (fetch.001)", arguments: StoreKind.allCases)

@@ -72,6 +72,30 @@ extension ManagedObjectContext {
         return makeFault(scope(at: Int(reference.entityIndex)), key: reference.key, hint: hint)
     }
 
+    /// The objects of several IDs, with the places of those rows looked up together that are not here yet.
+    func objects(with ids: some Collection<ManagedObjectID>) -> [ManagedObject] {
+        var missing: [String: [UInt64]] = [:]
+        for id in ids where !id.isTemporaryID && registry[id.reference] == nil {
+            missing[id.entityName, default: []].append(id.reference)
+        }
+        // Made before they are asked for below; held here, so that no sweep lets them go.
+        let made = missing.map { makeFaults(entityNamed: $0.key, keys: $0.value.sorted()) }
+        return withExtendedLifetime(made) { ids.map { object(with: $0) } }
+    }
+
+    /// Faults for those keys that have a row. A failure is left to the first access, which meets it again.
+    private func makeFaults(entityNamed name: String, keys: [UInt64]) -> [ManagedObject] {
+        guard keys.count > 1, let entity = persistentStoreCoordinator.managedObjectModel.entitiesByName[name]
+        else { return [] }
+        let scope = scope(at: entity.index)
+        var made: [ManagedObject] = []
+        try? readingSnapshot().forEachRow(entity, keys) { index, _, hint in
+            made.append(makeFault(scope, key: keys[index], hint: hint))
+            return true
+        }
+        return made
+    }
+
     private func makeFault(_ scope: EntityScope, key: UInt64, hint: RowHint) -> ManagedObject {
         let object = scope.objectClass.init(ObjectBirth(scope: scope, key: key, hint: hint, state: .fault))
         if !isAfterlife { registry.insert(object, at: key) }

@@ -54,13 +54,7 @@ extension ManagedObjectContext {
 
     /// Gives a new object its defaults, registers it and calls its hook.
     func finishInsertion(of object: ManagedObject) {
-        let record = ObjectRecord(propertyCount: object.scope.properties.count)
-        for property in object.scope.properties where !property.isToMany {
-            let value = property.attribute?.defaultValue ?? .null
-            record.hold(value, at: property.index)
-            record.changed.insert(property.index)
-        }
-        object.record = record
+        object.record = ObjectRecord(newValues: object.scope.newValues, held: object.scope.newHeld)
         registry.insert(object, at: object.key)
         noteChange(of: object)
         event.inserted.append(object)

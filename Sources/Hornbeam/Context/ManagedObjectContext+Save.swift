@@ -1,3 +1,4 @@
+internal import Foundation
 internal import HornbeamModel
 internal import HornbeamStore
 
@@ -19,6 +20,7 @@ extension ManagedObjectContext {
         post(Self.willSaveObjectsNotification)
         try runWillSaveHooks()
         try mergeBeforeSave()
+        try computeDerivedValues()
         try validate()
         try write()
     }
@@ -50,6 +52,18 @@ extension ManagedObjectContext {
         }
         processPendingChanges()
         tracked.compact()
+    }
+
+    /// Derived attributes of the objects that are written anyhow (ATT-11).
+    private func computeDerivedValues() throws {
+        let now = PropertyValue.date(Date())
+        for object in tracked.all where !object.state.contains(.deleted) && object.hasChanges {
+            for property in object.scope.derived {
+                guard let derivation = property.derivation else { continue }
+                let value = try derivation.value(of: object, now: now)
+                object.assign(try property.coerced(value), to: property)
+            }
+        }
     }
 
     /// Takes in what others saved first, so that only true conflicts are left.

@@ -72,13 +72,7 @@ extension ManagedObjectContext {
                     + "values.",
                 entity: entity.name)
         }
-        guard request.fetchLimit >= 0, request.fetchOffset >= 0 else {
-            throw HornbeamError(
-                .unsupportedRequest, "A fetch limit or offset is negative. Use 0 for none.", entity: entity.name)
-        }
-        var request = request
-        request.predicate = try request.predicate?.validated(for: entity)
-        request.sortDescriptors = try request.sortDescriptors.map { try $0.validated(for: entity) }
+        try request.validate(for: entity)
         try advance()
         return request
     }

@@ -7,8 +7,13 @@ internal import HornbeamStore
 public final class EntityScope {
     let entity: EntityDescription
     let properties: [PropertyDescription]
-    /// By property index, since asking the property copies its description.
+    /// By property index.
     let isBoolean: [Bool]
+    /// The values of a new object by property index, and which properties have one.
+    let newValues: [PropertyValue]
+    let newHeld: PropertySet
+    /// The attributes that each save computes (ATT-11).
+    let derived: [PropertyDescription]
     let objectClass: ManagedObject.Type
     let origin: ManagedObjectID.Origin
     let temporaryOrigin: ManagedObjectID.Origin
@@ -28,6 +33,9 @@ public final class EntityScope {
         self.entity = entity
         properties = entity.properties
         isBoolean = entity.properties.map { $0.attributeType == .boolean }
+        newValues = entity.properties.map(\.defaultValue)
+        newHeld = entity.properties.reduce(into: PropertySet()) { if !$1.isToMany { $0.insert($1.index) } }
+        derived = entity.properties.filter(\.isDerived)
         self.objectClass = objectClass
         self.origin = origin
         temporaryOrigin = ManagedObjectID.Origin(

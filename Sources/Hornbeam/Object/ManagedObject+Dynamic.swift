@@ -17,9 +17,8 @@ extension ManagedObject {
     ///   the ID of an object of another store or context.
     public final func setValue(_ value: PropertyValue, forKey key: String) throws {
         let property = try entity.property(named: key)
-        if let attribute = property.attribute {
-            assign(
-                try value.coerced(to: attribute.type, entity: entity.name, key: key), to: property)
+        if property.isAttribute {
+            assign(try property.coerced(value), to: property)
         } else {
             try setRelationship(value, property)
         }

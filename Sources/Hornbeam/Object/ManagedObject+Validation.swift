@@ -19,17 +19,9 @@ extension ManagedObject {
     }
 
     private func errors(of property: PropertyDescription) -> [HornbeamError] {
-        if property.isDerived { return [] }
-        let found: [HornbeamError]
-        if property.isAttribute {
-            found = property.errors(for: currentValue(of: property))
-        } else {
-            let isUnlimited = property.isOptional && (property.relationship?.minCount ?? 0) == 0
-                && (property.relationship?.maxCount ?? 0) <= (property.isToMany ? 0 : 1)
-            if isUnlimited { return [] }
-            found = property.error(forCount: destinationCount(of: property)).map { [$0] } ?? []
-        }
-        return found.map(named)
+        if property.isAttribute { return property.errors(for: currentValue(of: property)).map(named) }
+        guard property.needsValidation else { return [] }
+        return property.error(forCount: destinationCount(of: property)).map { [named($0)] } ?? []
     }
 
     /// The number of objects at the other end that will be there after the save.

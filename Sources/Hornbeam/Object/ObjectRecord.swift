@@ -27,6 +27,13 @@ final class ObjectRecord {
         values = Array(repeating: .null, count: propertyCount)
     }
 
+    /// The record of a new object: everything is held, and everything will be written.
+    init(newValues: [PropertyValue], held: PropertySet) {
+        values = newValues
+        self.held = held
+        changed = held
+    }
+
     /// Keeps a value here.
     func hold(_ value: PropertyValue, at index: Int) {
         values[index] = value

@@ -110,17 +110,10 @@ extension ManagedSet: Collection {
 
     public var isEmpty: Bool { count == 0 }
 
-    public func makeIterator() -> AnyIterator<Element> {
+    public func makeIterator() -> MemberIterator<Element> {
         switch content {
-        case .list(let list):
-            return AnyIterator(list.makeIterator())
-        case .view(let owner, let property):
-            var ids = owner.members(of: property).makeIterator()
-            let context = owner.readingContext
-            return AnyIterator {
-                guard let id = ids.next(), let context else { return nil }
-                return owner.typed(context.object(with: id), property)
-            }
+        case .view(let owner, let property): MemberIterator(owner: owner, property: property)
+        case .list(let list): MemberIterator(list)
         }
     }
 }

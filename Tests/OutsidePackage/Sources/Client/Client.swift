@@ -1,42 +1,63 @@
 import Foundation
 import Hornbeam
 
+// `Readme.swift` beside this file is the first code block of README.md, unchanged: `Scripts/test-linking` puts
+// it there. It declares `Author`, `Book` and `keepBooks(at:)`.
+
+/// What the README's classes do not show: listed tokens, a stored property and a hook of the class's own.
+final class Note: ManagedObject {
+    static let text = Attribute<String>("text")
+    static let stamp = Attribute<Date?>("stamp")
+
+    override class var tokens: [any PropertyToken] { [text, stamp] }
+
+    var text: String { get { self[Self.text] } set { self[Self.text] = newValue } }
+    var stamp: Date? { get { self[Self.stamp] } set { self[Self.stamp] = newValue } }
+
+    var saves = 0
+    override func didSave() { saves += 1 }
+}
+
 @main struct Client {
     @MainActor static func main() async throws {
-        let model = try ManagedObjectModel {
-            Entity("Author") { Author.name; Author.books }
-            Entity("Book") { Book.title; Book.pages; Book.author }
-        }
         let folder = FileManager.default.temporaryDirectory.appending(path: "hornbeam-client-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
-        let container = try PersistentContainer.open(
-            at: folder.appending(path: "Books.hornbeam"), model: model, classes: [Author.self, Book.self])
-
-        let id = try await container.performBackgroundTask { context in
-            let author = Author(context: context)
-            author.name = "Ursula"
-            for (title, pages) in [("One", 100), ("Two", 200)] {
-                let book = Book(context: context)
-                book.title = title
-                book.pages = pages
-                book.author = author
-            }
-            try context.save()
-            return author.objectID
-        }
-        try show(container, id)
-        try container.close()
-        print("linked")
+        let url = folder.appending(path: "Library.hornbeam")
+        try await keepBooks(at: url)
+        try readBack(url)
+        try await keepNotes()
+        print("linked, written and read back")
     }
 
-    @MainActor static func show(_ container: PersistentContainer, _ id: ManagedObjectID) throws {
-        let context = container.viewContext
-        let author = try context.existingObject(Author.self, with: id)
-        let request = try FetchRequest<Book>().where("author.name == %@ AND pages > %d", "Ursula", 150)
-        let titles = try context.fetch(request).map(\.title)
-        guard author.books.count == 2, titles == ["Two"] else { fatalError("read something else than was written: \(titles)") }
-        author.books.removeAll()
-        try context.save()
-        guard try context.count(FetchRequest<Book>().where("author == nil")) == 2 else { fatalError("the books kept their author") }
+    @MainActor static func readBack(_ url: URL) throws {
+        let model = try ManagedObjectModel {
+            Entity("Author") { Author.name; Author.books }
+            Entity("Book") { Book.title; Book.year; Book.author; Indexed("year") }
+        }
+        let library = try PersistentContainer.open(at: url, model: model, classes: [Author.self, Book.self])
+        let authors = try library.viewContext.fetch(FetchRequest<Author>())
+        expect(authors.count == 1 && authors[0].books.count == 1, "the README's author has one book")
+        authors[0].books.removeAll()
+        try library.viewContext.save()
+        let lonely = try library.viewContext.count(FetchRequest<Book>().where("author == nil"))
+        expect(lonely == 1, "the book kept its author")
+        try library.close()
+    }
+
+    @MainActor static func keepNotes() async throws {
+        let model = try ManagedObjectModel { Entity("Note") { Note.text; Note.stamp } }
+        let container = try PersistentContainer.inMemory(model: model, classes: [Note.self])
+        let saves = try await container.newBackgroundContext().perform { context in
+            let note = Note(context: context)
+            note.text = "a"
+            try context.save()
+            return note.saves
+        }
+        expect(saves == 1, "the hook ran once")
+        try container.close()
+    }
+
+    static func expect(_ truth: Bool, _ what: String) {
+        guard truth else { fatalError("not so: \(what)") }
     }
 }
