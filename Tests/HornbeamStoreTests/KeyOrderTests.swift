@@ -171,3 +171,13 @@ enum RandomValue {
         return (0 ..< count).map { _ in pieces.randomElement(using: &generator)! }.joined()
     }
 }
+
+@Suite("The document Rows.md")
+struct RowsDocumentTests {
+    @Test("the example of the decimal code is what the code makes")
+    func decimalExample() {
+        var bytes: [UInt8] = []
+        DecimalCode.append(Decimal(string: "12.5")!, to: &bytes)
+        #expect(bytes == [0x03, 0x80, 0x02, 0x0D, 0x33, 0x00])
+    }
+}

@@ -32,7 +32,7 @@ struct StoredSchema {
         guard let modelBytes = try snapshot.value(StoredValue.model) else {
             throw Self.unreadable("model", location)
         }
-        self.init(catalogue: catalogue, model: try ManagedObjectModel(decoding: modelBytes), modelBytes: modelBytes)
+        self.init(catalogue: catalogue, model: try ManagedObjectModel.decoded(modelBytes), modelBytes: modelBytes)
     }
 
     private struct FormatOnly: Decodable { var format: Int }
