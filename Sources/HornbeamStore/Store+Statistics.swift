@@ -20,7 +20,7 @@ extension Store {
         return try EngineError.translated { () throws(EngineError) in
             var statistics = StoreStatistics()
             for case let table? in schema.tables {
-                statistics.objects.append((table.entity.name, try snapshot.view(table).count))
+                statistics.objects.append((table.entity.name, snapshot.view(table).count))
             }
             for index in schema.indexes {
                 statistics.indexes.append((index.title, try snapshot.engineSnapshot.index(index.tree).count))

@@ -67,7 +67,7 @@ package final class Store: Sendable {
         let latest = latestTransaction
         if let snapshot = newest.withLock({ $0.snapshot }), snapshot.transaction == latest { return snapshot }
         let snapshot = try EngineError.translated { () throws(EngineError) in
-            StoreSnapshot(try engine.snapshot(), reader: reader)
+            try StoreSnapshot(try engine.snapshot(), reader: reader)
         }
         newest.withLock { $0.snapshot = snapshot }
         return snapshot

@@ -9,6 +9,7 @@ extension StoreSnapshot {
     /// - Throws: `HornbeamError`: `predicateInvalid` for keys and types that do not fit the model, `predicateEvaluation` for what
     ///   has no answer.
     package func fetch(_ request: FetchDescription, excluding: Set<UInt64> = []) throws -> FetchAnswer {
+        if let answer = try lookUpUnique(request, excluding: excluding) { return answer }
         let plan = try FetchPlan(request, in: self, counting: false)
         let context = FilterContext(self)
         let sink = ResultSink(plan.mode, kept: plan.kept, excluding: excluding, context: context)
@@ -21,7 +22,7 @@ extension StoreSnapshot {
         let window = plan.window(of: references.count)
         answer.references = Array(references[window])
         answer.hints = hints.isEmpty ? [] : Array(hints[window])
-        answer.plan = plan.description
+        answer.source = plan
         answer.rowsRead = execution.rowsRead + context.rowsRead
         answer.leavesRead = execution.leavesRead
         return answer

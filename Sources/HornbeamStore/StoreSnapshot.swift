@@ -7,16 +7,31 @@ package final class StoreSnapshot: Sendable {
     package let transaction: UInt64
     let engineSnapshot: Snapshot
     let reader: RowReader
+    /// By slot of the table. Made once, since a view costs more than a read through it; behind a pointer, since a copy out of an
+    /// array would retain its parts at each read.
+    nonisolated(unsafe) private let views: UnsafeMutablePointer<TableView>  // written in init only
+    private let viewCount: Int
 
-    init(_ snapshot: Snapshot, reader: RowReader) {
+    init(_ snapshot: Snapshot, reader: RowReader) throws(EngineError) {
         engineSnapshot = snapshot
         transaction = snapshot.transaction.rawValue
         self.reader = reader
+        var made: [TableView] = []
+        for case let table? in reader.schema.tables { made.append(try snapshot.table(table.tree)) }
+        viewCount = made.count
+        views = .allocate(capacity: max(made.count, 1))
+        views.initialize(from: made, count: made.count)
+    }
+
+    deinit {
+        views.deinitialize(count: viewCount)
+        views.deallocate()
     }
 
     var schema: Schema { reader.schema }
 
-    func view(_ table: EntityTable) throws(EngineError) -> TableView { try engineSnapshot.table(table.tree) }
+    @inline(__always)
+    func view(_ table: EntityTable) -> TableView { views[table.slot] }
 
     // MARK: Rows
 
@@ -33,7 +48,7 @@ package final class StoreSnapshot: Sendable {
         let table = schema.table(entity)
         var failure: (any Error)?
         let result: R?? = try EngineError.translated { () throws(EngineError) in
-            try view(table).withRow(key, at: &hint.location) { (row) throws(EngineError) -> R? in
+            try views[table.slot].withRow(key, at: &hint.location) { (row) throws(EngineError) -> R? in
                 do {
                     return try body(StoredRow(key: key, view: row, table: table, reader: reader))
                 } catch {
@@ -136,7 +151,7 @@ package final class StoreSnapshot: Sendable {
         let table = schema.table(entity)
         let column = table.column(property)
         return try EngineError.translated { () throws(EngineError) in
-            try view(table).withRow(key, at: &hint.location) { (row) throws(EngineError) -> R in
+            try views[table.slot].withRow(key, at: &hint.location) { (row) throws(EngineError) -> R in
                 try body(column, row)
             }
         }

@@ -9,6 +9,8 @@ final class EntityTable: Sendable {
 
     let entity: EntityDescription
     let index: Int32
+    /// The position among the store's tables.
+    let slot: Int
     /// The entity's number in the store, never reused.
     let number: UInt32
     let tree: TreeID
@@ -29,11 +31,12 @@ final class EntityTable: Sendable {
     }
 
     init(
-        entity: EntityDescription, number: UInt32, tree: TreeID, layout: ColumnLayout, columns: [StoredColumn?],
+        entity: EntityDescription, slot: Int, number: UInt32, tree: TreeID, layout: ColumnLayout, columns: [StoredColumn?],
         indexes: [ValueIndex], mirrors: [Mirror], linksAsOwner: [LinkIndex], linksAsMember: [LinkIndex]
     ) {
         self.entity = entity
         index = Int32(entity.index)
+        self.slot = slot
         self.number = number
         self.tree = tree
         self.layout = layout

@@ -12,8 +12,14 @@ extension Schema {
         let links = try resolver.links()
         let indexes = try resolver.indexes()
         var tables: [EntityTable?] = []
+        var slot = 0
         for entity in model.entities {
-            tables.append(entity.isAbstract ? nil : try resolver.table(entity, links: links, indexes: indexes))
+            guard !entity.isAbstract else {
+                tables.append(nil)
+                continue
+            }
+            tables.append(try resolver.table(entity, slot: slot, links: links, indexes: indexes))
+            slot += 1
         }
         self.init(model: model, catalogue: catalogue, tables: tables, links: links, indexes: indexes)
     }
@@ -107,7 +113,7 @@ private struct SchemaResolver {
     // MARK: Tables
 
     func table(
-        _ entity: EntityDescription, links: [LinkIndex], indexes: [ValueIndex]
+        _ entity: EntityDescription, slot: Int, links: [LinkIndex], indexes: [ValueIndex]
     ) throws(EngineError) -> EntityTable {
         guard let stored = catalogue.entity(named: entity.name) else {
             throw inconsistent("there is no entity “\(entity.name)”")
@@ -119,7 +125,7 @@ private struct SchemaResolver {
         }
         let free = links.filter { $0.kind != .mirror }
         return EntityTable(
-            entity: entity, number: UInt32(stored.number), tree: try tree(TreeName.rows(stored.number)),
+            entity: entity, slot: slot, number: UInt32(stored.number), tree: try tree(TreeName.rows(stored.number)),
             layout: catalogue.layout(of: entity.name), columns: columns,
             indexes: indexes.filter { entity.isKind(of: $0.entity) }, mirrors: mirrors,
             linksAsOwner: free.filter { entity.isKind(of: $0.relationship.entity) },

@@ -105,7 +105,7 @@ struct StoreCheck {
     // MARK: Rows against indexes
 
     private mutating func check(_ table: EntityTable) throws {
-        let view = try snapshot.view(table)
+        let view = snapshot.view(table)
         let total = view.count
         var done = 0
         var copy = self

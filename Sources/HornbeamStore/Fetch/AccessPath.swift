@@ -2,7 +2,7 @@ internal import HornbeamEngine
 internal import HornbeamModel
 
 /// How a fetch reaches the rows that it looks at.
-enum AccessPath {
+enum AccessPath: Sendable {
     /// No row can satisfy the predicate.
     case nothing
     /// All rows of the tables, leaf by leaf.
@@ -16,7 +16,7 @@ enum AccessPath {
 }
 
 /// Ranges of an index, and what is known about their entries.
-struct IndexAccess {
+struct IndexAccess: Sendable {
     var index: ValueIndex
     var ranges: [KeyRange]
     /// The conjuncts that every entry satisfies.
@@ -24,14 +24,14 @@ struct IndexAccess {
     /// Set when walking the index gives the order that the fetch asks for.
     var order: Order?
 
-    enum Order {
+    enum Order: Sendable {
         case forward
         case backward
     }
 }
 
 /// An access path with what it costs and what it leaves to be done.
-struct AccessChoice {
+struct AccessChoice: Sendable {
     var path: AccessPath
     /// The conjuncts that need no further look.
     var used: Set<Int>

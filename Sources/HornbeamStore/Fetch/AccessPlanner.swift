@@ -30,7 +30,7 @@ struct AccessPlanner {
 
     func choose() throws(EngineError) -> AccessChoice {
         var total = 0
-        for table in tables { total += try snapshot.view(table).count }
+        for table in tables { total += snapshot.view(table).count }
         var best = AccessChoice(path: .scan, used: [], entries: total, isOrdered: sorts.isEmpty && tables.count == 1)
         var bestCost = total * scanCost + sortCost(total, best)
         for choice in try alternatives() {

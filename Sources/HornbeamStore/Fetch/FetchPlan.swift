@@ -2,7 +2,7 @@ internal import HornbeamEngine
 internal import HornbeamModel
 
 /// A fetch made ready: which tables, which path, which filters, which order.
-struct FetchPlan {
+struct FetchPlan: Sendable {
     let entity: EntityDescription
     let tables: [EntityTable]
     let choice: AccessChoice

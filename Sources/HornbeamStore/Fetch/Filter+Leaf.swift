@@ -19,9 +19,21 @@ extension Filter {
             var passing = selection
             try filter.narrow(&passing, leaf, table, context)
             selection.subtract(passing)
-        case .reference, .numbers, .keys, .text, .texts, .bytes, .path, .members, .general:
+        case .reference(let test): selection.filter { test.holds(leaf.row($0)) }
+        case .numbers(let test): selection.filter { test.holds(leaf.row($0)) }
+        case .keys(let keys): selection.filter { keys.contains(leaf.key($0)) }
+        case .text(let test): try test.narrow(&selection, leaf, context)
+        case .texts(let test):
+            try selection.filter { (slot) throws(EngineError) in try test.holds(leaf.row(slot)) }
+        case .bytes(let test):
+            try selection.filter { (slot) throws(EngineError) in try test.holds(leaf.row(slot)) }
+        case .path(let test):
+            try selection.filter { (slot) throws(EngineError) in try test.holds(leaf.row(slot), context) }
+        case .members(let test):
+            try selection.filter { (slot) throws(EngineError) in try test.holds(owner: leaf.key(slot), context) }
+        case .general(let test):
             try selection.filter { (slot) throws(EngineError) -> Bool in
-                try holds(leaf.row(slot), leaf.key(slot), table, context)
+                try test.holds(leaf.row(slot), leaf.key(slot), table, context)
             }
         }
     }
@@ -49,6 +61,14 @@ extension FlagTest {
             let nullWord = nulls.map { Selection.word($0, index) } ?? 0
             let passing = (trueResult ? cells : 0) | (falseResult ? ~cells : 0)
             selection.words[index] &= passing & ~nullWord | (nullResult ? nullWord : 0)
+        }
+    }
+}
+
+extension TextTest {
+    func narrow(_ selection: inout Selection, _ leaf: LeafView, _ context: FilterContext) throws(EngineError) {
+        try selection.filter { (slot) throws(EngineError) -> Bool in
+            try holds(leaf.row(slot), context)
         }
     }
 }

@@ -6,22 +6,15 @@ final class FilterContext {
     let snapshot: StoreSnapshot
     private(set) var failure: (any Error)?
     private(set) var rowsRead = 0
-    private var views: [TableView?]
     private var members: [ObjectIdentifier: MemberReader] = [:]
 
     init(_ snapshot: StoreSnapshot) {
         self.snapshot = snapshot
-        views = Array(repeating: nil, count: snapshot.schema.tables.count)
     }
 
     var schema: Schema { snapshot.schema }
 
-    func view(_ entityIndex: Int32) throws(EngineError) -> TableView {
-        if let view = views[Int(entityIndex)] { return view }
-        let view = try snapshot.view(schema.table(at: entityIndex))
-        views[Int(entityIndex)] = view
-        return view
-    }
+    func view(_ entityIndex: Int32) -> TableView { snapshot.view(schema.table(at: entityIndex)) }
 
     func reader(_ link: LinkIndex) throws(EngineError) -> MemberReader {
         if let reader = members[ObjectIdentifier(link)] { return reader }

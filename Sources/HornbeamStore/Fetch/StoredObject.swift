@@ -32,7 +32,7 @@ struct StoredObject: KeyedValues {
         guard let column = table.columns[property.index] else { throw transient(property) }
         return try EngineError.translated { () throws(EngineError) in
             if let row { return try value(column, row) }
-            let view = try snapshot.view(table)
+            let view = snapshot.view(table)
             return try view.withRow(reference.key) { (row) throws(EngineError) -> EvaluatedValue in
                 try value(column, row)
             } ?? .value(.null)
