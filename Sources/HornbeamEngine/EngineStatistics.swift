@@ -47,7 +47,7 @@ extension Engine {
         let files = try core.files.files()
         figures.pageFiles = files.count
         figures.pageFileBytes = files.reduce(0) { $0 + UInt64($1.bytes) }
-        figures.liveBytes = core.space.table.entries.values.reduce(0) { $0 + UInt64(max($1.live, 0)) }
+        figures.liveBytes = UInt64(core.space.table.liveBytes)
         return figures
     }
 }

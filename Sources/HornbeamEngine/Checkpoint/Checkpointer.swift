@@ -117,6 +117,7 @@ final class Checkpointer: Sendable {
 
     private func writeOnce(_ version: StoreVersion, _ sequence: UInt64) throws(EngineError) -> Image {
         try appender.seal()
+        appender.fileSizeLimit = Checkpointer.fileSizeLimit(live: engine.space.table.liveBytes)
         let start = appender.bytesAppended
         let writer = TreeWriter(pool: engine.pool, files: engine.files, appender: appender, sequence: sequence)
         var roots: [PageReference] = []
@@ -130,6 +131,9 @@ final class Checkpointer: Sendable {
             catalogue: catalogue, fileTable: fileTable, table: table, written: writer.written,
             roots: Set(version.trees.filter(\.root.isInMemory).map(\.root.frame)))
     }
+
+    /// Page files grow with the store, so that a store has at most some dozens of them.
+    private static func fileSizeLimit(live: Int) -> Int { min(max(live / 32, 4 << 20), 1 << 30) }
 
     private func append(_ bytes: [UInt8], _ sequence: UInt64) throws(EngineError) -> PageReference {
         try bytes.lend { raw throws(EngineError) in

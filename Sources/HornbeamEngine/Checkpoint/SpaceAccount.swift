@@ -17,6 +17,8 @@ struct FileTable: Sendable, Equatable {
 
     var entries: [PageFileNumber: Entry] = [:]
 
+    var liveBytes: Int { entries.values.reduce(0) { $0 + Int(max($1.live, 0)) } }
+
     func encode() -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.appendInteger(UInt32(entries.count))

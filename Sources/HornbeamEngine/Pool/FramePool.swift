@@ -16,6 +16,8 @@ struct FrameInfo: ~Copyable {
     let diskAddress = Atomic<UInt64>(0)
     /// Changes each time the frame changes hands.
     let generation = Atomic<UInt32>(1)
+    /// The leaf fits its table's layout; of pages from disk, this is found out at the first reading.
+    let isVerified = Atomic<Bool>(false)
     /// Set by readers, cleared by the clock.
     let isRecent = Atomic<Bool>(false)
     /// Guarded by the pool's lock.
@@ -96,6 +98,32 @@ struct FrameInfo: ~Copyable {
         unsafe infos[Int(frame)].generation.load(ordering: .acquiring)
     }
 
+    /// A copy is as trustworthy as what it was copied from.
+    func inheritVerification(of frame: UInt32, to copy: UInt32) {
+        let isVerified = unsafe infos[Int(frame)].isVerified.load(ordering: .acquiring)
+        unsafe infos[Int(copy)].isVerified.store(isVerified, ordering: .relaxed)
+    }
+
+    /// Throws unless the frame holds a leaf that fits a table's layouts.
+    @inline(__always)
+    func verifyLeaf(_ frame: UInt32, _ layouts: TableLayouts) throws(EngineError) {
+        if unsafe infos[Int(frame)].isVerified.load(ordering: .acquiring) { return }
+        try verifyNewLeaf(frame, layouts)
+    }
+
+    @inline(never)
+    private func verifyNewLeaf(_ frame: UInt32, _ layouts: TableLayouts) throws(EngineError) {
+        let page = page(frame)
+        let version: UInt32 = page.load(24)
+        guard page.kind == NodeKind.tableLeaf.rawValue, let own = unsafe layouts.resolve(version)?.own else {
+            throw EngineError(.damaged, "A page of a table is no leaf of a layout that the table has (\(version)).")
+        }
+        if let fault = NodeCheck.tableFault(page, own) {
+            throw EngineError(.damaged, "A leaf of a table contradicts itself: \(fault).")
+        }
+        unsafe infos[Int(frame)].isVerified.store(true, ordering: .releasing)
+    }
+
     /// The reference to a frame's page on disk, if it is there.
     func diskReference(_ frame: UInt32) -> (address: UInt64, stamp: UInt64)? {
         let address = unsafe infos[Int(frame)].diskAddress.load(ordering: .acquiring)
@@ -114,6 +142,7 @@ struct FrameInfo: ~Copyable {
             )
         }
         unsafe infos[Int(frame)].birth = birth
+        unsafe infos[Int(frame)].isVerified.store(birth != 0, ordering: .relaxed)
         unsafe infos[Int(frame)].death = .max
         unsafe infos[Int(frame)].stamp = 0
         return frame

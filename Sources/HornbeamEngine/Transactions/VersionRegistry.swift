@@ -119,7 +119,8 @@ package final class Snapshot: Sendable {
     package func index(_ id: TreeID) throws(EngineError) -> IndexView {
         let record = try version.record(id)
         guard record.layouts == nil else { throw EngineError(.unknownTree, "Tree \(id) is a table, not an index.") }
-        return IndexView(root: TreeRoot(pool: pool, reference: record.root, hint: record.hint), owner: self)
+        return IndexView(
+            root: TreeRoot(pool: pool, reference: record.root, hint: record.hint, leafKind: .indexLeaf), owner: self)
     }
 
     package func table(_ id: TreeID) throws(EngineError) -> TableView {
@@ -128,7 +129,7 @@ package final class Snapshot: Sendable {
             throw EngineError(.unknownTree, "Tree \(id) is an index, not a table.")
         }
         return TableView(
-            root: TreeRoot(pool: pool, reference: record.root, hint: record.hint), layouts: layouts,
+            root: TreeRoot(pool: pool, reference: record.root, hint: record.hint, leafKind: .tableLeaf), layouts: layouts,
             transaction: version.number.rawValue, owner: self)
     }
 

@@ -299,13 +299,14 @@ package final class WriteTransaction {
 
     package func index(_ id: TreeID) throws(EngineError) -> IndexView {
         let editor = try index(editing: id)
-        return IndexView(root: TreeRoot(pool: ledger.pool, reference: editor.root, hint: RootHint()), owner: engine)
+        return IndexView(
+            root: TreeRoot(pool: ledger.pool, reference: editor.root, hint: RootHint(), leafKind: .indexLeaf), owner: engine)
     }
 
     package func table(_ id: TreeID) throws(EngineError) -> TableView {
         let editor = try table(editing: id)
         return TableView(
-            root: TreeRoot(pool: ledger.pool, reference: editor.root, hint: RootHint()), layouts: editor.layouts!,
+            root: TreeRoot(pool: ledger.pool, reference: editor.root, hint: RootHint(), leafKind: .tableLeaf), layouts: editor.layouts!,
             transaction: number.rawValue, owner: engine)
     }
 

@@ -1,7 +1,8 @@
 // Looks at a page that came from disk before anyone trusts it: every offset in it lies where it may.
 //
 // After this a reader can follow offsets without checking; it may still find nonsense in a hostile file, but never
-// reads outside the page. The columns of a table leaf depend on its layout and are checked in `tableFault`.
+// reads outside the page. The columns of a table leaf depend on its layout and are checked in `tableFault`, once,
+// when the leaf is first read as part of its table.
 
 import Synchronization
 
@@ -14,8 +15,9 @@ enum NodeCheck {
         guard page.count > 0 else { return "it has no entries" }
         switch kind {
         case .tableLeaf:
-            guard page.level == 0, [0, 2, 4, 8].contains(page.load(28, as: UInt8.self)) else { return "a bad key width" }
-            return nil
+            let width = Int(page.load(28, as: UInt8.self))
+            guard page.level == 0, [0, 2, 4, 8].contains(width) else { return "a bad key width" }
+            return Page.headerSize + page.capacity * width <= page.heapStart ? nil : "its keys and its heap overlap"
         case .indexLeaf:
             return page.level == 0 ? slottedFault(page) : "a leaf above the bottom"
         case .inner:

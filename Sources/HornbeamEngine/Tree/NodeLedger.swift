@@ -48,6 +48,7 @@ import Synchronization
         if link.isInMemory, isOwn(frame) { return frame }
         let copy = try allocate()
         NodeLedger.copyNode(pool.page(frame), to: pool.page(copy))
+        pool.inheritVerification(of: frame, to: copy)
         if pool.page(copy).kind == NodeKind.inner.rawValue { noteInner(copy) }
         retire(link)
         return copy

@@ -59,6 +59,7 @@ package struct TableView: Sendable {
 
     @inline(__always)
     private func view(_ frame: UInt32) throws(EngineError) -> LeafView {
+        try root.pool.verifyLeaf(frame, layouts)
         if let view = LeafView(root.pool, frame, layouts, transaction: transaction) { return view }
         throw EngineError(
             .damaged,

@@ -57,7 +57,11 @@ final class TreeEditor {
             }
             frame = owned
         }
+        guard pool.page(frame).kind == (isTable ? NodeKind.tableLeaf : .indexLeaf).rawValue else {
+            throw EngineError(.damaged, "A leaf of tree \(id) is of another kind than its tree.")
+        }
         leaf = frame
+        if let layouts { try pool.verifyLeaf(frame, layouts) }
         return true
     }
 
@@ -297,6 +301,7 @@ final class TreeEditor {
         let leftIndex = parent.index > 0 ? parent.index - 1 : 0
         let otherIndex = leftIndex == parent.index ? leftIndex + 1 : leftIndex
         let other = try pool.child(inner, otherIndex)
+        if isLeaf, let layouts { try pool.verifyLeaf(other, layouts) }
         guard usedBytes(frame) + usedBytes(other) <= pool.pageSize * 9 / 10 else { return false }
         let owned = try ledger.own(other, inner.child(otherIndex))
         if owned != other {

@@ -41,6 +41,8 @@ struct TreeRoot: Sendable {
     let reference: PageReference
     /// Remembers the frame of a root on disk.
     let hint: RootHint
+    /// What the leaves must be; a hostile file may say otherwise.
+    let leafKind: NodeKind
 
     @inline(__always)
     func frame() throws(EngineError) -> UInt32 {
@@ -66,10 +68,17 @@ struct TreeRoot: Sendable {
         var frame = try frame()
         while true {
             let page = pool.page(frame)
-            if page.level == 0 { return frame }
+            if page.level == 0 { return try checked(frame) }
             let node = SlottedNode(page)
             frame = try pool.child(node, choose(node))
         }
+    }
+
+    /// A leaf that is of the tree's kind.
+    @inline(__always)
+    func checked(_ frame: UInt32) throws(EngineError) -> UInt32 {
+        if pool.page(frame).kind == leafKind.rawValue { return frame }
+        throw EngineError(.damaged, "A leaf of a tree is of another kind than its tree.")
     }
 
     /// The leaf and place of the n-th entry; `n` is below the count.
@@ -120,7 +129,7 @@ struct TreeWalk {
         var frame = start
         while true {
             let page = root.pool.page(frame)
-            if page.level == 0 { return frame }
+            if page.level == 0 { return try root.checked(frame) }
             let node = SlottedNode(page)
             let index = choose(node)
             path.append((frame, index))
