@@ -31,16 +31,28 @@ extension Command {
         name: "dump",
         summary: "print the rows of an entity, or the structure of the whole store",
         help: """
-            Usage: hornbeam dump STORE [ENTITY] [--limit N]
+            Usage: hornbeam dump STORE [--leaves]
+                   hornbeam dump STORE ENTITY [--limit N]
 
+            Without an entity: every tree of the store, its layout and its inner pages. With one: its rows, a line
+            each, with key, version and values.
+
+              --leaves    print the leaves of the trees too
               --limit N   at most N rows (100)
             """,
         run: { arguments in
             let limit = try arguments.integer("--limit", in: 1...Int.max) ?? 100
+            let showsLeaves = arguments.flag("--leaves")
             let path = try arguments.word("the path of the store")
             let entityName = try arguments.optionalWord()
             try arguments.finish()
-            try StoreInspection.withStore(path) { try dump($0, entityName, limit) }
+            try StoreInspection.withStore(path) { store in
+                if let entityName {
+                    Console.line(try store.dump(store.model.entity(named: entityName), limit: limit))
+                } else {
+                    try store.dumpStructure(leaves: showsLeaves) { Console.line($0) }
+                }
+            }
         })
 
     private static func check(_ store: Store) throws {
@@ -51,10 +63,5 @@ extension Command {
         if !report.isSound {
             throw CommandFailure("\(Figures.count(report.problems.count, "problem")) found; keep a copy of the store before you do anything to it.")
         }
-    }
-
-    private static func dump(_ store: Store, _ entityName: String?, _ limit: Int) throws {
-        let entities = try entityName.map { [try store.model.entity(named: $0)] } ?? store.model.entities.filter { !$0.isAbstract }
-        for entity in entities { Console.line(try store.dump(entity, limit: limit)) }
     }
 }
