@@ -60,7 +60,8 @@ struct Recovery {
         let checkpointer = Checkpointer(core, latest: state, previous: previous)
         let engine = Engine(
             path: path, core: core, checkpointer: checkpointer, options: options, lock: lock, identifier: state.store)
-        let end = try replay(state, engine, reaching: goal)
+        let counter = DurableCounter(path + "/lock", fileSystem: fileSystem, store: state.store)
+        let end = try replay(state, engine, reaching: max(goal, counter.position))
         var next = state.nextLogSegment
         if let last = end.lastSegment, last >= next { next = last.next }
         if end.lastSegment != nil || !state.isCleanlyClosed {
@@ -70,7 +71,7 @@ struct Recovery {
         }
         let log = try LogWriter(
             directory: path, fileSystem: fileSystem, store: state.store, continuing: end.mark, nextSegment: next,
-            options: options.log)
+            options: options.log, counter: counter)
         return (engine, log)
     }
 

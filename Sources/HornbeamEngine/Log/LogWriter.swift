@@ -40,14 +40,15 @@ package final class LogWriter: Sendable {
     /// The next segment, zeroed and synced, without a header.
     let spare = Mutex<LogSpare?>(nil)
     private let durablePosition: Atomic<UInt64>
+    private let counter: DurableCounter?
 
     /// Continues a log in a new segment, made at the first append.
     ///
-    /// `end` and everything before it must be durable by other means than the log's last segment: after an unclean
+    /// `counter` is told of every position that becomes durable. `end` and everything before it must be durable by other means than the log's last segment: after an unclean
     /// opening, write a checkpoint at `end` first.
     package init(
         directory: String, fileSystem: any FileSystem, store: StoreIdentifier, continuing end: LogMark,
-        nextSegment: LogSegmentNumber, options: LogOptions = LogOptions()
+        nextSegment: LogSegmentNumber, options: LogOptions = LogOptions(), counter: DurableCounter? = nil
     ) throws(EngineError) {
         self.directory = directory
         self.fileSystem = fileSystem
@@ -57,6 +58,7 @@ package final class LogWriter: Sendable {
         let number = highest.map { max($0.next, nextSegment) } ?? nextSegment
         state = Mutex(State(mark: end, seed: end.check, nextSegment: number, nextSegmentBytes: options.firstSegmentBytes))
         durablePosition = Atomic(end.position.rawValue)
+        self.counter = counter
     }
 
     /// The end of the last group.
@@ -126,7 +128,10 @@ package final class LogWriter: Sendable {
         }
     }
 
-    func noteDurable(_ position: LogPosition) { durablePosition.store(position.rawValue, ordering: .releasing) }
+    func noteDurable(_ position: LogPosition) {
+        durablePosition.store(position.rawValue, ordering: .releasing)
+        counter?.note(position)
+    }
 }
 
 extension LogWriter.State {

@@ -14,6 +14,12 @@ struct CrashModel {
         case data(DiskState.NodeID, offset: Int, ArraySlice<UInt8>, isLost: Bool)
         case entry(DiskState.EntryChange)
 
+        /// Whether the piece is unsynced data of exactly these bytes.
+        func covers(_ range: Range<Int>, of other: DiskState.NodeID) -> Bool {
+            guard case .data(let node, let offset, let bytes, false) = self else { return false }
+            return node == other && offset == range.lowerBound && bytes.count == range.count
+        }
+
         var node: DiskState.NodeID? {
             if case .data(let node, _, _, _) = self { node } else { nil }
         }
@@ -44,6 +50,9 @@ struct CrashModel {
         case .change(let change):
             pieces.append(.entry(change))
         case .write(let node, let offset, let bytes):
+            // A cache holds one version of a place: the newer write takes the place of an unsynced one.
+            let range = offset..<offset + bytes.count
+            pieces.removeAll { $0.covers(range, of: node) }
             pieces += CrashModel.split(node, offset, bytes)
         case .sync(let node): sync(node)
         case .syncDirectory(let node): syncDirectory(node)

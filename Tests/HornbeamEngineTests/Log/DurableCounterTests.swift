@@ -1,0 +1,83 @@
+import Testing
+@testable import HornbeamEngine
+
+/// The note of the durable position vouches for the last group of the log, and for nothing that was not promised.
+@Suite struct DurableCounterTests {
+    static let store = LogOracle.store
+
+    func makeDisk() throws -> SimulatedDisk {
+        let disk = SimulatedDisk()
+        try disk.createDirectory("s")
+        try disk.lock("s/lock").release()
+        return disk
+    }
+
+    func counter(_ fileSystem: any FileSystem, store: StoreIdentifier = store) -> DurableCounter {
+        DurableCounter("s/lock", fileSystem: fileSystem, store: store)
+    }
+
+    @Test func theNotedPositionComesBackForItsStoreOnly() throws {
+        let disk = try makeDisk()
+        #expect(counter(disk).position == .zero)
+        counter(disk).note(LogPosition(8192))
+        counter(disk).note(LogPosition(4096 << 20))
+        #expect(counter(disk).position == LogPosition(4096 << 20))
+        #expect(counter(disk, store: StoreIdentifier(high: 1, low: 2)).position == .zero)
+        for bit in 0..<128 {
+            let copy = disk.copy()
+            copy.damage("s/lock") { $0[8 + bit / 8] ^= 1 << UInt8(bit % 8) }
+            #expect(counter(copy).position == .zero)
+        }
+    }
+
+    @Test func noCommitFailsForIt() throws {
+        let disk = try makeDisk()
+        let faults = FaultInjector(disk)
+        let writer = try LogWriter(
+            directory: "s", fileSystem: faults, store: Self.store, continuing: .origin, nextSegment: LogSegmentNumber(1),
+            counter: counter(faults))
+        faults.add(FaultRule(.fail(.inputOutput), kind: .lock, isSticky: true))
+        let mark = try writer.append([LogOracle.record(1)])
+        #expect(try writer.sync() == mark.position)
+        #expect(faults.firedCount == 1, "one failure ends its use")
+        #expect(counter(faults).position == .zero)
+        try disk.remove("s/lock")
+        #expect(counter(disk).position == .zero)
+    }
+
+    @Test func itIsNotedAfterTheSyncOnly() throws {
+        let disk = try makeDisk()
+        let faults = FaultInjector(disk)
+        let writer = try LogWriter(
+            directory: "s", fileSystem: faults, store: Self.store, continuing: .origin, nextSegment: LogSegmentNumber(1),
+            counter: counter(disk))
+        let first = try writer.append([LogOracle.record(1)])
+        #expect(counter(disk).position == .zero)
+        _ = try writer.sync()
+        #expect(counter(disk).position == first.position)
+        _ = try writer.append([LogOracle.record(2)])
+        faults.add(FaultRule(.failSyncKeepingNew, calls: [.sync]))
+        #expect(throws: EngineError.self) { _ = try writer.sync() }
+        #expect(counter(disk).position == first.position)
+    }
+
+    /// Damage to the last commit of a store that was not closed was a silently shorter history.
+    @Test func theLastCommitOfAStoreIsMissed() throws {
+        let disk = SimulatedDisk()
+        let engine = try Engine.open("s", fileSystem: disk, options: OlderStateTests.options)
+        for number in 1...3 {
+            let transaction = try engine.begin()
+            try transaction.setValue("n", Array("\(number)".utf8))
+            _ = try transaction.commit()
+        }
+        let sound = disk.copy()
+        #expect(try Engine.open("s", fileSystem: sound, options: OlderStateTests.options).latest == TransactionNumber(3))
+        let damaged = disk.copy()
+        damaged.damage("s/wal-0000000000000001") { bytes in bytes[4096 + 2 * 4096 + 90] ^= 1 }
+        #expect(message { try Engine.open("s", fileSystem: damaged, options: OlderStateTests.options) } == """
+            logDamaged: Acknowledged commits between log positions 8192 and 12288 cannot be read: the log ends before the \
+            position that was acknowledged. Nothing was changed. Restore the store from a backup, or salvage what \
+            precedes the damage. [s/wal-0000000000000001]
+            """)
+    }
+}
