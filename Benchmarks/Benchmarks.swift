@@ -1,1 +1,46 @@
-@main struct Benchmarks { static func main() {} }
+import Foundation
+
+/// Measures Hornbeam beside SQLite and LMDB on the same work in one run.
+@main struct Benchmarks {
+    static func main() {
+        do {
+            let options = try Options(Array(CommandLine.arguments.dropFirst()))
+            guard !options.isHelp else { return print(Options.usage) }
+            try run(options)
+        } catch {
+            FileHandle.standardError.write(Data("error: \(error)\n".utf8))
+            exit(1)
+        }
+    }
+
+    private static func run(_ options: Options) throws {
+        let folder = try Folder(in: options.folder)
+        if let step = options.profile { return try Profile(options, folder).run(step) }
+        var results = Results()
+        if options.includes("keys") { try KeyValueSuite(options, folder, keyValueContestants).run(into: &results) }
+        try report(results, options)
+    }
+
+    private static var keyValueContestants: [any KeyValueContestant.Type] {
+        #if Rivals
+        [EngineKeyValue.self, SQLiteKeyValue.self, LMDBKeyValue.self]
+        #else
+        [EngineKeyValue.self]
+        #endif
+    }
+
+    private static func report(_ results: Results, _ options: Options) throws {
+        let machine = Machine(commit: ProcessInfo.processInfo.environment["BENCH_COMMIT"] ?? "unknown")
+        print(machine.summary)
+        print("\(options.rows) rows, median of \(options.repetitions) [least–most]; the ratio is to the one that the goal names\n")
+        print(TextTable(results: results).text())
+        let reached = results.rows.compactMap { results.isReached($0) }
+        print("\n\(reached.filter { $0 }.count) of \(reached.count) goals reached")
+        let settings = keyValueContestants.map { $0.settings }
+        settings.forEach { print($0) }
+        if let path = options.json { try JSONReport(results, options, machine, settings: settings).write(to: path) }
+        guard results.disagreements.isEmpty else {
+            throw BenchmarkError("the contestants disagree, so no figure counts:\n" + results.disagreements.joined(separator: "\n"))
+        }
+    }
+}

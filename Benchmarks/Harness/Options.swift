@@ -1,0 +1,67 @@
+import Foundation
+
+/// What the command line asks for.
+struct Options {
+    /// Records and rows of the main data sets.
+    var rows = 1_000_000
+    var repetitions = 3
+    /// Small data, one repetition, no files: shows that the benchmarks still run.
+    var isSmoke = false
+    /// Only groups whose name contains this.
+    var only: String?
+    /// Where the stores are made; a folder in it is removed at the end.
+    var folder = NSTemporaryDirectory()
+    var json: String?
+    var plots: String?
+    /// Measures one step of one group for so many rounds, for a profiler: `get`, `scan` …
+    var profile: String?
+    var isHelp = false
+
+    static let usage = """
+        usage: bench [--smoke] [--rows N] [--repetitions N] [--only GROUP] [--folder PATH] [--json FILE] [--plots FOLDER]
+
+          --smoke          small data, one repetition: shows that everything still runs and agrees
+          --rows N         records and rows of the main data sets (default 1000000)
+          --repetitions N  how often everything is measured, each time on new stores (default 3)
+          --only GROUP     only the groups whose name contains GROUP: keys, events, growth
+          --folder PATH    where the stores are made (default: the temporary folder)
+          --json FILE      writes all samples with machine, commit and settings
+          --plots FOLDER   writes the plots as SVG
+          --profile STEP   runs one step of Hornbeam for ten seconds, for a profiler
+        """
+
+    init(_ arguments: [String]) throws {
+        var rest = arguments[...]
+        while let name = rest.popFirst() {
+            func value() throws -> String {
+                guard let value = rest.popFirst() else { throw BenchmarkError("\(name) needs a value.") }
+                return value
+            }
+            func number() throws -> Int {
+                let text = try value()
+                guard let number = Int(text), number > 0 else { throw BenchmarkError("\(name) needs a positive number, not '\(text)'.") }
+                return number
+            }
+            switch name {
+            case "--smoke": (isSmoke, rows, repetitions) = (true, 20_000, 1)
+            case "--rows": rows = try number()
+            case "--repetitions": repetitions = try number()
+            case "--only": only = try value()
+            case "--folder": folder = try value()
+            case "--json": json = try value()
+            case "--plots": plots = try value()
+            case "--profile": profile = try value()
+            case "--help", "-h": isHelp = true
+            default: throw BenchmarkError("There is no option \(name); see --help.")
+            }
+        }
+    }
+
+    func includes(_ group: String) -> Bool { only.map { group.contains($0) } ?? true }
+}
+
+/// Why a benchmark cannot go on.
+struct BenchmarkError: Error, CustomStringConvertible {
+    let description: String
+    init(_ description: String) { self.description = description }
+}

@@ -1,0 +1,54 @@
+/// The table that is printed: one line a row, medians with their spread, ratios, goals and marks.
+struct TextTable {
+    let results: Results
+
+    func text() -> String {
+        let contestants = Contestant.allCases.filter { c in results.rows.contains { results.median($0.id, c) != nil } }
+        var lines: [[String]] = [["", "work", "unit"] + contestants.map(\.rawValue) + ["ratio", "goal", ""]]
+        for row in results.rows where results.samples[row.id] != nil {
+            lines.append([row.id, row.title, row.unit] + contestants.map { cell(row, $0) } + [ratio(row), row.goal?.text ?? "", mark(row)])
+        }
+        return align(lines, leftAligned: 3)
+    }
+
+    private func cell(_ row: Row, _ contestant: Contestant) -> String {
+        guard let samples = results.samples[row.id]?[contestant] else { return "–" }
+        guard samples.values.count > 1 else { return samples.median.short }
+        return "\(samples.median.short) [\(samples.least.short)–\(samples.most.short)]"
+    }
+
+    /// Hornbeam's figure as a part of the one that the goal names, else of the best rival's.
+    private func ratio(_ row: Row) -> String {
+        guard let own = results.median(row.id, .hornbeam) else { return "" }
+        let named = row.goal?.of ?? (row.goal == nil ? [.lmdb, .sqlite].first { results.median(row.id, $0) != nil } : nil)
+        guard let named, let other = results.median(row.id, named), other != 0 else { return "" }
+        return (own / other).short
+    }
+
+    private func mark(_ row: Row) -> String { results.isReached(row).map { $0 ? "✓" : "✗" } ?? "" }
+
+    private func align(_ lines: [[String]], leftAligned: Int) -> String {
+        let columns = lines[0].indices
+        let widths = columns.map { column in lines.map { $0[column].count }.max() ?? 0 }
+        return lines.map { line in
+            columns.map { column in
+                let pad = String(repeating: " ", count: widths[column] - line[column].count)
+                return column < leftAligned ? line[column] + pad : pad + line[column]
+            }
+            .joined(separator: "  ")
+        }
+        .map { line in String(line.reversed().drop { $0 == " " }.reversed()) }.joined(separator: "\n")
+    }
+
+    /// The same as a table of a document.
+    func markdown() -> String {
+        let contestants = Contestant.allCases.filter { c in results.rows.contains { results.median($0.id, c) != nil } }
+        var lines = ["| | work | unit | " + contestants.map(\.rawValue).joined(separator: " | ") + " | ratio | goal | |"]
+        lines.append("|---|---|---|" + contestants.map { _ in "---:|" }.joined() + "---:|---|---|")
+        for row in results.rows where results.samples[row.id] != nil {
+            let cells = contestants.map { cell(row, $0) }.joined(separator: " | ")
+            lines.append("| \(row.id) | \(row.title) | \(row.unit) | \(cells) | \(ratio(row)) | \(row.goal?.text ?? "") | \(mark(row)) |")
+        }
+        return lines.joined(separator: "\n")
+    }
+}
