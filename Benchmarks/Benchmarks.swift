@@ -15,10 +15,24 @@ import Foundation
 
     private static func run(_ options: Options) throws {
         let folder = try Folder(in: options.folder)
-        if let step = options.profile { return try Profile(options, folder).run(step) }
+        if let profile = options.profile {
+            let words = profile.split(separator: "@").map(String.init)
+            let type = keyValueContestants.first { words.count > 1 && $0.contestant.rawValue == words[1] }
+            let runner = Profile(options, folder, type ?? EngineKeyValue.self)
+            return words[0] == "duel" ? try runner.duel(keyValueContestants) : try runner.run(words[0])
+        }
         var results = Results()
         if options.includes("keys") { try KeyValueSuite(options, folder, keyValueContestants).run(into: &results) }
+        if options.includes("events") { try EventSuite(options, folder, eventContestants).run(into: &results) }
         try report(results, options)
+    }
+
+    private static var eventContestants: [any EventContestant.Type] {
+        #if Rivals
+        [EngineEvents.self, SQLiteEvents.self, LMDBEvents.self]
+        #else
+        [EngineEvents.self]
+        #endif
     }
 
     private static var keyValueContestants: [any KeyValueContestant.Type] {

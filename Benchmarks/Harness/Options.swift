@@ -27,7 +27,7 @@ struct Options {
           --folder PATH    where the stores are made (default: the temporary folder)
           --json FILE      writes all samples with machine, commit and settings
           --plots FOLDER   writes the plots as SVG
-          --profile STEP   runs one step of Hornbeam for ten seconds, for a profiler
+          --profile STEP   runs one step of Hornbeam (or STEP@LMDB, STEP@SQLite) for eight seconds, for a profiler
         """
 
     init(_ arguments: [String]) throws {

@@ -4,19 +4,43 @@ import Foundation
 struct Profile {
     private let options: Options
     private let folder: Folder
+    private let type: any KeyValueContestant.Type
     private let seconds = 8.0
 
-    init(_ options: Options, _ folder: Folder) {
+    init(_ options: Options, _ folder: Folder, _ type: any KeyValueContestant.Type) {
         self.options = options
         self.folder = folder
+        self.type = type
+    }
+
+    /// Gets and scans of all contestants in turn; prints the least of each, which others on the machine disturb least.
+    func duel(_ types: [any KeyValueContestant.Type]) throws {
+        let data = KeyValueData(count: options.rows)
+        let lookups = data.sample(min(options.rows, 300_000), seed: 2)
+        let stores = try types.map { type in
+            let store = try type.init(path: folder.path + "/" + type.contestant.rawValue)
+            try store.load(data, Array(0..<data.count), isSorted: true)
+            return (type.contestant, store)
+        }
+        var gets: [Contestant: Double] = [:]
+        var scans: [Contestant: Double] = [:]
+        for _ in 0..<20 {
+            for (contestant, store) in stores {
+                let scan = try processorTimed { try store.scan() }.seconds * 1e9 / Double(data.count)
+                let get = try processorTimed { try store.get(data, lookups[...]) }.seconds * 1e9 / Double(lookups.count)
+                scans[contestant] = min(scans[contestant] ?? scan, scan)
+                gets[contestant] = min(gets[contestant] ?? get, get)
+            }
+        }
+        for (contestant, _) in stores { note("\(contestant.rawValue): get \(gets[contestant]!.short), scan \(scans[contestant]!.short)") }
     }
 
     func run(_ step: String) throws {
         let data = KeyValueData(count: options.rows)
         let path = folder.path + "/store"
         if step.hasPrefix("insert") { return try insert(data, isSorted: step == "insert") }
-        let store = try EngineKeyValue(path: path)
-        try store.load(data, data.sorted, isSorted: true)
+        let store = try type.init(path: path)
+        try store.load(data, Array(0..<data.count), isSorted: true)
         let lookups = data.sample(min(options.rows, 500_000), seed: 2)
         _ = try store.scan()
         let start = now()
@@ -40,8 +64,8 @@ struct Profile {
 
     private func insert(_ data: KeyValueData, isSorted: Bool) throws {
         try again("insert", data.count, 1e9) {
-            let store = try EngineKeyValue(path: try folder.empty("store"))
-            try store.load(data, isSorted ? data.sorted : Array(0..<data.count), isSorted: isSorted)
+            let store = try type.init(path: try folder.empty("store"))
+            try store.load(data, isSorted ? Array(0..<data.count) : data.shuffled, isSorted: isSorted)
             try store.close()
         }
     }
@@ -49,7 +73,7 @@ struct Profile {
     private func again(_ name: String, _ count: Int, _ scale: Double, _ body: () throws -> Void) throws {
         let end = now() + seconds
         while now() < end {
-            let taken = try timed(body).seconds
+            let taken = try processorTimed(body).seconds
             note("\(name): \((taken * scale / Double(count)).short) each")
         }
     }

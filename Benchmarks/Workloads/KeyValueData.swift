@@ -6,8 +6,8 @@ final class KeyValueData {
     let count: Int
     private let keys: UnsafeMutableRawPointer
     private let values: UnsafeMutableRawPointer
-    /// The records in the order of their keys.
-    let sorted: [Int]
+    /// The records in another order than that of their keys, in which they lie in memory.
+    let shuffled: [Int]
 
     init(count: Int) {
         self.count = count
@@ -15,10 +15,7 @@ final class KeyValueData {
         let values = UnsafeMutableRawPointer.allocate(byteCount: count * Self.valueBytes, alignment: 16)
         self.values = values
         var random = SplitMix(1)
-        var heads: [UInt64] = []
-        for i in 0..<count {
-            let head = random.next()
-            heads.append(head)
+        for (i, head) in (0..<count).map({ _ in random.next() }).sorted().enumerated() {
             keys.storeBytes(of: head.bigEndian, toByteOffset: i * Self.keyBytes, as: UInt64.self)
             keys.storeBytes(of: UInt64(i).bigEndian, toByteOffset: i * Self.keyBytes + 8, as: UInt64.self)
         }
@@ -27,7 +24,7 @@ final class KeyValueData {
             while text.utf8.count < Self.valueBytes { text += String(random.next(), radix: 32) + " and so on | " }
             text.withUTF8 { values.advanced(by: i * Self.valueBytes).copyMemory(from: $0.baseAddress!, byteCount: Self.valueBytes) }
         }
-        sorted = (0..<count).sorted { heads[$0] < heads[$1] }
+        shuffled = (0..<count).shuffled(using: &random)
     }
 
     deinit {

@@ -37,6 +37,9 @@ struct FrameInfo: ~Copyable {
     let epochs = Epochs()
     let files: PageFiles
     private let maximum: Int
+    nonisolated(unsafe) private let mapping: UnsafeMutableRawPointer  // fixed at init
+    private let mappedBytes: Int
+    /// The first frame, at the beginning of a huge page.
     nonisolated(unsafe) private let base: UnsafeMutableRawPointer  // fixed at init
     nonisolated(unsafe) let infos: UnsafeMutablePointer<FrameInfo>  // fixed at init; cells as FrameInfo says
     private let state = Mutex(State())
@@ -54,6 +57,13 @@ struct FrameInfo: ~Copyable {
         var inUse: Int { Int(end) - 1 - free.count - limbo.count }
     }
 
+    /// Every look-up in a pool beyond the reach of the processor's translation buffer would pay for walking the page
+    /// tables, twice over on a virtual machine; pages of 2 MiB bring a large pool back into reach.
+    private static let hugePageBytes = 2 << 20
+    private static let adviseHugePages: Int32 = 14  // MADV_HUGEPAGE
+    /// Smaller pools stay on small pages, whose memory is taken as it is needed.
+    private static let bytesForHugePages = 32 << 20
+
     /// - Parameters:
     ///   - bytes: what the pool aims to stay within.
     ///   - ceiling: frames at most, dirty nodes included; beyond it `full` is thrown.
@@ -62,21 +72,27 @@ struct FrameInfo: ~Copyable {
         self.files = files
         capacity = max(bytes / pageSize, 16)
         maximum = ceiling ?? max(capacity * 4, 1 << 18)
-        let length = (maximum + 1) * pageSize
+        mappedBytes = (maximum + 1) * pageSize + FramePool.hugePageBytes
         let mapping = unsafe mmap(
-            nil, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
+            nil, mappedBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
         guard let mapping = unsafe mapping, unsafe mapping != MAP_FAILED else {
             throw EngineError(
-                .full, "The buffer pool could not reserve \(length) bytes of address space; choose a smaller pool.",
+                .full, "The buffer pool could not reserve \(mappedBytes) bytes of address space; choose a smaller pool.",
                 errno: errno)
         }
-        unsafe base = mapping
+        unsafe self.mapping = unsafe mapping
+        let start = (UInt(bitPattern: mapping) + UInt(FramePool.hugePageBytes) - 1) & ~UInt(FramePool.hugePageBytes - 1)
+        unsafe base = UnsafeMutableRawPointer(bitPattern: start)!
+        if bytes >= FramePool.bytesForHugePages {
+            // Costs nothing where it is refused: the pool works the same with small pages.
+            _ = unsafe madvise(base, (maximum + 1) * pageSize, FramePool.adviseHugePages)
+        }
         unsafe infos = .allocate(capacity: maximum + 1)
         unsafe infos.initialize(to: FrameInfo())  // number 0 is "no frame"; the others follow at their first use
     }
 
     deinit {
-        unsafe munmap(base, (maximum + 1) * pageSize)
+        unsafe munmap(mapping, mappedBytes)
         unsafe infos.deinitialize(count: Int(state.withLock { $0.end }))
         unsafe infos.deallocate()
     }

@@ -10,12 +10,24 @@ package struct IndexView: Sendable {
     package var count: Int { Int(root.reference.count) }
 
     /// Lends the value of a key; nil if the key is not there. O(log n).
+    @inlinable @inline(__always)
     package func withValue<R>(
         _ key: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) throws(EngineError) -> R
     ) throws(EngineError) -> R? {
-        try withValue(unsafe Bytes(key)) { bytes throws(EngineError) in unsafe try body(unsafe bytes.buffer) }
+        var result: R?
+        unsafe try lendValue(of: key) { value throws(EngineError) in result = unsafe try body(value) }
+        return result
     }
 
+    /// What `withValue` does, without a generic parameter that would have to cross the module's border.
+    @usableFromInline
+    package func lendValue(
+        of key: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) throws(EngineError) -> Void
+    ) throws(EngineError) {
+        _ = try withValue(unsafe Bytes(key)) { bytes throws(EngineError) in unsafe try body(unsafe bytes.buffer) }
+    }
+
+    @inline(__always)
     func withValue<R>(_ key: Bytes, _ body: (Bytes) throws(EngineError) -> R) throws(EngineError) -> R? {
         guard !root.reference.isEmpty else { return nil }
         return try root.reading { () throws(EngineError) in
@@ -81,11 +93,14 @@ package struct IndexView: Sendable {
         in range: KeyRange, reversed: Bool = false, skipping skipped: Int = 0,
         _ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) throws(EngineError) -> Bool
     ) throws(EngineError) {
-        try walk(range, reversed, skipped) { leaf, i throws(EngineError) in
-            try leaf.key(i).lend { key throws(EngineError) in
-                try lendValue(leaf, i) { value throws(EngineError) in
-                    unsafe try body(unsafe key.buffer, unsafe value.buffer)
+        try walk(range, reversed, skipped) { leaf, entries throws(EngineError) in
+            try leaf.forEach(entries, reversed: reversed) { key, i throws(EngineError) in
+                if leaf.isBlob(i) {
+                    return try lendValue(leaf, i) { value throws(EngineError) in
+                        unsafe try body(unsafe key.buffer, unsafe value.buffer)
+                    }
                 }
+                return unsafe try body(unsafe key.buffer, unsafe leaf.value(i).buffer)
             }
         }
     }
@@ -95,20 +110,24 @@ package struct IndexView: Sendable {
         in range: KeyRange, reversed: Bool = false, skipping skipped: Int = 0,
         _ body: (UInt64) throws(EngineError) -> Bool
     ) throws(EngineError) {
-        try walk(range, reversed, skipped) { leaf, i throws(EngineError) in
-            guard leaf.keyLength(i) >= 8 else {
-                throw EngineError(.damaged, "An index entry has a key of \(leaf.keyLength(i)) bytes where 8 are needed.")
+        try walk(range, reversed, skipped) { leaf, entries throws(EngineError) in
+            for n in 0..<entries.count {
+                let i = reversed ? entries.upperBound - 1 - n : entries.lowerBound + n
+                guard leaf.keyLength(i) >= 8 else {
+                    throw EngineError(.damaged, "An index entry has a key of \(leaf.keyLength(i)) bytes where 8 are needed.")
+                }
+                guard try body(leaf.keySuffix(i)) else { return false }
             }
-            return try body(leaf.keySuffix(i))
+            return true
         }
     }
 
     // MARK: Walking
 
-    /// Visits the entries of a range; starts again from the last key after some leaves to renew the epoch.
+    /// Visits a range leaf by leaf; starts again from the last key after some leaves to renew the epoch.
     private func walk(
         _ range: KeyRange, _ reversed: Bool, _ skipped: Int,
-        _ visit: (SlottedNode, Int) throws(EngineError) -> Bool
+        _ visit: (SlottedNode, Range<Int>) throws(EngineError) -> Bool
     ) throws(EngineError) {
         guard !root.reference.isEmpty else { return }
         var range = range
@@ -134,7 +153,7 @@ package struct IndexView: Sendable {
 
     /// Visits some leaves in one epoch; gives back the range that is left, nil when done.
     private func walkSome(
-        _ range: KeyRange, _ reversed: Bool, _ visit: (SlottedNode, Int) throws(EngineError) -> Bool
+        _ range: KeyRange, _ reversed: Bool, _ visit: (SlottedNode, Range<Int>) throws(EngineError) -> Bool
     ) throws(EngineError) -> KeyRange? {
         try root.reading { () throws(EngineError) in
             var walk = TreeWalk(root)
@@ -147,13 +166,8 @@ package struct IndexView: Sendable {
                 let leaf = SlottedNode(root.pool.page(frame))
                 let start = range.lower.isEmpty ? 0 : range.lower.lend { leaf.lowerBound($0).index }
                 let end = range.upper.map { $0.lend { leaf.lowerBound($0).index } } ?? leaf.count
-                if reversed {
-                    for i in stride(from: end - 1, through: start, by: -1) where try !visit(leaf, i) { return nil }
-                    if start > 0 { return nil }
-                } else {
-                    if start < end { for i in start..<end where try !visit(leaf, i) { return nil } }
-                    if end < leaf.count { return nil }
-                }
+                if start < end, try !visit(leaf, start..<end) { return nil }
+                if reversed ? start > 0 : end < leaf.count { return nil }
                 visited += 1
                 if visited == TreeWalk.leavesPerEpoch, leaf.count > 0 {
                     return reversed

@@ -73,6 +73,9 @@ package struct PhysicalColumn: BitwiseCopyable, Sendable {
     let current: ResolvedLayout
     let fills: [[UInt8]?]
     private let older: [UInt32: Mapped]
+    private let currentVersion: UInt32
+    private let currentBitmapCount: Int
+    nonisolated(unsafe) private let currentColumns: UnsafeMutablePointer<PhysicalColumn>  // fixed; `current` owns it
 
     /// An older version: its own arithmetic, and its columns as the current numbering sees them.
     @safe final class Mapped: Sendable {
@@ -100,11 +103,27 @@ package struct PhysicalColumn: BitwiseCopyable, Sendable {
         self.all = all
         let newest = all[all.count - 1]
         current = ResolvedLayout(newest)
+        currentVersion = newest.version
+        currentBitmapCount = current.bitmapCount
+        unsafe currentColumns = unsafe current.physical
         fills = newest.columns.map(\.fill)
         older = Dictionary(
             uniqueKeysWithValues: all.dropLast().map {
                 ($0.version, Mapped(ResolvedLayout($0), seenAs: newest.columns))
             })
+    }
+
+    /// The current columns in leaves of a version, and how many bitmaps these have; nil for a version never made.
+    /// The way of readers: it counts no references.
+    @inline(__always)
+    func columns(of version: UInt32) -> (columns: UnsafeMutablePointer<PhysicalColumn>, bitmapCount: Int)? {
+        if version == currentVersion { return unsafe (currentColumns, currentBitmapCount) }
+        return unsafe olderColumns(of: version)
+    }
+
+    @inline(never)
+    private func olderColumns(of version: UInt32) -> (columns: UnsafeMutablePointer<PhysicalColumn>, bitmapCount: Int)? {
+        unsafe older[version].map { unsafe ($0.physical, $0.own.bitmapCount) }
     }
 
     /// The arithmetic of leaves of a version, and the current columns in them; nil for a version never made.

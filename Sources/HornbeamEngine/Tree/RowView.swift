@@ -24,13 +24,13 @@ import Synchronization
     @inline(__always)
     init?(_ pool: FramePool, _ frame: UInt32, _ layouts: TableLayouts, transaction: UInt64) {
         let page = pool.page(frame)
-        guard let (own, columns) = unsafe layouts.resolve(page.load(24)) else { return nil }
+        guard let (columns, bitmapCount) = unsafe layouts.columns(of: page.load(24)) else { return nil }
         self.page = page
         unsafe self.columns = unsafe columns
         capacity = page.capacity
         bitmapsStart = TableLeaf.arraysStart(capacity: capacity, keyWidth: Int(page.load(28, as: UInt8.self)))
         bitmapBytes = (capacity + 63) / 64 * 8
-        columnsStart = bitmapsStart + bitmapBytes * own.bitmapCount
+        columnsStart = bitmapsStart + bitmapBytes * bitmapCount
         unsafe self.layouts = .passUnretained(layouts)
         unsafe self.pool = .passUnretained(pool)
         self.frame = frame

@@ -11,16 +11,21 @@
 //
 // What holds: keys ascend strictly; the search looks at `heads` only, until two are equal.
 
+import Glibc
 import Synchronization
 
 /// A view of a slotted page; the page stays where it is.
 struct SlottedNode {
     let page: Page
     let isInner: Bool
+    /// Where the slots begin; fixed as long as the node is not built anew.
+    private let slotsStart: Int
 
+    @inline(__always)
     init(_ page: Page) {
         self.page = page
         isInner = page.kind == NodeKind.inner.rawValue
+        slotsStart = Page.headerSize + (isInner ? 8 + SlottedNode.linkSize : 8) * page.capacity
     }
 
     static let linkSize = 32
@@ -29,7 +34,6 @@ struct SlottedNode {
 
     var count: Int { page.count }
     private var linksStart: Int { Page.headerSize + 8 * page.capacity }
-    private var slotsStart: Int { linksStart + (isInner ? SlottedNode.linkSize * page.capacity : 0) }
     private var arraysEnd: Int { slotsStart + SlottedNode.slotSize * page.capacity }
     private static func entrySize(inner: Bool) -> Int { 8 + slotSize + (inner ? linkSize : 0) }
 
@@ -59,6 +63,39 @@ struct SlottedNode {
     func valueLength(_ i: Int) -> Int { Int(valueWord(i) & ~SlottedNode.blobFlag) }
     func value(_ i: Int) -> Bytes { page.bytes(cell(i) + tailLength(i), valueLength(i)) }
     func keyLength(_ i: Int) -> Int { page.prefixLength + restLength(i) }
+
+    /// Lends the entries of a range in order (or backwards), until the body says no; false if it did.
+    ///
+    /// Keys are put together in one buffer: the shared prefix once, the rest for each entry.
+    func forEach(
+        _ range: Range<Int>, reversed: Bool, _ body: (Bytes, Int) throws(EngineError) -> Bool
+    ) throws(EngineError) -> Bool {
+        let prefixLength = page.prefixLength
+        let capacity = WriteTransaction.keyLengthMax + 8
+        return try unsafe withUnsafeTemporaryAllocation(byteCount: capacity, alignment: 8) {
+            (buffer) throws(EngineError) -> Bool in
+            let key = buffer.baseAddress!
+            unsafe memcpy(key, prefix.base, prefixLength)
+            for n in 0..<range.count {
+                let i = reversed ? range.upperBound &- 1 &- n : range.lowerBound &+ n
+                let rest = restLength(i)
+                guard prefixLength &+ rest <= WriteTransaction.keyLengthMax else { throw SlottedNode.overlong(page) }
+                unsafe key.storeBytes(of: head(i).bigEndian, toByteOffset: prefixLength, as: UInt64.self)
+                if rest == 16 {
+                    unsafe key.storeBytes(of: page.load(cell(i)), toByteOffset: prefixLength &+ 8, as: UInt64.self)
+                } else if rest > 8 {
+                    unsafe memcpy(key + prefixLength + 8, tail(i).base, rest &- 8)
+                }
+                guard try body(unsafe Bytes(key, prefixLength &+ rest), i) else { return false }
+            }
+            return true
+        }
+    }
+
+    @inline(never)
+    private static func overlong(_ page: Page) -> EngineError {
+        EngineError(.damaged, "A page of \(page.count) entries holds a key longer than keys can be.")
+    }
 
     func key(_ i: Int) -> [UInt8] {
         var key = prefix.array
@@ -137,17 +174,42 @@ struct SlottedNode {
 
     @inline(__always)
     private func lowerBound(head wanted: UInt64, rest: Bytes, from start: Int) -> (index: Int, found: Bool) {
+        let low = headsBelow(wanted, from: start)
+        guard low < count, head(low) == wanted else { return (low, false) }
+        if low + 1 < count, head(low + 1) == wanted { return boundAmongEqualHeads(from: low, wanted, rest) }
+        let order = compareTail(low, rest)
+        return order < 0 ? (low + 1, false) : (low, order == 0)
+    }
+
+    /// Heads to look at one after the other in the end; reads of different cache lines overlap there, in a search by
+    /// halves each waits for the one before.
+    private static let headsAtOnce = 128
+
+    /// The first place from `start` on whose head is not below a number.
+    @inline(__always)
+    private func headsBelow(_ wanted: UInt64, from start: Int) -> Int {
         var low = start
         var length = count - start
-        while length > 0 {
+        while length > SlottedNode.headsAtOnce {
             let half = length >> 1
-            let isBelow = head(low + half) < wanted
-            low = isBelow ? low + half + 1 : low
-            length = isBelow ? length - half - 1 : half
+            let isBelow = Int(truncatingIfNeeded: SlottedNode.isBelow(head(low &+ half), wanted))
+            low &+= (half &+ 1) & (0 &- isBelow)
+            length = half &- (isBelow & (length & 1 ^ 1))
         }
-        guard low < count, head(low) == wanted else { return (low, false) }
-        return boundAmongEqualHeads(from: low, wanted, rest)
+        // Whole runs of eight, by their last heads; then the heads of the run where the number falls.
+        var runs: UInt64 = 0
+        for run in 0..<length >> 3 { runs &+= SlottedNode.isBelow(head(low &+ 8 &* run &+ 7), wanted) }
+        let start = low &+ 8 &* Int(truncatingIfNeeded: runs)
+        let end = min(start &+ 8, low &+ length)
+        var below: UInt64 = 0
+        for i in start..<end { below &+= SlottedNode.isBelow(head(i), wanted) }
+        return start &+ Int(truncatingIfNeeded: below)
     }
+
+    /// 1 if a < b, else 0, as the borrow of a − b: the compiler would make a branch of a comparison here, and the
+    /// processor guess it wrong every other time.
+    @inline(__always)
+    private static func isBelow(_ a: UInt64, _ b: UInt64) -> UInt64 { ((~a & b) | (~(a ^ b) & (a &- b))) >> 63 }
 
     private func boundAmongEqualHeads(from start: Int, _ wanted: UInt64, _ rest: Bytes) -> (index: Int, found: Bool) {
         var low = start
@@ -169,10 +231,14 @@ struct SlottedNode {
     }
 
     /// Order of entry `i` against a key with the same head.
+    @inline(__always)
     private func compareTail(_ i: Int, _ rest: Bytes) -> Int {
         let length = restLength(i)
-        if length > 8, rest.count > 8 { return tail(i).compare(rest.dropFirst(8)) }
-        return length - rest.count
+        guard length > 8, rest.count > 8 else { return length - rest.count }
+        guard length == 16, rest.count == 16 else { return tail(i).compare(rest.dropFirst(8)) }
+        let own = UInt64(bigEndian: page.load(cell(i)))
+        let other = UInt64(bigEndian: rest.load(8))
+        return own < other ? -1 : own > other ? 1 : 0
     }
 
     /// The entry of an inner node under which `key` belongs.
@@ -184,15 +250,7 @@ struct SlottedNode {
     /// The same for an eight-byte key given as its number.
     @inline(__always)
     func childIndex(forHead wanted: UInt64) -> Int {
-        var low = 1
-        var length = count - 1
-        while length > 0 {
-            let half = length >> 1
-            let isAtMost = head(low + half) <= wanted
-            low = isAtMost ? low + half + 1 : low
-            length = isAtMost ? length - half - 1 : half
-        }
-        return low - 1
+        (wanted == .max ? count : headsBelow(wanted + 1, from: 1)) - 1
     }
 
     // MARK: Room

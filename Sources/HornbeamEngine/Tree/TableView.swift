@@ -14,26 +14,44 @@ package struct TableView: Sendable {
     package var layout: ColumnLayout { layouts.all[layouts.all.count - 1] }
 
     /// Lends the row of a key; nil if there is none. O(log n).
-    @inline(__always)
+    @inlinable @inline(__always)
     package func withRow<R>(_ key: UInt64, _ body: (RowView) throws(EngineError) -> R) throws(EngineError) -> R? {
-        guard !root.reference.isEmpty else { return nil }
-        return try root.reading { () throws(EngineError) in
-            guard let (leaf, slot) = try find(key) else { return nil }
-            return try body(leaf.row(slot))
-        }
+        var result: R?
+        try lendRow(key) { row throws(EngineError) in result = try body(row) }
+        return result
     }
 
     /// Lends the row of a key, looking first where it was seen last; updates the location.
-    @inline(__always)
+    @inlinable @inline(__always)
     package func withRow<R>(
         _ key: UInt64, at location: inout RowLocation, _ body: (RowView) throws(EngineError) -> R
     ) throws(EngineError) -> R? {
-        guard !root.reference.isEmpty else { return nil }
-        return try root.reading { () throws(EngineError) in
+        var result: R?
+        try lendRow(key, at: &location) { row throws(EngineError) in result = try body(row) }
+        return result
+    }
+
+    /// What `withRow` does, without a generic parameter that would have to cross the module's border.
+    @usableFromInline
+    package func lendRow(_ key: UInt64, _ body: (RowView) throws(EngineError) -> Void) throws(EngineError) {
+        guard !root.reference.isEmpty else { return }
+        try root.reading { () throws(EngineError) in
+            guard let (leaf, slot) = try find(key) else { return }
+            try body(leaf.row(slot))
+        }
+    }
+
+    /// The same for a row that was seen before.
+    @usableFromInline
+    package func lendRow(
+        _ key: UInt64, at location: inout RowLocation, _ body: (RowView) throws(EngineError) -> Void
+    ) throws(EngineError) {
+        guard !root.reference.isEmpty else { return }
+        try root.reading { () throws(EngineError) in
             if let leaf = leaf(at: location) { return try body(leaf.row(Int(location.slot))) }
-            guard let (leaf, slot) = try find(key) else { return nil }
+            guard let (leaf, slot) = try find(key) else { return }
             location = leaf.location(slot)
-            return try body(leaf.row(slot))
+            try body(leaf.row(slot))
         }
     }
 

@@ -1,0 +1,29 @@
+/// A store of events that takes part: a table with a unique index on `uid`. Each call is a whole loop.
+protocol EventContestant: AnyObject {
+    static var contestant: Contestant { get }
+
+    init(path: String) throws
+    /// Inserts all events in one transaction, durable at the end. The n-th event gets key n + 1.
+    func load(_ events: [EventGenerator.Event]) throws
+    /// Looks events up by uid and reads latitude and name; gives back the sum of `digest(latitude:name:)`.
+    func get(uids: [String]) throws -> UInt64
+    /// The same by key.
+    func get(keys: [UInt64]) throws -> UInt64
+    /// Counts events with longitude > 37.
+    func countEast() throws -> UInt64
+    /// Reads latitude and name of all events with longitude > 37.
+    func readEast() throws -> UInt64
+    /// Counts events with magnitude > 5 and a name that ends in "7".
+    func countSevens() throws -> UInt64
+    /// Adds 1 to the magnitude of all events with longitude > 37, durably; gives back how many.
+    func updateEast() throws -> UInt64
+    /// Deletes all events with longitude > 37, durably; gives back how many.
+    func deleteEast() throws -> UInt64
+    func close() throws
+}
+
+/// What a loop computes of two attributes: enough that both have to be read.
+@inline(__always)
+func digest(latitude: Double, name: UnsafeRawBufferPointer) -> UInt64 {
+    latitude.bitPattern &+ UInt64(name.count) &+ UInt64(name.last ?? 0)
+}
