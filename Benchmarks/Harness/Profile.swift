@@ -78,3 +78,41 @@ struct Profile {
         }
     }
 }
+
+/// The same for the steps of the tables.
+struct EventProfile {
+    let options: Options
+    let folder: Folder
+
+    func run(_ step: String) throws {
+        let events = Array(EventGenerator(count: options.rows))
+        let end = now() + 8
+        func say(_ seconds: Double) { note("\(step): \((seconds * 1e9 / Double(events.count)).short) ns a row") }
+        while step == "event-insert", now() < end {
+            let store = try EngineEvents(path: try folder.empty("events"))
+            say(try processorTimed { try store.load(events) }.seconds)
+            try store.close()
+        }
+        let store = try EngineEvents(path: try folder.empty("events"))
+        try store.load(events)
+        var random = SplitMix(3)
+        let picks = (0..<100_000).map { _ in Int(random.next() % UInt64(events.count)) }
+        let uids = picks.map { events[$0].uid }
+        let keys = picks.map { UInt64($0 + 1) }
+        while now() < end {
+            switch step {
+            case "event-uid": say(try processorTimed { try store.get(uids: uids) }.seconds * 10)
+            case "event-key": say(try processorTimed { try store.get(keys: keys) }.seconds * 10)
+            case "event-count": say(try processorTimed { try store.countEast() }.seconds)
+            case "event-read": say(try processorTimed { try store.readEast() }.seconds)
+            case "event-update": say(try processorTimed { try store.updateEast() }.seconds)
+            case "event-delete":
+                say(try processorTimed { try store.deleteEast() }.seconds)
+                return
+            case "event-insert": return
+            default: throw BenchmarkError("There is no step \(step).")
+            }
+        }
+        try store.close()
+    }
+}
