@@ -36,6 +36,7 @@ final class EngineEvents: EventContestant {
     func load(_ events: [EventGenerator.Event]) throws {
         let transaction = try engine.begin()
         let row = RowBuffer(layout: Self.layout)
+        let batch = EntryBatch()
         for (n, event) in events.enumerated() {
             row.reset()
             row.setString(Place.uid, event.uid)
@@ -45,12 +46,19 @@ final class EngineEvents: EventContestant {
             row.setString(Place.name, event.name)
             row.set(Place.magnitude, Int16(event.magnitude))
             try transaction.put(row, key: UInt64(n + 1), in: table)
-            let isNew = try event.uid.withUTF8Bytes { uid in
-                try withUnsafeBytes(of: UInt64(n + 1).littleEndian) { try transaction.putNew(uid, $0, in: index) }
-            }
-            guard isNew else { throw BenchmarkError("A uid is there twice.") }
+            event.uid.withUTF8Bytes { uid in withUnsafeBytes(of: UInt64(n + 1).littleEndian) { batch.append(uid, $0) } }
+            if batch.count == Self.batchCount { try put(batch, transaction) }
         }
+        try put(batch, transaction)
         _ = try transaction.commit()
+    }
+
+    /// Uids that are sorted together before they go into the index.
+    private static let batchCount = 1 << 18
+
+    private func put(_ batch: EntryBatch, _ transaction: WriteTransaction) throws {
+        guard try transaction.putNew(batch, in: index) == nil else { throw BenchmarkError("A uid is there twice.") }
+        batch.removeAll()
     }
 
     func get(uids: [String]) throws -> UInt64 {

@@ -41,9 +41,10 @@ struct Redo {
 
     mutating func put(_ tree: TreeID, _ key: Bytes, _ value: Bytes, isBlob: Bool) {
         guard !isAbandoned else { return }
-        begin(.put, tree)
-        bytes.append(isBlob ? 1 : 0)
-        bytes.appendInteger(UInt16(key.count))
+        if bytes.count > Redo.bytesMax { return abandon() }
+        // Code, tree, flag and length of the key in one word: bulk inserts come through here.
+        let head = UInt64(RedoCode.put.rawValue) | UInt64(tree.rawValue) << 8 | (isBlob ? 1 << 40 : 0)
+        bytes.appendInteger(head | UInt64(key.count) << 48)
         bytes.appendInteger(UInt32(value.count))
         unsafe bytes.append(contentsOf: key.buffer)
         unsafe bytes.append(contentsOf: value.buffer)

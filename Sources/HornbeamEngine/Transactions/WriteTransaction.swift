@@ -14,6 +14,9 @@ package final class WriteTransaction {
     private(set) var nextObjectKey: UInt64
     private var nextTree: UInt32
     private var editors: [TreeID: TreeEditor] = [:]
+    /// The editors used last: changes come in runs.
+    private var recentIndex: TreeEditor?
+    private var recentTable: TreeEditor?
     private var created: [TreeID: String] = [:]
     private var dropped: Set<TreeID> = []
     private var names: [String: TreeID]
@@ -92,6 +95,8 @@ package final class WriteTransaction {
         redo.drop(tree)
         names = names.filter { $0.value != tree }
         editors[tree] = nil
+        recentIndex = nil
+        recentTable = nil
         created[tree] = nil
         dropped.insert(tree)
     }
@@ -199,7 +204,15 @@ package final class WriteTransaction {
     ) throws(EngineError) -> Bool {
         guard try editor.put(key, value, isBlob: isBlob, onlyNew: onlyNew) != .exists else { return false }
         redo.put(editor.id, key, value, isBlob: isBlob)
+        abandonRedoOfBigTransaction()
         return true
+    }
+
+    /// Stops recording once it is plain that the transaction will be committed by a checkpoint.
+    private func abandonRedoOfBigTransaction() {
+        let count = redo.bytes.count
+        guard count > engine.options.attachThreshold, count * 2 > ledger.born.count * pageSize else { return }
+        redo.abandon()
     }
 
     func replayPut(_ tree: TreeID, _ key: Bytes, _ value: Bytes, isBlob: Bool) throws(EngineError) {
@@ -223,7 +236,7 @@ package final class WriteTransaction {
     /// Inserts or replaces a row. Values too large for a leaf go to the page files at once.
     package func put(_ row: RowBuffer, key: UInt64, in table: TreeID) throws(EngineError) {
         let editor = try self.table(editing: table)
-        guard row.layout == editor.layouts!.all.last else {
+        guard editor.layouts!.isCurrent(row.layout) else {
             throw EngineError(.unknownTree, "The row was made for another layout than the current one of table \(table).")
         }
         try mutate { () throws(EngineError) in
@@ -238,6 +251,7 @@ package final class WriteTransaction {
             _ = try editor.put(key: key, row)
             redo.putRow(table, key, row)
         }
+        abandonRedoOfBigTransaction()
     }
 
     func replayRow(_ table: TreeID, _ key: UInt64, _ reader: inout ByteReader) throws(EngineError) {
@@ -323,14 +337,24 @@ package final class WriteTransaction {
     }
 
     private func index(editing id: TreeID) throws(EngineError) -> TreeEditor {
+        if let recentIndex, recentIndex.id == id {
+            try requireOpen()
+            return recentIndex
+        }
         let editor = try editor(id)
         guard !editor.isTable else { throw EngineError(.unknownTree, "Tree \(id) is a table, not an index.") }
+        recentIndex = editor
         return editor
     }
 
     private func table(editing id: TreeID) throws(EngineError) -> TreeEditor {
+        if let recentTable, recentTable.id == id {
+            try requireOpen()
+            return recentTable
+        }
         let editor = try editor(id)
         guard editor.isTable else { throw EngineError(.unknownTree, "Tree \(id) is an index, not a table.") }
+        recentTable = editor
         return editor
     }
 

@@ -113,6 +113,9 @@ package struct PhysicalColumn: BitwiseCopyable, Sendable {
             })
     }
 
+    /// Whether rows of a layout fit the current one.
+    func isCurrent(_ layout: ColumnLayout) -> Bool { layout == all[all.count - 1] }
+
     /// The current columns in leaves of a version, and how many bitmaps these have; nil for a version never made.
     /// The way of readers: it counts no references.
     @inline(__always)

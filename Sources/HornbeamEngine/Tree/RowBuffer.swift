@@ -16,6 +16,9 @@ import Glibc
     private var heap: UnsafeMutableRawPointer
     private var heapCapacity = 1024
     private var heapCount = 0
+    /// Where the image is put together.
+    private var image: UnsafeMutableRawPointer
+    private var imageCapacity = 1024
 
     /// A variable cell: where its bytes lie in the heap.
     struct Cell {
@@ -32,11 +35,13 @@ import Glibc
         unsafe fixed = .allocate(byteCount: max(16 * kinds.count, 16), alignment: 16)
         unsafe fixed.initializeMemory(as: UInt8.self, repeating: 0, count: max(16 * kinds.count, 16))
         unsafe heap = .allocate(byteCount: heapCapacity, alignment: 8)
+        unsafe image = .allocate(byteCount: imageCapacity, alignment: 8)
     }
 
     deinit {
         unsafe fixed.deallocate()
         unsafe heap.deallocate()
+        unsafe image.deallocate()
     }
 
     /// Makes every cell null.
@@ -123,17 +128,37 @@ import Glibc
     // MARK: Image
 
     func appendImage(to log: inout [UInt8]) {
-        var bits = [UInt8](repeating: 0, count: (kinds.count + 7) / 8)
-        for i in kinds.indices where isNull[i] { bits[i >> 3] |= 1 << UInt8(i & 7) }
-        log.append(contentsOf: bits)
-        for i in kinds.indices where !isNull[i] && kinds[i] != .bytes {
-            unsafe log.append(contentsOf: fixedBytes(i).prefix(max(kinds[i].width, 1)).buffer)
+        let bound = (kinds.count + 7) / 8 + 20 * kinds.count + variableBytes
+        if bound > imageCapacity {
+            unsafe image.deallocate()
+            imageCapacity = 2 * bound
+            unsafe image = .allocate(byteCount: imageCapacity, alignment: 8)
+        }
+        unsafe log.append(contentsOf: UnsafeRawBufferPointer(start: image, count: writeImage(to: image)))
+    }
+
+    /// Writes the image and gives back its length.
+    private func writeImage(to target: UnsafeMutableRawPointer) -> Int {
+        let bits = (kinds.count + 7) / 8
+        unsafe memset(target, 0, bits)
+        var end = bits
+        for i in kinds.indices {
+            if isNull[i] {
+                let byte = unsafe target.load(fromByteOffset: i >> 3, as: UInt8.self)
+                unsafe target.storeBytes(of: byte | 1 << UInt8(i & 7), toByteOffset: i >> 3, as: UInt8.self)
+            } else if kinds[i] != .bytes {
+                let width = max(kinds[i].width, 1)
+                unsafe memcpy(target + end, fixed + 16 * i, width)
+                end += width
+            }
         }
         for i in kinds.indices where !isNull[i] && kinds[i] == .bytes {
             let word = UInt32(cells[i].length) | (cells[i].isBlob ? 1 << 31 : 0)
-            unsafe withUnsafeBytes(of: word.littleEndian) { unsafe log.append(contentsOf: $0) }
-            unsafe log.append(contentsOf: bytes(i).buffer)
+            unsafe target.storeBytes(of: word.littleEndian, toByteOffset: end, as: UInt32.self)
+            unsafe memcpy(target + end + 4, heap + cells[i].start, cells[i].length)
+            end += 4 + cells[i].length
         }
+        return end
     }
 
     /// Reads an image back; throws `damaged` when it does not fit the layout.

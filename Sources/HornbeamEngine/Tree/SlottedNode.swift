@@ -253,6 +253,12 @@ struct SlottedNode {
         (wanted == .max ? count : headsBelow(wanted + 1, from: 1)) - 1
     }
 
+    /// Whether a key begins with the prefix of this node's keys.
+    func sharesPrefix(_ key: Bytes) -> Bool {
+        let length = page.prefixLength
+        return length == 0 || (key.count >= length && key.prefix(length).compare(prefix) == 0)
+    }
+
     // MARK: Room
 
     /// Bytes between the arrays and the heap.

@@ -155,6 +155,12 @@ struct TableLeaf {
         layout.arrayBytes(capacity: count, keyWidth: keyWidth) + page.limit - page.heapStart - page.heapGarbage
     }
 
+    /// True if building the leaf anew would make room for little more: less than a sixteenth of it is unused.
+    var isWellFilled: Bool {
+        let unused = page.heapStart - arraysEnd + page.heapGarbage + (capacity - count) * layout.fixedPerRow
+        return count >= 8 && unused < page.limit / 16
+    }
+
     // MARK: Change
 
     /// Appends a row whose key keeps the key width; false without room.

@@ -57,7 +57,7 @@ extension TreeEditor {
     private func insert(at index: Int, _ key: Bytes, _ value: Bytes, isBlob: Bool) throws(EngineError) {
         addToCounts(1)
         let target = node(leaf)
-        if target.page.prefixLength == 0, target.insert(at: index, key: key, value: value, isBlob: isBlob) { return }
+        if target.sharesPrefix(key), target.insert(at: index, key: key, value: value, isBlob: isBlob) { return }
         let keyArray = key.array
         if makeRoom(leaf, at: index, key: keyArray, valueCount: value.count) {
             let done = node(leaf).insert(at: index, key: key, value: value, isBlob: isBlob)

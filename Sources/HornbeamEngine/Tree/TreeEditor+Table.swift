@@ -39,10 +39,22 @@ extension TreeEditor {
         if slot == leaf.count, leaf.layout === layout, leaf.keepsKeys(appending: key), leaf.append(key: key, row) {
             return true
         }
+        if slot == leaf.count, isAtRightEdge, leaf.layout === layout, leaf.isWellFilled {
+            try startLeaf(after: leaf, key, row)
+            return true
+        }
         var slots = order(leaf)
         slots.insert(Self.newRow, at: slot)
         try rebuild(leaf, slots, key, row)
         return true
+    }
+
+    /// Starts the next leaf at the right edge with a new row; the leaf before stays as it is.
+    private func startLeaf(after leaf: TableLeaf, _ key: UInt64, _ row: RowBuffer) throws(EngineError) {
+        let right = try ledger.allocate()
+        buildLeaf(in: pool.page(right), leaf, [Self.newRow], key, row, atRightEdge: true)
+        let separator = unsafe withUnsafeBytes(of: key.bigEndian) { unsafe Array($0) }
+        try addSibling(right, separator: separator, at: path.count)
     }
 
     /// Deletes rows by ascending keys; gives back how many were there.

@@ -1,0 +1,128 @@
+// Entries on their way into an index, put in order before they go.
+//
+// A million keys that come in no order cost a million walks down the tree, each to a leaf that no cache holds.
+// Sorted, neighbours go to the same leaf, and into an empty index they fill one leaf after the other. What holds
+// after `sort`: keys ascend; equal keys stand in the order in which they came.
+
+import Glibc
+
+/// Keys and values to be put into an index together. Not thread-safe; reusable after `removeAll`.
+@safe package final class EntryBatch {
+    /// An entry: its key's first eight bytes after what all keys share, and where it lies among `bytes`.
+    private struct Entry: BitwiseCopyable {
+        var head: UInt64
+        var start: UInt32
+        var keyLength: UInt16
+        var valueLength: UInt16
+    }
+
+    private var bytes: [UInt8] = []
+    private var entries: [Entry] = []
+    /// Leading bytes that all keys share.
+    private var shared = Int.max
+
+    package init() {}
+
+    package var count: Int { entries.count }
+    /// Bytes of keys and values.
+    package var byteCount: Int { bytes.count }
+
+    package func removeAll() {
+        bytes.removeAll(keepingCapacity: true)
+        entries.removeAll(keepingCapacity: true)
+        shared = .max
+    }
+
+    /// Adds an entry. Keys and values are shorter than 64 KiB; a batch holds less than 4 GiB.
+    package func append(_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) {
+        precondition(key.count <= 0xFFFF && value.count <= 0xFFFF, "Entries of a batch are shorter than 64 KiB.")
+        precondition(bytes.count + key.count + value.count <= UInt32.max, "A batch of entries holds less than 4 GiB.")
+        noteShared(unsafe Bytes(key))
+        entries.append(
+            Entry(
+                head: 0, start: UInt32(bytes.count), keyLength: UInt16(key.count), valueLength: UInt16(value.count)))
+        unsafe bytes.append(contentsOf: key)
+        unsafe bytes.append(contentsOf: value)
+    }
+
+    private func noteShared(_ key: Bytes) {
+        guard shared > 0 else { return }
+        guard let first = entries.first else { return shared = key.count }
+        shared = min(shared, bytes.lend { self.key(first, $0).commonPrefix(key) })
+    }
+
+    private func key(_ entry: Entry, _ bytes: Bytes) -> Bytes {
+        bytes.dropFirst(Int(entry.start)).prefix(Int(entry.keyLength))
+    }
+
+    private func value(_ entry: Entry, _ bytes: Bytes) -> Bytes {
+        bytes.dropFirst(Int(entry.start) + Int(entry.keyLength)).prefix(Int(entry.valueLength))
+    }
+
+    // MARK: Order
+
+    /// Sorts by digits of eight bits, then what has equal heads by comparison. O(n) unless many keys are alike.
+    private func sort() {
+        bytes.lend { bytes in
+            for i in entries.indices { entries[i].head = key(entries[i], bytes).dropFirst(shared).head }
+            sortByHeads()
+            sortEqualHeads(bytes)
+        }
+    }
+
+    private func sortByHeads() {
+        guard entries.count > 1 else { return }
+        var other = entries
+        for shift in stride(from: UInt64(0), to: 64, by: 8) {
+            var places = [Int](repeating: 0, count: 257)
+            for entry in entries { places[Int(truncatingIfNeeded: entry.head >> shift & 0xFF) + 1] += 1 }
+            if places.contains(entries.count) { continue }
+            for i in 1..<257 { places[i] += places[i - 1] }
+            for entry in entries {
+                let digit = Int(truncatingIfNeeded: entry.head >> shift & 0xFF)
+                other[places[digit]] = entry
+                places[digit] += 1
+            }
+            swap(&entries, &other)
+        }
+    }
+
+    private func sortEqualHeads(_ bytes: Bytes) {
+        var start = 0
+        while start < entries.count {
+            var end = start + 1
+            while end < entries.count, entries[end].head == entries[start].head { end += 1 }
+            if end - start > 1 {
+                entries[start..<end].sort { a, b in
+                    let order = key(a, bytes).compare(key(b, bytes))
+                    return order != 0 ? order < 0 : a.start < b.start
+                }
+            }
+            start = end
+        }
+    }
+
+    /// Sorts, then lends keys and values in order until the body says no. Gives back the place, in the order of
+    /// coming, of the entry at which it did.
+    fileprivate func forEachSorted(
+        _ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) throws(EngineError) -> Bool
+    ) throws(EngineError) -> Int? {
+        sort()
+        let entries = entries
+        return try bytes.lend { (bytes) throws(EngineError) -> Int? in
+            for entry in entries {
+                guard unsafe try !body(unsafe key(entry, bytes).buffer, unsafe value(entry, bytes).buffer) else { continue }
+                return entries.reduce(0) { $0 + ($1.start < entry.start ? 1 : 0) }
+            }
+            return nil
+        }
+    }
+}
+
+extension WriteTransaction {
+    /// Puts the entries of a batch into an index in the order of their keys. Stops at a key that is there already, or
+    /// twice in the batch, and gives back the place of its entry in the order of coming; nil when all went in.
+    package func putNew(_ batch: EntryBatch, in index: TreeID) throws(EngineError) -> Int? {
+        unsafe try batch.forEachSorted { key, value throws(EngineError) in unsafe try putNew(key, value, in: index) }
+    }
+}
