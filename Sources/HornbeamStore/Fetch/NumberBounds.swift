@@ -28,7 +28,8 @@ struct NumberBounds {
         isNegated = comparator == .notEqual
     }
 
-    private static func all(_ type: CellType) -> RangeTest.Bounds {
+    /// All that a column of whole numbers can hold.
+    static func all(_ type: CellType) -> RangeTest.Bounds {
         switch type {
         case .int16: .int(Int64(Int16.min), Int64(Int16.max))
         case .int32: .int(Int64(Int32.min), Int64(Int32.max))
@@ -88,7 +89,7 @@ struct NumberBounds {
     }
 
     private static func doubles(_ comparator: FetchPredicate.Comparator, _ number: Double) -> (Double, Double)? {
-        if number.isNaN { return [.lessThan, .lessThanOrEqual, .greaterThan, .greaterThanOrEqual, .equal, .notEqual].contains(comparator) ? (1, 0) : nil }
+        if number.isNaN { return comparator.isOrdering || [.equal, .notEqual].contains(comparator) ? (1, 0) : nil }
         switch comparator {
         case .equal, .notEqual: return (number, number)
         case .lessThan: return number == -.infinity ? (1, 0) : (-.infinity, number.nextDown)

@@ -55,10 +55,23 @@ final class ResultSink {
             try sorter.take(&selection, leaf, table)
             return true
         }
-        return selection.forEach { slot in
-            append(ObjectReference(entityIndex: table.index, key: leaf.key(slot)), RowHint(leaf.location(slot)))
-            return !isFull
+        collect(selection, leaf, table)
+        return !isFull
+    }
+
+    /// Works on local copies of the arrays: each access to a class's own is checked for exclusivity.
+    private func collect(_ selection: Selection, _ leaf: LeafView, _ table: EntityTable) {
+        var references: [ObjectReference] = []
+        var hints: [RowHint] = []
+        swap(&references, &self.references)
+        swap(&hints, &self.hints)
+        _ = selection.forEach { slot in
+            references.append(ObjectReference(entityIndex: table.index, key: leaf.key(slot)))
+            hints.append(RowHint(leaf.location(slot)))
+            return true
         }
+        swap(&references, &self.references)
+        swap(&hints, &self.hints)
     }
 
     /// One row. Answers false when no more are needed.

@@ -39,11 +39,7 @@ final class ResultSorter {
     private func narrow(_ selection: inout Selection, _ leaf: LeafView, _ table: EntityTable) {
         guard let worst = numbers?.worst, !worst.isNull else { return }
         let column = table.column(sorts[0].path[0])
-        guard let bounds = worst.bounds(column.type, isAscending: sorts[0].isAscending) else { return }
-        RangeTest(
-            column: column.column, type: column.type, bounds: bounds, isNegated: false,
-            nullResult: sorts[0].isAscending
-        ).narrow(&selection, leaf)
+        worst.test(column, isAscending: sorts[0].isAscending)?.narrow(&selection, leaf)
     }
 
     func take(_ row: RowView, _ objectKey: UInt64, _ location: RowLocation, _ table: EntityTable) throws(EngineError) {
@@ -105,22 +101,26 @@ struct NumberKey: Comparable {
 
     var isNull: Bool { rank != 1 }
 
-    /// The cells that do not come after this one; nil where NaN is in the way.
-    func bounds(_ type: CellType, isAscending: Bool) -> RangeTest.Bounds? {
+    /// Passes the cells that do not come after this one; nil when all do.
+    func test(_ column: StoredColumn, isAscending: Bool) -> RangeTest? {
         let ascending = isAscending ? order : ~order
-        switch type {
+        let bounds: RangeTest.Bounds
+        var isNegated = false
+        switch column.type {
         case .double, .date, .float:
-            // NaN comes first and passes no range, so ascending order cannot be narrowed by one.
-            guard !isAscending, ascending != 0 else { return nil }
-            let bits = ascending >> 63 == 1 ? ascending & ~(1 << 63) : ~ascending
-            return .double(Double(bitPattern: bits), .infinity)
+            let number = KeyBytes.double(ordered: ascending)
+            // NaN comes first and lies in no range: ascending, it passes as what does not come after.
+            if isAscending, number == .infinity { return nil }
+            if number.isNaN, !isAscending { return nil }
+            isNegated = isAscending
+            bounds = isAscending ? .double(number.isNaN ? -.infinity : number.nextUp, .infinity) : .double(number, .infinity)
         default:
             let number = Int64(bitPattern: ascending ^ 1 << 63)
-            let all = type == .int16
-                ? (Int64(Int16.min), Int64(Int16.max))
-                : (type == .int32 ? (Int64(Int32.min), Int64(Int32.max)) : (.min, .max))
-            return isAscending ? .int(all.0, number) : .int(number, all.1)
+            let all = NumberBounds.all(column.type)
+            bounds = all.intersection(isAscending ? .int(.min, number) : .int(number, .max))
         }
+        return RangeTest(
+            column: column.column, type: column.type, bounds: bounds, isNegated: isNegated, nullResult: isAscending)
     }
 }
 

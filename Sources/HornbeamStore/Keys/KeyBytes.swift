@@ -28,6 +28,12 @@ enum KeyBytes {
         return bits >> 63 == 1 ? ~bits : bits | 1 << 63
     }
 
+    /// The double of an ordered number.
+    static func double(ordered: UInt64) -> Double {
+        if ordered == 0 { return .nan }
+        return Double(bitPattern: ordered >> 63 == 1 ? ordered & ~(1 << 63) : ~ordered)
+    }
+
     static func ordered(_ number: Float) -> UInt32 {
         if number.isNaN { return 0 }
         let bits = (number == 0 ? 0 : number).bitPattern
