@@ -83,7 +83,7 @@ struct NumberBounds {
         case (.date(let date), .date): date.timeIntervalSinceReferenceDate
         case (.double(let number), .double), (.double(let number), .float): number
         case (.int(let number), .double), (.int(let number), .float):
-            abs(number) <= 1 << 53 ? Double(number) : nil
+            number.magnitude <= 1 << 53 ? Double(number) : nil
         default: nil
         }
     }

@@ -88,9 +88,14 @@ struct CaseFile {
     var name: String
     var cases: [CaseValue]
 
-    static let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-        .appending(path: "../shared/cases/predicates")
+    /// Beside the package, wherever in it this file (or a link to it) lies.
+    static let folder: URL = {
+        var root = URL(filePath: #filePath).deletingLastPathComponent()
+        while root.path != "/", !FileManager.default.fileExists(atPath: root.appending(path: "Package.swift").path) {
+            root = root.deletingLastPathComponent()
+        }
+        return root.appending(path: "../shared/cases/predicates")
+    }()
 
     static var areAvailable: Bool {
         FileManager.default.fileExists(atPath: folder.appending(path: "evaluate.jsonl").path)

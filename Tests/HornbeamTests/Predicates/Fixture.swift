@@ -1,0 +1,1 @@
+../../HornbeamModelTests/Predicate/Cases/Fixture.swift
