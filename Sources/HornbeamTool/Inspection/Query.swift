@@ -35,8 +35,9 @@ struct Query {
         let request = try request()
         let clock = Stopwatch(context)
         let objects = try context.fetch(request)
-        let keyPaths = columns.isEmpty ? Self.defaultColumns(of: objects.first) : columns
-        var table = TextTable(keyPaths.map { Self.column($0, objects.first) })
+        let entity = try context.persistentStoreCoordinator.managedObjectModel.entity(named: entityName)
+        let keyPaths = columns.isEmpty ? entity.attributes.prefix(8).map(\.name) : columns
+        var table = TextTable(try keyPaths.map { try Self.column($0, of: entity) })
         for object in objects { table.append(try keyPaths.map { try object.text(forKeyPath: $0) }) }
         return clock.answer("\(entityName): \(Figures.count(objects.count, "object"))", fetch: description, table)
     }
@@ -50,13 +51,19 @@ struct Query {
         return text + ", limit \(limit)" + (offset > 0 ? ", offset \(offset)" : "")
     }
 
-    private static func defaultColumns(of object: ManagedObject?) -> [String] {
-        object?.entity.attributes.prefix(8).map(\.name) ?? []
-    }
-
-    private static func column(_ keyPath: String, _ object: ManagedObject?) -> TextTable.Column {
-        let isNumber = (try? object?.propertyValue(forKeyPath: keyPath))?.isNumber ?? false
-        return isNumber ? .number(keyPath) : .text(keyPath, widthMax: 44)
+    /// Throws when the key path does not lead over to-one relationships to a property.
+    private static func column(_ keyPath: String, of entity: EntityDescription) throws -> TextTable.Column {
+        var steps = keyPath.split(separator: ".").map(String.init)
+        let last = steps.popLast() ?? keyPath
+        let owner = try steps.reduce(entity) { entity, step in
+            let property = try entity.property(named: step)
+            guard property.isToOne, let destination = property.destinationEntity else {
+                throw CommandFailure("The column '\(keyPath)' passes '\(step)', which is not a to-one relationship.")
+            }
+            return destination
+        }
+        let property = try owner.property(named: last)
+        return property.isAttribute && property.attributeType.isNumeric ? .number(keyPath) : .text(keyPath, widthMax: 44)
     }
 }
 
@@ -81,15 +88,6 @@ extension ManagedObject {
         case .array(let members): Figures.count(members.count, "object")
         case .set(let members): Figures.count(members.count, "object")
         case let value: value.description
-        }
-    }
-}
-
-extension PropertyValue {
-    fileprivate var isNumber: Bool {
-        switch self {
-        case .int, .double, .decimal: true
-        default: false
         }
     }
 }

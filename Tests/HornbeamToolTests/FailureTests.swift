@@ -1,0 +1,113 @@
+import Foundation
+import Hornbeam
+import HornbeamStore
+import Testing
+
+@testable import HornbeamTool
+
+/// What the tool says when something is wrong with a store or a question.
+@Suite struct FailureTests {
+    private let folder = TemporaryFolder()
+
+    /// What the tool would print for the error that the body throws.
+    private func complaint(_ body: () throws -> Void) -> String {
+        do {
+            try body()
+            return "nothing was thrown"
+        } catch {
+            return FailureText.describe(error).replacing(folder.url.path, with: "FOLDER")
+        }
+    }
+
+    private func store() throws -> String {
+        let path = folder.path("Packages.hornbeam")
+        try CatalogueModel.open(at: path).close()
+        return path
+    }
+
+    @MainActor private func ask(_ query: Query, of path: String) -> String {
+        complaint { try StoreInspection.withContainer(path) { _ = try query.run(in: $0.viewContext) } }
+    }
+
+    @Test func whatIsNotAStoreIsNamed() throws {
+        let file = try folder.write("text", to: "notes.txt")
+        try folder.write("text", to: "Folder/notes.txt")
+        let paths = [folder.path("Nothing.hornbeam"), file, folder.path("Folder")]
+        let complaints = paths.map { path in complaint { try StoreInspection.withStore(path) { _ in } } }
+        #expect(complaints == ["Nothing.hornbeam", "notes.txt", "Folder"].map { "There is no store at this path. [FOLDER/\($0)]" })
+    }
+
+    @Test func aFolderOfOtherFilesIsNotTurnedIntoAStore() throws {
+        try folder.write("text", to: "Folder/notes.txt")
+        let text = complaint { _ = try CatalogueModel.open(at: folder.path("Folder")) }
+        #expect(text == "The folder holds files but no store; choose another path for a new store. [FOLDER/Folder]")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path("Folder")) == ["notes.txt"])
+    }
+
+    @Test func aStoreInUseIsNamed() throws {
+        let path = try store()
+        let open = try CatalogueModel.open(at: path)
+        let text = complaint { try CatalogueModel.open(at: path).close() }
+        #expect(text.contains("open for writing in this process already") && text.contains("FOLDER/Packages.hornbeam"))
+        try open.close()
+        try CatalogueModel.open(at: path).close()
+    }
+
+    @Test func aStoreOfAnotherModelSaysWhatDiffers() throws {
+        let path = folder.path("Other.hornbeam")
+        let model = try ManagedObjectModel { Entity("Package") { Attribute<Int>("name") } }
+        try PersistentContainer.open(at: URL(filePath: path), model: model).close()
+        let text = complaint { try CatalogueModel.open(at: path).close() }
+        #expect(text.hasPrefix("“FOLDER/Other.hornbeam” was made with another model: the store has Package.name: int64"))
+        // Nothing was changed: its own model still opens it.
+        try PersistentContainer.open(at: URL(filePath: path), model: model).close()
+    }
+
+    @Test func aDamagedMetaFileIsNamed() throws {
+        let path = try store()
+        let meta = try Data(contentsOf: URL(filePath: path + "/meta"))
+        try Data(repeating: 0x55, count: meta.count).write(to: URL(filePath: path + "/meta"))
+        let text = complaint { try StoreInspection.withStore(path) { _ in } }
+        #expect(text == "The file is not the meta file of a store. Check the path. [FOLDER/Packages.hornbeam/meta]")
+    }
+
+    @MainActor @Test func questionsThatCannotBeAnsweredSayWhy() throws {
+        let path = try store()
+        #expect(ask(Query(entityName: "Pakage"), of: path) == "The model has no entity “Pakage” (did you mean “Package”?).")
+        var query = Query(entityName: "Package")
+        query.format = "nme == 'x'"
+        #expect(ask(query, of: path).contains("“Package” has no property “nme” (did you mean “name”?)"))
+        query.format = "name == "
+        #expect(ask(query, of: path).hasSuffix("\nname == \n        ^"))
+        query.format = "installedSize == 'large'"
+        #expect(ask(query, of: path).contains("cannot compare “installedSize”, which is a number, with a string"))
+        query.format = nil
+        query.sorts = [.ascending("sise")]
+        #expect(ask(query, of: path).contains("“Package” has no property “sise”"))
+        query.sorts = []
+        query.columns = ["section.nme"]
+        #expect(ask(query, of: path).contains("“Section” has no property “nme”"))
+        query.columns = ["dependencies.kind"]
+        #expect(ask(query, of: path) == "The column 'dependencies.kind' passes 'dependencies', which is not a to-one relationship.")
+    }
+
+    @Test func valuesThatCannotBeSavedSayWhy() throws {
+        let container = try PersistentContainer.inMemory(model: CatalogueModel.make(), classes: CatalogueModel.classes)
+        container.performAndWait { context in
+            let missing = complaint {
+                _ = Section(context: context)
+                try context.save()
+            }
+            #expect(missing == "“Section.name” is required and has no value: set it before saving.")
+            context.rollback()
+            let double = complaint {
+                for _ in 0..<2 { Section(context: context).name = "games" }
+                try context.save()
+            }
+            #expect(double.hasPrefix("“name” of Section must be unique, and 2 objects of this save have the same value."))
+            context.rollback()
+            let wrong = complaint { try Section(context: context).setValue(.int(3), forKey: "name") }
+            #expect(wrong == "The value of “Section.name” must be a string, and a number was given.")
+        }
+    }
+}
