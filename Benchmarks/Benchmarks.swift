@@ -25,7 +25,16 @@ import Foundation
         var results = Results()
         if options.includes("keys") { try KeyValueSuite(options, folder, keyValueContestants).run(into: &results) }
         if options.includes("events") { try EventSuite(options, folder, eventContestants).run(into: &results) }
+        if options.includes("graph") { try GraphSuite(options, folder, eventReaders).run(into: &results) }
         try report(results, options)
+    }
+
+    private static var eventReaders: [any EventReader.Type] {
+        #if Rivals
+        [GraphEvents.self, SQLiteEvents.self, LMDBEvents.self]
+        #else
+        [GraphEvents.self]
+        #endif
     }
 
     private static var eventContestants: [any EventContestant.Type] {
@@ -53,9 +62,10 @@ import Foundation
         print("\n\(reached.filter { $0 }.count) of \(reached.count) goals reached")
         let settings = keyValueContestants.map { $0.settings }
         settings.forEach { print($0) }
-        if let path = options.json { try JSONReport(results, options, machine, settings: settings).write(to: path) }
         guard results.disagreements.isEmpty else {
             throw BenchmarkError("the contestants disagree, so no figure counts:\n" + results.disagreements.joined(separator: "\n"))
         }
+        if let path = options.json { try JSONReport(results, options, machine, settings: settings).write(to: path) }
+        if let folder = options.plots { try BarChart.write(results, into: folder) }
     }
 }

@@ -83,7 +83,7 @@ final class EngineEvents: EventContestant {
     @inline(__always)
     private static func digestRow(_ row: RowView) throws(EngineError) -> UInt64 {
         let latitude = row.load(Place.latitude, as: Double.self)
-        return try row.withBytes(Place.name) { digest(latitude: latitude, name: $0) }
+        return try row.withBytes(Place.name) { eventDigest(latitude, $0) }
     }
 
     func countEast() throws -> UInt64 {
@@ -135,6 +135,10 @@ final class EngineEvents: EventContestant {
         }
         return count
     }
+
+    func firstByLongitude() throws -> UInt64? { nil }
+
+    func insertOne(_ event: EventGenerator.Event) throws { throw BenchmarkError("Single events are saved through objects.") }
 
     func updateEast() throws -> UInt64 {
         let transaction = try engine.begin()

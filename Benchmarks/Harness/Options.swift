@@ -23,7 +23,7 @@ struct Options {
           --smoke          small data, one repetition: shows that everything still runs and agrees
           --rows N         records and rows of the main data sets (default 1000000)
           --repetitions N  how often everything is measured, each time on new stores (default 3)
-          --only GROUP     only the groups whose name contains GROUP: keys, events, growth
+          --only GROUP     only the groups whose name contains GROUP: keys, events, graph
           --folder PATH    where the stores are made (default: the temporary folder)
           --json FILE      writes all samples with machine, commit and settings
           --plots FOLDER   writes the plots as SVG

@@ -95,7 +95,7 @@ final class LMDBEvents: EventContestant {
 
     @inline(__always)
     private func digestRow(_ row: UnsafeRawBufferPointer) -> UInt64 {
-        digest(latitude: row.loadUnaligned(fromByteOffset: Offset.latitude, as: Double.self), name: name(row))
+        eventDigest(row.loadUnaligned(fromByteOffset: Offset.latitude, as: Double.self), name(row))
     }
 
     /// Calls a body for each row of a transaction.
@@ -122,6 +122,18 @@ final class LMDBEvents: EventContestant {
     func countSevens() throws -> UInt64 {
         try sum { row in
             row.loadUnaligned(fromByteOffset: Offset.magnitude, as: Int64.self) > 5 && name(row).last == UInt8(ascii: "7") ? 1 : 0
+        }
+    }
+
+    func firstByLongitude() throws -> UInt64? { nil }
+
+    func insertOne(_ event: EventGenerator.Event) throws {
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256, alignment: 8)
+        defer { buffer.deallocate() }
+        try store.write { transaction in
+            var status = MDB_stat()
+            try lmdb(mdb_stat(transaction, rows, &status))
+            try insert(transaction, UInt64(status.ms_entries) + 1, event, buffer)
         }
     }
 

@@ -1,11 +1,14 @@
 #if Rivals
 import CSQLite
+import Foundation
 
 /// SQLite with a table of events and a unique constraint on uid.
 final class SQLiteEvents: EventContestant {
     static let contestant = Contestant.sqlite
 
     private let connection: SQLiteConnection
+    private let lock = NSLock()
+    private var single: SQLiteStatement?
 
     init(path: String) throws {
         connection = try SQLiteConnection(path: path)
@@ -18,22 +21,26 @@ final class SQLiteEvents: EventContestant {
     }
 
     func load(_ events: [EventGenerator.Event]) throws {
-        let insert = try connection.prepare("INSERT INTO event VALUES (?, ?, ?, ?, ?, ?, ?)")
+        let insert = try connection.prepare(Self.insertion)
         try connection.transaction {
-            for (n, event) in events.enumerated() {
-                var (uid, name) = (event.uid, event.name)
-                try uid.withUTF8 { uid in
-                    try name.withUTF8 { name in
-                        insert.bind(1, n + 1)
-                        insert.bind(2, text: uid)
-                        insert.bind(3, event.latitude)
-                        insert.bind(4, event.longitude)
-                        insert.bind(5, event.created)
-                        insert.bind(6, text: name)
-                        insert.bind(7, event.magnitude)
-                        try insert.run()
-                    }
-                }
+            for (n, event) in events.enumerated() { try put(event, n + 1, insert) }
+        }
+    }
+
+    private static let insertion = "INSERT INTO event VALUES (?, ?, ?, ?, ?, ?, ?)"
+
+    private func put(_ event: EventGenerator.Event, _ key: Int?, _ insert: SQLiteStatement) throws {
+        var (uid, name) = (event.uid, event.name)
+        try uid.withUTF8 { uid in
+            try name.withUTF8 { name in
+                if let key { insert.bind(1, key) }
+                insert.bind(2, text: uid)
+                insert.bind(3, event.latitude)
+                insert.bind(4, event.longitude)
+                insert.bind(5, event.created)
+                insert.bind(6, text: name)
+                insert.bind(7, event.magnitude)
+                try insert.run()
             }
         }
     }
@@ -69,7 +76,7 @@ final class SQLiteEvents: EventContestant {
     private func read(_ select: SQLiteStatement) throws -> UInt64 {
         defer { select.reset() }
         guard try select.step() else { throw BenchmarkError("SQLite lost an event.") }
-        return digest(latitude: select.double(0), name: select.text(1))
+        return eventDigest(select.double(0), select.text(1))
     }
 
     func countEast() throws -> UInt64 { try count("longitude > 37") }
@@ -84,8 +91,24 @@ final class SQLiteEvents: EventContestant {
     func readEast() throws -> UInt64 {
         let select = try connection.prepare("SELECT latitude, name FROM event WHERE longitude > 37")
         var sum: UInt64 = 0
-        while try select.step() { sum &+= digest(latitude: select.double(0), name: select.text(1)) }
+        while try select.step() { sum &+= eventDigest(select.double(0), select.text(1)) }
         return sum
+    }
+
+    func firstByLongitude() throws -> UInt64? {
+        let select = try connection.prepare("SELECT * FROM event ORDER BY longitude LIMIT 20")
+        var sum: UInt64 = 0
+        while try select.step() { sum &+= select.double(3).bitPattern }
+        return sum
+    }
+
+    /// SQLite writes one at a time; waiting on a lock is kinder to it than its own polling.
+    func insertOne(_ event: EventGenerator.Event) throws {
+        lock.lock()
+        defer { lock.unlock() }
+        let insert = try single ?? connection.prepare(Self.insertion)
+        single = insert
+        try put(event, nil, insert)
     }
 
     func updateEast() throws -> UInt64 { try change("UPDATE event SET magnitude = magnitude + 1 WHERE longitude > 37") }
@@ -96,6 +119,9 @@ final class SQLiteEvents: EventContestant {
         return UInt64(sqlite3_changes(connection.handle))
     }
 
-    func close() throws { connection.close() }
+    func close() throws {
+        single = nil
+        connection.close()
+    }
 }
 #endif

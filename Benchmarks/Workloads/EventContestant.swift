@@ -1,11 +1,11 @@
 /// A store of events that takes part: a table with a unique index on `uid`. Each call is a whole loop.
-protocol EventContestant: AnyObject {
+protocol EventReader: AnyObject {
     static var contestant: Contestant { get }
 
     init(path: String) throws
     /// Inserts all events in one transaction, durable at the end. The n-th event gets key n + 1.
     func load(_ events: [EventGenerator.Event]) throws
-    /// Looks events up by uid and reads latitude and name; gives back the sum of `digest(latitude:name:)`.
+    /// Looks events up by uid and reads latitude and name; gives back the sum of `eventDigest`.
     func get(uids: [String]) throws -> UInt64
     /// The same by key.
     func get(keys: [UInt64]) throws -> UInt64
@@ -15,15 +15,23 @@ protocol EventContestant: AnyObject {
     func readEast() throws -> UInt64
     /// Counts events with magnitude > 5 and a name that ends in "7".
     func countSevens() throws -> UInt64
+    /// The sum over the longitudes of the 20 events with the least; nil where there is no query layer to sort.
+    func firstByLongitude() throws -> UInt64?
+    /// Commits one new event durably.
+    func insertOne(_ event: EventGenerator.Event) throws
+    func close() throws
+}
+
+/// One that also changes many events at once.
+protocol EventContestant: EventReader {
     /// Adds 1 to the magnitude of all events with longitude > 37, durably; gives back how many.
     func updateEast() throws -> UInt64
     /// Deletes all events with longitude > 37, durably; gives back how many.
     func deleteEast() throws -> UInt64
-    func close() throws
 }
 
 /// What a loop computes of two attributes: enough that both have to be read.
 @inline(__always)
-func digest(latitude: Double, name: UnsafeRawBufferPointer) -> UInt64 {
+func eventDigest(_ latitude: Double, _ name: UnsafeRawBufferPointer) -> UInt64 {
     latitude.bitPattern &+ UInt64(name.count) &+ UInt64(name.last ?? 0)
 }

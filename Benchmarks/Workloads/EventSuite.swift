@@ -50,15 +50,16 @@ struct EventSuite {
             results.add("T1c", type.contestant, Double(Folder.bytes(at: path)) / 1e6)
             stores.append((type.contestant, try type.init(path: path)))
         }
+        let look = Look(perRow: 1e9 / Double(uids.count))
         let isWhole = options.rows == 1_000_000
         let east: UInt64? = isWhole ? EventGenerator.eastOfMillion : nil
-        for (who, store) in stores { try look(who, "T2", &results, per: uids.count) { try store.get(uids: uids) } }
-        for (who, store) in stores { try look(who, "T3", &results, per: keys.count) { try store.get(keys: keys) } }
-        for (who, store) in stores { try look(who, "T4", &results, expected: east) { try store.countEast() } }
-        for (who, store) in stores { try look(who, "T5", &results) { try store.readEast() } }
+        for (who, store) in stores { try look.each(who, "T2", &results) { try store.get(uids: uids) } }
+        for (who, store) in stores { try look.each(who, "T3", &results) { try store.get(keys: keys) } }
+        for (who, store) in stores { try look.whole(who, "T4", &results, expected: east) { try store.countEast() } }
+        for (who, store) in stores { try look.whole(who, "T5", &results) { try store.readEast() } }
         for (who, store) in stores {
             let expected: UInt64? = isWhole ? EventGenerator.sevensOfMillion : nil
-            try look(who, "T7", &results, expected: expected) { try store.countSevens() }
+            try look.whole(who, "T7", &results, expected: expected) { try store.countSevens() }
         }
         for (who, store) in stores { try change(who, "T8", &results, expected: east) { try store.updateEast() } }
         for (who, store) in stores { try change(who, "T9", &results, expected: east) { try store.deleteEast() } }
@@ -66,21 +67,6 @@ struct EventSuite {
             try store.close()
         }
         for type in order { _ = try folder.empty("\(type.contestant.rawValue)-events") }
-    }
-
-    /// Measures work without I/O: once to warm up, then the median of three, in nanoseconds each or in milliseconds.
-    private func look(
-        _ who: Contestant, _ id: String, _ results: inout Results, per count: Int? = nil, expected: UInt64? = nil,
-        _ body: () throws -> UInt64
-    ) throws {
-        results.check(id, who, try body(), expected: expected)
-        var samples = Samples()
-        for _ in 0..<3 {
-            let (seconds, sum) = try processorTimed(body)
-            samples.add(count.map { seconds * 1e9 / Double($0) } ?? seconds * 1e3)
-            results.check(id, who, sum, expected: expected)
-        }
-        results.add(id, who, samples.median)
     }
 
     private func change(

@@ -134,21 +134,10 @@ struct KeyValueSuite {
         results.add("E6t", contestant, percentile(sorted, 0.999) * 1e6)
     }
 
-    /// The floor: 4 KiB overwritten in a file whose blocks exist, and fdatasync.
     private func machineCommits(_ results: inout Results) throws {
-        let file = SystemCall.open(try folder.empty("floor"))
-        defer { close(file) }
-        let block = [UInt8](repeating: 7, count: 4096)
-        for i in 0..<256 { pwrite(file, block, 4096, off_t(i * 4096)) }
-        fsync(file)
         let counter = FlushCounter(below: folder.path)
         let before = counter?.count
-        let times = (0..<commits).map { i in
-            timed {
-                pwrite(file, block, 4096, off_t(i % 256 * 4096))
-                fdatasync(file)
-            }.seconds
-        }
+        let times = try Floor.commits(commits, in: folder)
         if let before, let after = counter?.count { results.add("E6f", .machine, Double(after - before) / Double(commits)) }
         noteCommits(.machine, times, &results)
     }
@@ -203,11 +192,6 @@ extension KeyValueContestant {
             try Folder.copy(parent + "/" + file, to: target + file.dropFirst(name.count))
         }
     }
-}
-
-/// The system's calls under names that no method hides.
-enum SystemCall {
-    static func open(_ path: String) -> Int32 { Foundation.open(path, O_RDWR | O_CREAT, 0o644) }
 }
 
 /// Says on standard error what is being measured.

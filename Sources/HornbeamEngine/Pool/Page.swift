@@ -56,6 +56,20 @@ package struct Page {
         return unsafe Bytes(UnsafeRawPointer(base + offset), count)
     }
 
+    /// Reads a byte of each cache line of a range. The loads do not wait for one another, as they would in a walk that
+    /// learns from one line where the next one is; and what is read in order the processor fetches ahead.
+    @inline(__always)
+    func touch(_ start: Int, _ end: Int) {
+        var sum: UInt64 = 0
+        var offset = start
+        while offset < end {
+            sum &+= UInt64(load(offset, as: UInt8.self))
+            offset &+= 64
+        }
+        // Never true; without a use of the sum the compiler would leave the loads out.
+        if sum > UInt64(Page.sizeMax) * 256 { fatalError("A page has more bytes than it can have.") }
+    }
+
     /// A 32-bit cell that several threads read and write.
     func atomic32(_ offset: Int) -> UnsafeMutablePointer<Atomic<UInt32>> {
         unsafe (base + offset).assumingMemoryBound(to: Atomic<UInt32>.self)

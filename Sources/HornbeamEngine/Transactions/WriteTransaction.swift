@@ -236,7 +236,7 @@ package final class WriteTransaction {
     /// Inserts or replaces a row. Values too large for a leaf go to the page files at once.
     package func put(_ row: RowBuffer, key: UInt64, in table: TreeID) throws(EngineError) {
         let editor = try self.table(editing: table)
-        guard editor.layouts!.isCurrent(row.layout) else {
+        guard editor.layouts!.approves(row) else {
             throw EngineError(.unknownTree, "The row was made for another layout than the current one of table \(table).")
         }
         try mutate { () throws(EngineError) in
@@ -247,7 +247,7 @@ package final class WriteTransaction {
                 ledger.newBlobs.append(reference)
                 return reference
             }
-            defer { row.restore(cells) }
+            defer { if let cells { row.restore(cells) } }
             _ = try editor.put(key: key, row)
             redo.putRow(table, key, row)
         }

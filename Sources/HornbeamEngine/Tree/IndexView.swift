@@ -32,6 +32,7 @@ package struct IndexView: Sendable {
         guard !root.reference.isEmpty else { return nil }
         return try root.reading { () throws(EngineError) in
             let leaf = SlottedNode(root.pool.page(try root.leaf { $0.childIndex(for: key) }))
+            leaf.touchSlots()
             let (index, found) = leaf.lowerBound(key)
             guard found else { return nil }
             return try lendValue(leaf, index, body)
@@ -166,6 +167,7 @@ package struct IndexView: Sendable {
                 let leaf = SlottedNode(root.pool.page(frame))
                 let start = range.lower.isEmpty ? 0 : range.lower.lend { leaf.lowerBound($0).index }
                 let end = range.upper.map { $0.lend { leaf.lowerBound($0).index } } ?? leaf.count
+                if end - start > leaf.count / 2 { leaf.touchAll() }
                 if start < end, try !visit(leaf, start..<end) { return nil }
                 if reversed ? start > 0 : end < leaf.count { return nil }
                 visited += 1

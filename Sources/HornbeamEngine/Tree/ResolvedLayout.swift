@@ -113,8 +113,13 @@ package struct PhysicalColumn: BitwiseCopyable, Sendable {
             })
     }
 
-    /// Whether rows of a layout fit the current one.
-    func isCurrent(_ layout: ColumnLayout) -> Bool { layout == all[all.count - 1] }
+    /// Whether a row has the current layout; a row is compared once.
+    func approves(_ row: RowBuffer) -> Bool {
+        if row.approval === self { return true }
+        guard row.layout == all[all.count - 1] else { return false }
+        row.approval = self
+        return true
+    }
 
     /// The current columns in leaves of a version, and how many bitmaps these have; nil for a version never made.
     /// The way of readers: it counts no references.

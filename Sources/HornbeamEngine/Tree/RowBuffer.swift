@@ -20,6 +20,9 @@ import Glibc
     private var image: UnsafeMutableRawPointer
     private var imageCapacity = 1024
 
+    /// The table's layouts with which this row's layout was compared last and found current.
+    var approval: TableLayouts?
+
     /// A variable cell: where its bytes lie in the heap.
     struct Cell {
         var start = 0
@@ -108,8 +111,9 @@ import Glibc
         return sum
     }
 
-    /// Moves the largest cells out until the variable part fits `limit`; gives back what `restore` needs.
-    func spill(to limit: Int, _ store: (Bytes) throws(EngineError) -> PageReference) throws(EngineError) -> [Cell] {
+    /// Moves the largest cells out until the variable part fits `limit`; gives back what `restore` needs, if it does.
+    func spill(to limit: Int, _ store: (Bytes) throws(EngineError) -> PageReference) throws(EngineError) -> [Cell]? {
+        guard variableBytes > limit else { return nil }
         let before = cells
         while variableBytes > limit {
             let largest = kinds.indices.filter { kinds[$0] == .bytes && !isNull[$0] && !cells[$0].isBlob }

@@ -64,6 +64,16 @@ struct SlottedNode {
     func value(_ i: Int) -> Bytes { page.bytes(cell(i) + tailLength(i), valueLength(i)) }
     func keyLength(_ i: Int) -> Int { page.prefixLength + restLength(i) }
 
+    /// Fetches the slots into the cache, for a search that will need one of them.
+    @inline(__always)
+    func touchSlots() { page.touch(slotsStart, slotsStart + SlottedNode.slotSize * count) }
+
+    /// Fetches the whole node into the cache, for a walk over its entries.
+    func touchAll() {
+        page.touch(0, slotsStart + SlottedNode.slotSize * count)
+        page.touch(page.heapStart, page.limit)
+    }
+
     /// Lends the entries of a range in order (or backwards), until the body says no; false if it did.
     ///
     /// Keys are put together in one buffer: the shared prefix once, the rest for each entry.

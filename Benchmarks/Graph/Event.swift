@@ -1,0 +1,46 @@
+import Foundation
+import Hornbeam
+
+/// The entity of the workload, as a user of Hornbeam writes it.
+final class Event: ManagedObject {
+    static let uid = Attribute<String>("uid", unique: true)
+    static let latitude = Attribute<Double>("latitude")
+    static let longitude = Attribute<Double>("longitude")
+    static let created = Attribute<Double>("created")
+    static let name = Attribute<String>("name")
+    static let magnitude = Attribute<Int>("magnitude")
+
+    var uid: String { get { self[Self.uid] } set { self[Self.uid] = newValue } }
+    var latitude: Double { get { self[Self.latitude] } set { self[Self.latitude] = newValue } }
+    var longitude: Double { get { self[Self.longitude] } set { self[Self.longitude] = newValue } }
+    var created: Double { get { self[Self.created] } set { self[Self.created] = newValue } }
+    var name: String { get { self[Self.name] } set { self[Self.name] = newValue } }
+    var magnitude: Int { get { self[Self.magnitude] } set { self[Self.magnitude] = newValue } }
+
+    func fill(_ event: EventGenerator.Event) {
+        uid = event.uid
+        latitude = event.latitude
+        longitude = event.longitude
+        created = event.created
+        name = event.name
+        magnitude = event.magnitude
+    }
+
+    /// What the loops compute of an event.
+    var digest: UInt64 {
+        let latitude = latitude
+        return name.withUTF8Bytes { eventDigest(latitude, $0) }
+    }
+
+    static func container(at path: String) throws -> PersistentContainer {
+        let model = try ManagedObjectModel {
+            Entity("Event") { Event.uid; Event.latitude; Event.longitude; Event.created; Event.name; Event.magnitude }
+        }
+        let container = try PersistentContainer(name: "Events", model: model, classes: [Event.self])
+        var description = PersistentStoreDescription(url: URL(filePath: path))
+        description.poolBytes = 1 << 30
+        container.persistentStoreDescriptions = [description]
+        try container.loadPersistentStores()
+        return container
+    }
+}

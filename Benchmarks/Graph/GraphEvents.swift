@@ -1,0 +1,72 @@
+import Foundation
+import Hornbeam
+
+/// Hornbeam through its public face: container, context, objects.
+final class GraphEvents: EventReader {
+    static let contestant = Contestant.hornbeam
+
+    private let container: PersistentContainer
+    private let context: ManagedObjectContext
+    private var ids: [ManagedObjectID] = []
+
+    init(path: String) throws {
+        container = try Event.container(at: path)
+        context = container.newContext()
+        ids = try context.fetchIDs(FetchRequest<Event>())
+    }
+
+    /// Objects that are saved together.
+    private static let batch = 10_000
+
+    func load(_ events: [EventGenerator.Event]) throws {
+        for start in stride(from: 0, to: events.count, by: Self.batch) {
+            try container.performAndWait { context in
+                for event in events[start..<min(start + Self.batch, events.count)] { Event(context: context).fill(event) }
+                try context.save()
+            }
+        }
+    }
+
+    func get(uids: [String]) throws -> UInt64 {
+        var sum: UInt64 = 0
+        for uid in uids {
+            guard let event = try context.fetch(FetchRequest<Event>().where(Event.uid == uid).limit(1)).first else {
+                throw BenchmarkError("A uid is gone.")
+            }
+            sum &+= event.digest
+        }
+        return sum
+    }
+
+    func get(keys: [UInt64]) throws -> UInt64 {
+        var sum: UInt64 = 0
+        for key in keys { sum &+= try context.existingObject(Event.self, with: ids[Int(key) - 1]).digest }
+        return sum
+    }
+
+    func countEast() throws -> UInt64 { UInt64(try context.count(FetchRequest<Event>().where(Event.longitude > 37))) }
+
+    func readEast() throws -> UInt64 {
+        var sum: UInt64 = 0
+        for event in try context.fetch(FetchRequest<Event>().where(Event.longitude > 37)) { sum &+= event.digest }
+        return sum
+    }
+
+    func countSevens() throws -> UInt64 {
+        UInt64(try context.count(FetchRequest<Event>().where("magnitude > 5 AND name ENDSWITH '7'")))
+    }
+
+    func firstByLongitude() throws -> UInt64? {
+        let first = try context.fetch(FetchRequest<Event>().sorted(by: "longitude").limit(20))
+        return first.reduce(0) { $0 &+ $1.longitude.bitPattern }
+    }
+
+    func insertOne(_ event: EventGenerator.Event) throws {
+        try container.performAndWait { context in
+            Event(context: context).fill(event)
+            try context.save()
+        }
+    }
+
+    func close() throws { try container.close() }
+}

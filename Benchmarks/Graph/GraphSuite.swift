@@ -1,0 +1,113 @@
+import Foundation
+
+/// The numbered rows of the design: Hornbeam through its public face, objects and all.
+struct GraphSuite {
+    let options: Options
+    let folder: Folder
+    let contestants: [any EventReader.Type]
+    private let events: [EventGenerator.Event]
+    private let more: [EventGenerator.Event]
+    private let uids: [String]
+    private let keys: [UInt64]
+
+    static let rows = [
+        Row(id: "1b", title: "insert through objects, a save each 10,000", unit: "ns/row", goal: .atMost(0.7, .sqlite)),
+        Row(id: "1c", title: "store size afterwards", unit: "MB", goal: .atMost(0.6, .sqlite)),
+        Row(id: "2", title: "object by uid, reading two attributes", unit: "ns", goal: .atMost(0.5, .lmdb)),
+        Row(id: "3", title: "object by ID, likewise", unit: "ns", goal: .atMost(0.55, .lmdb)),
+        Row(id: "4", title: "count, longitude > 37 (no index)", unit: "ms", goal: .atMost(0.04, .sqlite)),
+        Row(id: "5", title: "fetch longitude > 37, read two attributes of each", unit: "ms", goal: .atMost(0.8, .sqlite)),
+        Row(id: "6", title: "sort by longitude (no index), first 20", unit: "ms", goal: .atMost(0.1, .sqlite)),
+        Row(id: "7", title: "count, magnitude > 5 and name ends with 7", unit: "ms", goal: .atMost(0.15, .sqlite)),
+        Row(id: "10", title: "durable save of one new object, median", unit: "µs", goal: .atMost(1.2, .machine)),
+        Row(id: "10f", title: "… device flushes a save", unit: "", goal: .atMost(1.05)),
+        Row(id: "10b", title: "8 threads saving one object each", unit: "1/s", goal: .atLeast(5, .sqlite)),
+        Row(id: "12", title: "open, first object by uid", unit: "µs", goal: .atMost(1, .sqlite)),
+    ]
+
+    init(_ options: Options, _ folder: Folder, _ contestants: [any EventReader.Type]) {
+        self.options = options
+        self.folder = folder
+        self.contestants = contestants
+        let all = Array(EventGenerator(count: options.rows + 40_000))
+        events = Array(all[..<options.rows])
+        more = Array(all[options.rows...])
+        var random = SplitMix(3)
+        let picks = (0..<min(options.rows, 100_000)).map { _ in Int(random.next() % UInt64(options.rows)) }
+        uids = picks.map { all[$0].uid }
+        keys = picks.map { UInt64($0 + 1) }
+    }
+
+    func run(into results: inout Results) throws {
+        results.declare(Self.rows)
+        for repetition in 0..<options.repetitions {
+            note("graph, repetition \(repetition + 1) of \(options.repetitions)")
+            try repeatOnce(contestants.indices.map { contestants[($0 + repetition) % contestants.count] }, &results)
+        }
+    }
+
+    private func repeatOnce(_ order: [any EventReader.Type], _ results: inout Results) throws {
+        var stores: [(Contestant, any EventReader)] = []
+        for type in order {
+            let path = try folder.empty("\(type.contestant.rawValue)-graph")
+            let store = try type.init(path: path)
+            let (seconds, _) = try timed { try store.load(events) }
+            results.add("1b", type.contestant, seconds * 1e9 / Double(events.count))
+            try store.close()
+            results.add("1c", type.contestant, Double(Folder.bytes(at: path)) / 1e6)
+            try open(type, path, &results)
+            stores.append((type.contestant, try type.init(path: path)))
+        }
+        try look(stores, &results)
+        try save(stores, &results)
+        for (_, store) in stores { try store.close() }
+        for type in order { _ = try folder.empty("\(type.contestant.rawValue)-graph") }
+    }
+
+    private func open(_ type: any EventReader.Type, _ path: String, _ results: inout Results) throws {
+        for attempt in 0..<3 {
+            let (seconds, sum) = try timed { () -> UInt64 in
+                let store = try type.init(path: path)
+                defer { try? store.close() }
+                return try store.get(uids: [uids[0]])
+            }
+            // The first one warms up.
+            if attempt > 0 { results.add("12", type.contestant, seconds * 1e6) }
+            results.check("12", type.contestant, sum)
+        }
+    }
+
+    private func look(_ stores: [(Contestant, any EventReader)], _ results: inout Results) throws {
+        let look = Look(perRow: 1e9 / Double(uids.count))
+        let isWhole = options.rows == 1_000_000
+        let east: UInt64? = isWhole ? EventGenerator.eastOfMillion : nil
+        let sevens: UInt64? = isWhole ? EventGenerator.sevensOfMillion : nil
+        for (who, store) in stores { try look.each(who, "2", &results) { try store.get(uids: uids) } }
+        for (who, store) in stores { try look.each(who, "3", &results) { try store.get(keys: keys) } }
+        for (who, store) in stores { try look.whole(who, "4", &results, expected: east) { try store.countEast() } }
+        for (who, store) in stores { try look.whole(who, "5", &results) { try store.readEast() } }
+        for (who, store) in stores where who != .lmdb { try look.whole(who, "6", &results) { try store.firstByLongitude() ?? 0 } }
+        for (who, store) in stores { try look.whole(who, "7", &results, expected: sevens) { try store.countSevens() } }
+    }
+
+    private func save(_ stores: [(Contestant, any EventReader)], _ results: inout Results) throws {
+        let count = options.isSmoke ? 30 : 1000
+        for (who, store) in stores {
+            let counter = FlushCounter(below: folder.path)
+            let before = counter?.count
+            let times = try more[..<count].map { event in try timed { try store.insertOne(event) }.seconds }
+            if let before, let after = counter?.count { results.add("10f", who, Double(after - before) / Double(count)) }
+            results.add("10", who, percentile(times.sorted(), 0.5) * 1e6)
+        }
+        results.add("10", .machine, percentile(try Floor.commits(count, in: folder).sorted(), 0.5) * 1e6)
+        for (who, store) in stores {
+            let (seconds, _) = try timed {
+                try onThreads(8) { thread in
+                    for event in more[(1000 + thread * count)..<(1000 + (thread + 1) * count)] { try store.insertOne(event) }
+                    return 0
+                }
+            }
+            results.add("10b", who, Double(8 * count) / seconds)
+        }
+    }
+}

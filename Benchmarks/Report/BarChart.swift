@@ -1,0 +1,86 @@
+import Foundation
+
+/// Rows as groups of bars, one a contestant, each row on its own scale; written as SVG.
+struct BarChart {
+    let title: String
+    let rows: [Row]
+    let results: Results
+
+    private enum Size {
+        static let width = 860, labels = 330, bars = 360, bar = 13, gap = 14, top = 64
+    }
+
+    private static let colours: [Contestant: String] = [
+        .hornbeam: "#2f6f4f", .sqlite: "#8a9bb0", .lmdb: "#c98f4a", .machine: "#b9b9b9",
+    ]
+
+    private var shown: [(row: Row, bars: [(Contestant, Double)])] {
+        rows.compactMap { row in
+            let bars = Contestant.allCases.compactMap { who in results.median(row.id, who).map { (who, $0) } }
+            return bars.count > 1 ? (row, bars) : nil
+        }
+    }
+
+    /// The chart; nil when no row has two figures to compare.
+    var svg: String? {
+        let shown = shown
+        guard !shown.isEmpty else { return nil }
+        var body = ""
+        var y = Size.top
+        for (row, bars) in shown {
+            body += group(row, bars, at: y)
+            y += bars.count * Size.bar + Size.gap
+        }
+        return """
+            <svg xmlns="http://www.w3.org/2000/svg" width="\(Size.width)" height="\(y + 8)" font-family="sans-serif" font-size="11">
+            <rect width="100%" height="100%" fill="#ffffff"/>
+            <text x="16" y="24" font-size="15" font-weight="bold">\(title.escaped)</text>
+            \(legend(shown.flatMap { $0.bars.map(\.0) }))
+            \(body)</svg>
+
+            """
+    }
+
+    private func legend(_ present: [Contestant]) -> String {
+        var x = 16
+        return Contestant.allCases.filter { present.contains($0) }.map { who in
+            defer { x += 100 }
+            return "<rect x=\"\(x)\" y=\"36\" width=\"10\" height=\"10\" fill=\"\(Self.colours[who]!)\"/>"
+                + "<text x=\"\(x + 15)\" y=\"45\">\(who.rawValue)</text>"
+        }
+        .joined()
+    }
+
+    private func group(_ row: Row, _ bars: [(Contestant, Double)], at top: Int) -> String {
+        let most = bars.map(\.1).max() ?? 1
+        var text = "<text x=\"\(Size.labels - 8)\" y=\"\(top + 11)\" text-anchor=\"end\">\(row.id) \(row.title.escaped)</text>\n"
+        for (n, (who, value)) in bars.enumerated() {
+            let y = top + n * Size.bar
+            let length = max(Int(value / most * Double(Size.bars)), 1)
+            text += "<rect x=\"\(Size.labels)\" y=\"\(y)\" width=\"\(length)\" height=\"\(Size.bar - 2)\" fill=\"\(Self.colours[who]!)\"/>"
+            text += "<text x=\"\(Size.labels + length + 5)\" y=\"\(y + 10)\">\(value.short) \(row.unit.escaped)</text>\n"
+        }
+        return text
+    }
+
+    /// Writes one chart a group of rows into a folder.
+    static func write(_ results: Results, into folder: String) throws {
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        let groups = [
+            ("keys", "One index: 16-byte keys, 150-byte values", KeyValueSuite.rows),
+            ("events", "Tables and indexes of the engine", EventSuite.rows),
+            ("graph", "Objects, through the public interface", GraphSuite.rows),
+        ]
+        for (name, title, rows) in groups {
+            guard let svg = BarChart(title: title, rows: rows, results: results).svg else { continue }
+            try Data(svg.utf8).write(to: URL(filePath: "\(folder)/\(name).svg"))
+        }
+    }
+}
+
+extension String {
+    /// As the content of an XML element.
+    fileprivate var escaped: String {
+        replacingOccurrences(of: "&", with: "&amp;").replacingOccurrences(of: "<", with: "&lt;").replacingOccurrences(of: ">", with: "&gt;")
+    }
+}
