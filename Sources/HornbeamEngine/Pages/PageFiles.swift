@@ -16,7 +16,17 @@ package final class PageFiles: Sendable {
     private struct State {
         var entries: [PageFileNumber: Entry] = [:]
         var nextFile: PageFileNumber
+
+        /// Lets go of a file that nobody appends to; it closes when its last reader is done.
+        mutating func makeRoom() {
+            guard entries.count >= PageFiles.openFilesMax else { return }
+            guard let idle = entries.first(where: { $0.value.appender == nil })?.key else { return }
+            entries[idle] = nil
+        }
     }
+
+    /// Files kept open for reading; a store may have more than a process may open.
+    static let openFilesMax = 256
 
     package let directory: String
     let fileSystem: any FileSystem
@@ -68,13 +78,27 @@ package final class PageFiles: Sendable {
     /// The open file, opened for reading at first use.
     func handle(_ number: PageFileNumber) throws(EngineError) -> Entry {
         if let entry = state.withLock({ $0.entries[number] }) { return entry }
-        let opened = Entry(file: try fileSystem.open(path(of: number), .read), appender: nil)
+        let opened = Entry(file: try openForReading(number), appender: nil)
         return state.withLock { state in
             if let entry = state.entries[number] { return entry }
+            state.makeRoom()
             state.entries[number] = opened
             return opened
         }
     }
+
+    private func openForReading(_ number: PageFileNumber) throws(EngineError) -> any File {
+        do throws(EngineError) {
+            return try fileSystem.open(path(of: number), .read)
+        } catch {
+            guard error.code == .notAStore else { throw error }
+            throw EngineError(
+                .damaged, "The page file \(number) is missing. Restore the store's folder as a whole from a backup.",
+                path: path(of: number), errno: error.errno)
+        }
+    }
+
+    var openFileCount: Int { state.withLock { $0.entries.count } }
 
     /// A new file for an appender, under a number never used before.
     func create(for appender: PageAppender) throws(EngineError) -> (PageFileNumber, any File) {
@@ -86,7 +110,10 @@ package final class PageFiles: Sendable {
             return state.nextFile
         }
         let file = try fileSystem.open(path(of: number), .create)
-        state.withLock { $0.entries[number] = Entry(file: file, appender: appender) }
+        state.withLock { state in
+            state.makeRoom()
+            state.entries[number] = Entry(file: file, appender: appender)
+        }
         return (number, file)
     }
 

@@ -189,6 +189,30 @@ import Testing
             """)
     }
 
+    @Test func aFullDiskIsAnErrorOfItsOwn() throws {
+        let file = try PosixFileSystem().open("/dev/full", .readWrite)
+        #expect(message { try write([1, 2, 3], to: file, at: 0) } == """
+            full: The disk is full (No space left on device) while writing at offset 0. Free some space and try again. [/dev/full]
+            """)
+    }
+
+    /// A child that was forked shares the parent's descriptors; what it wrote would land in the parent's store.
+    @Test func aForkedChildIsRefused() throws {
+        typealias Fork = @convention(c) () -> pid_t
+        let fork = unsafeBitCast(try #require(dlsym(nil, "fork")), to: Fork.self)
+        let place = try Place(.posix)
+        let file = try place.fileSystem.open(place.path("f"), .create)
+        let child = fork()
+        if child == 0 {
+            do { try write([1], to: file, at: 0) } catch { _exit((error as? EngineError)?.code == .closed ? 0 : 2) }
+            _exit(1)
+        }
+        var status: Int32 = -1
+        #expect(waitpid(child, &status, 0) == child && status == 0)
+        #expect(try file.size() == 0)
+        try write([1], to: file, at: 0)
+    }
+
     @Test func aFileOpenForReadingRefusesWrites() throws {
         let place = try Place(.posix)
         _ = try place.fileSystem.open(place.path("f"), .create)

@@ -65,7 +65,10 @@ import Testing
         #expect(try text(disk, stale).contains("the check is not the one that its reference holds"))
         var missing = second
         missing.address += 1 << 32
-        #expect(try text(disk, missing).hasPrefix("notAStore: There is no such file"))
+        #expect(try text(disk, missing) == """
+            damaged: The page file pages-0000000000000002 is missing. Restore the store's folder as a whole from a backup. \
+            [s/pages-0000000000000002]
+            """)
     }
 
     @Test func recordsOutOfPlaceAreRefused() throws {

@@ -128,6 +128,20 @@ struct PageBench {
         #expect(reopened.nextFile == PageFileNumber(6))
     }
 
+    @Test func moreFilesThanMayBeOpenAreRead() throws {
+        let bench = try PageBench()
+        let appender = bench.files.makeAppender()
+        let references = try (0..<PageFiles.openFilesMax + 50).map { index in
+            try appender.seal()
+            return try bench.append([UInt8(truncatingIfNeeded: index)], to: appender)
+        }
+        for (index, reference) in references.enumerated() {
+            #expect(try bench.read(reference).bytes == [UInt8(truncatingIfNeeded: index)])
+        }
+        #expect(Set(references.map(\.file)).count == references.count)
+        #expect(bench.files.openFileCount == PageFiles.openFilesMax)
+    }
+
     /// No device block that a sync made durable is written again.
     @Test func aSyncEndsItsBlock() throws {
         let bench = try PageBench()
