@@ -108,7 +108,9 @@ extension ManagedObjectContext {
     /// Reads see the saved rows from now on. Where moving on fails, the next read tries again.
     private func moveOn(to receipt: SaveReceipt, _ saved: [ManagedObject]) {
         do {
-            try advance(toAtLeast: receipt.transaction, settled: Set(saved.map(\.key)))
+            try advance(
+                toAtLeast: receipt.transaction,
+                settled: automaticallyMergesChangesFromParent ? [] : Set(saved.map(\.key)))
         } catch {
             snapshot = nil
         }

@@ -38,7 +38,9 @@ public final class ManagedObjectContext {
     /// By the entity's index in the model; made when first needed.
     var scopes: [EntityScope?] = []
     /// The state of the store that reads see; nil before the first read and after `reset`.
-    var snapshot: StoreSnapshot?
+    var snapshot: StoreSnapshot? {
+        didSet { for scope in scopes { scope?.read(from: snapshot) } }
+    }
     /// Objects with changes, in the order in which they first changed.
     var tracked = TrackedObjects()
     /// Errors of objects that could not be read, thrown by the next save.

@@ -24,6 +24,8 @@ public final class EntityScope {
     /// Reads for objects that outlive their context.
     private var afterlife: ManagedObjectContext?
     private var lastSnapshot: StoreSnapshot?
+    /// The snapshot that the context holds, without a reference of its own: reading a property pays for none.
+    private(set) var snapshot: Unmanaged<StoreSnapshot>?
     private let coordinator: PersistentStoreCoordinator
 
     init(
@@ -43,6 +45,19 @@ public final class EntityScope {
         livingContext = context.isAfterlife ? nil : context
         afterlife = context.isAfterlife ? context : nil
         coordinator = context.persistentStoreCoordinator
+        snapshot = context.snapshot.map(Unmanaged.passUnretained)
+    }
+
+    /// The context reads from another snapshot now.
+    func read(from snapshot: StoreSnapshot?) {
+        self.snapshot = snapshot.map(Unmanaged.passUnretained)
+    }
+
+    /// Runs the body with the snapshot that properties are read from.
+    @inline(__always)
+    func withSnapshot<Result>(_ body: (StoreSnapshot) throws -> Result) throws -> Result {
+        if let snapshot { return try snapshot._withUnsafeGuaranteedRef(body) }
+        return try body(context.readingSnapshot())
     }
 
     /// The context to read with: the living one, or one that shows its last state.

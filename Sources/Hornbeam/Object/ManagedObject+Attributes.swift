@@ -79,11 +79,11 @@ extension ManagedObject {
         let property = scope.property(nameID, "?")
         if record != nil || !canReadCell { return currentValue(of: property).integerCell }
         do {
-            let context = scope.context
-            let snapshot = try context.readingSnapshot()
-            let cell = scope.isBoolean[property.index]
-                ? try snapshot.bool(of: property, scope.entity, key, &hint).map { $0.map { $0 ? 1 : 0 } }
-                : try snapshot.int(of: property, scope.entity, key, &hint)
+            let cell = try scope.withSnapshot { snapshot in
+                scope.isBoolean[property.index]
+                    ? try snapshot.bool(of: property, scope.entity, key, &hint).map { $0.map { $0 ? 1 : 0 } }
+                    : try snapshot.int(of: property, scope.entity, key, &hint)
+            }
             if let cell { return cell }
             markGone()
         } catch { markFailed(error) }
@@ -95,10 +95,8 @@ extension ManagedObject {
         let property = scope.property(nameID, "?")
         if record != nil || !canReadCell { return currentValue(of: property).doubleCell }
         do {
-            let snapshot = try scope.context.readingSnapshot()
-            if let cell = try snapshot.double(of: property, scope.entity, key, &hint) {
-                return cell
-            }
+            let cell = try scope.withSnapshot { try $0.double(of: property, scope.entity, key, &hint) }
+            if let cell { return cell }
             markGone()
         } catch { markFailed(error) }
         return nil
@@ -112,8 +110,8 @@ extension ManagedObject {
             return text
         }
         do {
-            let snapshot = try scope.context.readingSnapshot()
-            if let cell = try snapshot.string(of: property, scope.entity, key, &hint) { return cell }
+            let cell = try scope.withSnapshot { try $0.string(of: property, scope.entity, key, &hint) }
+            if let cell { return cell }
             markGone()
         } catch { markFailed(error) }
         return nil
