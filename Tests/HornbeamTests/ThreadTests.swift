@@ -116,6 +116,27 @@ private final class Shared<Value: Sendable>: Sendable {
         #expect(count == 64)
     }
 
+    @Test("tasks may wait for a context whose own work is still to run, however many they are")
+    func waitingBehindQueuedWork() async throws {
+        let container = try Parity.stack(.inMemory).container
+        let background = container.newBackgroundContext()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<96 {
+                if number % 3 == 0 {
+                    group.addTask { try await background.perform { context in PEntity(context: context).name = "job" } }
+                } else {
+                    group.addTask {
+                        try await container.performBackgroundTask { _ in
+                            background.performAndWait { context in PEntity(context: context).name = "visitor" }
+                        }
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(try await background.perform { try $0.count(FetchRequest<PEntity>()) } == 96)
+    }
+
     @Test("an actor of one's own may own a context", arguments: StoreKind.allCases)
     func actorOfOnesOwn(kind: StoreKind) async throws {
         let importer = Importer(try Parity.stack(kind).container)

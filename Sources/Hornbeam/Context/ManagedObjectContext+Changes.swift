@@ -48,7 +48,10 @@ extension ManagedObjectContext {
         failures[ObjectIdentifier(object)] = error
     }
 
-    func failure(of object: ManagedObject) -> HornbeamError? { failures[ObjectIdentifier(object)] }
+    /// Why the object could not be read; nil when it could.
+    func failure(of object: ManagedObject) -> HornbeamError? {
+        object.state.contains(.failed) ? failures[ObjectIdentifier(object)] : nil
+    }
 
     /// Settles what happened since the last time, and tells observers (MOC-18).
     ///

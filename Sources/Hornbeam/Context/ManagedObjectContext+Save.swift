@@ -27,7 +27,7 @@ extension ManagedObjectContext {
 
     private func firstFailure() -> HornbeamError? {
         for object in tracked.all {
-            if let failure = failures[ObjectIdentifier(object)] { return failure }
+            if let failure = failure(of: object) { return failure }
         }
         return nil
     }

@@ -153,7 +153,7 @@ extension PersistentContainer {
         let isCancelled = Flag()
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                WorkerThreads.shared.enqueue { [self] in
+                WorkerThreads.tasks.enqueue { [self] in
                     guard !isCancelled.isRaised else {
                         return continuation.resume(throwing: CancellationError())
                     }

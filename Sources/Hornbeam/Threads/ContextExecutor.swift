@@ -80,7 +80,7 @@ public final class ContextExecutor: SerialExecutor {
         switch next() {
         case nil: break
         case .visitor(let visitor): admit(visitor)
-        case .job(let job): WorkerThreads.shared.enqueue { [self] in drain(from: job) }
+        case .job(let job): WorkerThreads.executors.enqueue { [self] in drain(from: job) }
         }
     }
 

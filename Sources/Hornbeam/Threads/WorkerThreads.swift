@@ -4,11 +4,15 @@ internal import Foundation
 ///
 /// Reading and saving block, so this work stays off Swift's cooperative pool. Threads are made when
 /// there is work and none is idle, up to `limit`, and are kept. The queue is first in, first out.
-/// Waiting for another context never takes a thread: whoever waits runs the work itself
-/// (`ContextExecutor.runAndWait`), so a full pool cannot lock itself up.
+/// Waiting for another context takes no further thread: whoever waits runs its work itself
+/// (`ContextExecutor.runAndWait`). Executors have threads apart from those of `performBackgroundTask`, so that
+/// any number of tasks may wait for a context whose own work is still to run.
 final class WorkerThreads: Sendable {
-    /// Enough that many contexts can wait for the disk together, which is what lets commits share a sync.
-    static let shared = WorkerThreads(limit: 32)
+    /// For `performBackgroundTask`. Enough that many contexts can wait for the disk together, which is what
+    /// lets commits share a sync.
+    static let tasks = WorkerThreads(limit: 32)
+    /// For background contexts and actors on a `ContextExecutor`.
+    static let executors = WorkerThreads(limit: 32)
 
     private let limit: Int
     private let state: Guarded<State>
