@@ -41,11 +41,13 @@ extension Store {
         package var backgroundCheckpoints = true
         /// Takes the place of the system's files in tests.
         package var fileSystem: (any FileSystem)?
+        /// What the engine is opened with, sizes above all; the settings above come on top.
+        package var engine = EngineOptions()
 
         package init() {}
 
         var engineOptions: EngineOptions {
-            var options = EngineOptions()
+            var options = engine
             options.createIfMissing = createIfMissing
             options.usesBackgroundThread = backgroundCheckpoints
             if let poolBytes { options.poolBytes = poolBytes }
