@@ -44,7 +44,7 @@ import Hornbeam
         query.sorts = [.descending("installedSize")]
         query.limit = 5
         query.columns = ["name", "version", "installedSize", "maintainer.name"]
-        Console.line("\nA free query, as you can ask it:\n  \(query.commandLine(storePath: storePath))\n")
+        Console.line("\nA free query, as you can ask it:\n  \(query.commandLine(tool: Self.toolName, storePath: storePath))\n")
         Console.line(try query.run(in: container.viewContext).description)
         try container.close()
     }
@@ -70,10 +70,10 @@ import Hornbeam
             (\(Figures.decimal(ratio, places: 0)) %). It is at \(storePath).
 
             Where to look next:
-              hornbeam info \(storePath)
-              hornbeam check \(storePath)
-              hornbeam dump \(storePath) Package --limit 3
-              hornbeam help query
+              \(Self.toolName) info \(storePath)
+              \(Self.toolName) check \(storePath)
+              \(Self.toolName) dump \(storePath) Package --limit 3
+              \(Self.toolName) help query
               README.md, Docs/Architecture.md
             """)
     }
@@ -89,6 +89,13 @@ import Hornbeam
                     + "name another place with --store.")
         }
         try FileManager.default.removeItem(atPath: storePath)
+    }
+
+    /// How the tool was called, from the current folder where it lies below it, so that hints can be copied.
+    private static var toolName: String {
+        let name = CommandLine.arguments[0]
+        let folder = FileManager.default.currentDirectoryPath + "/"
+        return name.hasPrefix(folder) ? String(name.dropFirst(folder.count)) : name
     }
 
     nonisolated private static var ownExecutable: String {

@@ -12,8 +12,8 @@ struct Query {
     var columns: [String] = []
 
     /// The command that asks the same.
-    func commandLine(storePath: String) -> String {
-        var words = ["hornbeam query", storePath, entityName]
+    func commandLine(tool: String = "hornbeam", storePath: String) -> String {
+        var words = [tool, "query", storePath, entityName]
         if let format { words.append("--where \"\(format)\"") }
         for sort in sorts { words.append("--sort \(sort.isAscending ? "" : "-")\(sort.keyPath)") }
         words.append("--limit \(limit)")
