@@ -34,7 +34,6 @@ package final class Engine: Sendable {
     let core: EngineCore
     let checkpointer: Checkpointer
     let options: EngineOptions
-    private let lock: any FileLock
     private let state: Mutex<State>
     private let maintenance: Maintenance
     /// The folder of the store.
@@ -45,17 +44,19 @@ package final class Engine: Sendable {
         var log: LogWriter?
         var isClosed = false
         var lastCheckpointLogBytes = 0
+        /// Rounds of the background thread until a checkpoint is tried again.
+        var checkpointPause = 0
+        var lock: (any FileLock)?
     }
 
     init(
-        path: String, core: EngineCore, checkpointer: Checkpointer, options: EngineOptions, lock: any FileLock,
+        path: String, core: EngineCore, checkpointer: Checkpointer, options: EngineOptions,
         identifier: StoreIdentifier
     ) {
         self.path = path
         self.core = core
         self.checkpointer = checkpointer
         self.options = options
-        self.lock = lock
         storeIdentifier = identifier
         state = Mutex(State())
         maintenance = Maintenance()
@@ -63,7 +64,7 @@ package final class Engine: Sendable {
 
     deinit {
         maintenance.stop()
-        lock.release()
+        state.withLock { $0.lock }?.release()
     }
 
     /// Opens the store at a path, recovering what a crash left; creates it if that is allowed.
@@ -73,13 +74,16 @@ package final class Engine: Sendable {
         _ path: String, fileSystem: any FileSystem = PosixFileSystem(), options: EngineOptions = EngineOptions()
     ) throws(EngineError) -> Engine {
         let recovery = Recovery(path: path, fileSystem: fileSystem, options: options)
-        let (engine, log) = try recovery.open()
-        engine.start(log)
+        let (engine, log, lock) = try recovery.open()
+        engine.start(log, lock)
         return engine
     }
 
-    private func start(_ log: LogWriter) {
-        state.withLock { $0.log = log }
+    private func start(_ log: LogWriter, _ lock: any FileLock) {
+        state.withLock { state in
+            state.log = log
+            state.lock = lock
+        }
         core.pipeline.start(log)
         if options.usesBackgroundThread { maintenance.start(self) }
     }
@@ -138,15 +142,25 @@ package final class Engine: Sendable {
             try attach(transaction, version, published)
         } else {
             let (retired, born) = record(transaction)
-            let round = core.pipeline.enqueue(
+            let round = try enqueue(
                 CommitPipeline.Commit(
                     version: version, payload: transaction.redo.bytes, needsSync: durability == .full,
-                    retired: retired, born: born, published: published))
+                    syncWithin: durability.delayNanoseconds, retired: retired, born: born, published: published),
+                on: transaction.base)
             core.pipeline.endTurn()
             try core.pipeline.wait(for: version.number, round: round, needsSync: durability == .full)
         }
-        try afterCommit()
+        afterCommit()
         return version.number
+    }
+
+    /// Queues an executed transaction; one that cannot be queued is undone and loses its turn.
+    private func enqueue(_ commit: CommitPipeline.Commit, on base: StoreVersion) throws(EngineError) -> Int {
+        do throws(EngineError) { return try core.pipeline.enqueue(commit, on: base) } catch {
+            core.pipeline.undo(retired: commit.retired, born: commit.born, above: base.number)
+            core.pipeline.endTurn()
+            throw error
+        }
     }
 
     /// Accounts for what an executed transaction replaced. The caller has the turn.
@@ -172,19 +186,21 @@ package final class Engine: Sendable {
         _ transaction: WriteTransaction, _ version: StoreVersion,
         _ published: (@Sendable (TransactionNumber) -> Void)?
     ) throws(EngineError) {
+        // Recorded first: a checkpoint that ends meanwhile must redirect this transaction's nodes too.
+        let (retired, born) = record(transaction)
         core.pipeline.beginCheckpoint(hasTurn: true)
         defer { core.pipeline.endCheckpoint() }
-        let (retired, born) = record(transaction)
-        defer { core.pipeline.endTurn() }
         let attachment: Checkpointer.Attachment
         do throws(EngineError) { attachment = try checkpointer.attach(version) } catch {
             core.pipeline.undo(retired: retired, born: born, above: transaction.base.number)
+            core.pipeline.endTurn()
             throw error
         }
-        let round = core.pipeline.enqueue(
+        let round = try enqueue(
             CommitPipeline.Commit(
-                version: version, payload: attachment.redo, needsSync: true, retired: retired, born: born,
-                published: published))
+                version: version, payload: attachment.redo, needsSync: true, syncWithin: 0, retired: retired,
+                born: born, published: published), on: transaction.base)
+        defer { core.pipeline.endTurn() }
         try core.pipeline.wait(for: version.number, round: round, needsSync: true)
         checkpointer.settle(attachment, version.number)
     }
@@ -198,6 +214,7 @@ package final class Engine: Sendable {
         }
         do throws(EngineError) { try checkpointer.run(log: log) } catch {
             if error.code == .durabilityLost { core.pipeline.close(error) }
+            state.withLock { $0.checkpointPause = 100 }
             throw error
         }
         let bytes = core.pipeline.statistics.logBytes
@@ -212,22 +229,28 @@ package final class Engine: Sendable {
         return bytes > 0 && usage.inUse - usage.cached > core.pool.capacity / 2
     }
 
-    private func afterCommit() throws(EngineError) {
-        guard !options.usesBackgroundThread else {
-            if needsCheckpoint { maintenance.wake() }
-            return
-        }
-        if needsCheckpoint { try checkpoint() }
+    /// The commit is done: what upkeep meets now is told by the next call that needs it.
+    private func afterCommit() {
+        guard needsCheckpoint else { return }
+        if options.usesBackgroundThread { maintenance.wake() } else { attempt { () throws(EngineError) in try checkpoint() } }
     }
 
     /// What the background thread does now and then. Errors come back with the next commit, which meets them itself;
     /// a full disk must not keep a checkpoint from freeing space.
     func maintain() {
-        attempt { () throws(EngineError) in try core.pipeline.syncIfNeeded() }
+        attempt { () throws(EngineError) in try core.pipeline.syncIfDue() }
         attempt { () throws(EngineError) in
             if let log = state.withLock({ $0.log }), log.needsSpare { try log.prepareSpare() }
         }
-        attempt { () throws(EngineError) in if needsCheckpoint { try checkpoint() } }
+        attempt { () throws(EngineError) in if needsCheckpoint, !isPausing() { try checkpoint() } }
+    }
+
+    /// After a checkpoint failed, a while passes before the next: each writes all new pages again.
+    private func isPausing() -> Bool {
+        state.withLock { state in
+            state.checkpointPause = max(state.checkpointPause - 1, 0)
+            return state.checkpointPause > 0
+        }
     }
 
     private func attempt(_ work: () throws(EngineError) -> Void) {
@@ -236,17 +259,19 @@ package final class Engine: Sendable {
         }
     }
 
-    /// Writes a last checkpoint and removes the log. Snapshots that are still held can be read on.
+    /// Waits for running transactions, writes a last checkpoint and removes the log. Snapshots that are still held can be read on.
     package func close() throws(EngineError) {
         maintenance.stop()
-        let log: LogWriter? = state.withLock { state in
+        let (log, lock) = state.withLock { state in
             state.isClosed = true
-            defer { state.log = nil }
-            return state.log
+            defer { (state.log, state.lock) = (nil, nil) }
+            return (state.log, state.lock)
         }
-        guard let log else { return }
+        guard let log, let lock else { return }
+        let closed = EngineError(.closed, "The store is closed.", path: path)
+        core.pipeline.refuseWriters(closed)
         defer {
-            core.pipeline.close(EngineError(.closed, "The store is closed.", path: path))
+            core.pipeline.close(closed)
             lock.release()
         }
         if let failure = core.pipeline.failure { throw failure }

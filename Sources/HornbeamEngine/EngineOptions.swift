@@ -8,6 +8,13 @@ package enum Durability: Sendable, Hashable {
     case full
     /// After the write to the operating system; synced within the delay. Recovery still finds a prefix of the commits.
     case lazy(maxDelay: Duration)
+
+    /// Nanoseconds within which the sync must follow; 0 for `full`.
+    var delayNanoseconds: UInt64 {
+        guard case .lazy(let delay) = self else { return 0 }
+        let (seconds, attoseconds) = delay.components
+        return UInt64(max(seconds, 0)) &* 1_000_000_000 &+ UInt64(max(attoseconds, 0)) / 1_000_000_000
+    }
 }
 
 /// Sizes and switches; the defaults suit a program that uses one store.

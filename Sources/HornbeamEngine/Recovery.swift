@@ -11,7 +11,7 @@ struct Recovery {
     let fileSystem: any FileSystem
     let options: EngineOptions
 
-    func open() throws(EngineError) -> (Engine, LogWriter) {
+    func open() throws(EngineError) -> (Engine, LogWriter, any FileLock) {
         guard options.pageSize >= 512, options.pageSize <= Page.sizeMax, options.pageSize & (options.pageSize - 1) == 0
         else {
             throw EngineError(.tooLarge, "A page of \(options.pageSize) bytes is not a power of two from 512 to 16384.")
@@ -23,13 +23,16 @@ struct Recovery {
             try StoreCreation(path: path, fileSystem: fileSystem, pageSize: options.pageSize).run()
         }
         let lock = try fileSystem.lock(path + "/lock")
-        do throws(EngineError) { return try open(lock) } catch {
+        do throws(EngineError) {
+            let (engine, log) = try openNewest()
+            return (engine, log, lock)
+        } catch {
             lock.release()
             throw error
         }
     }
 
-    private func open(_ lock: any FileLock) throws(EngineError) -> (Engine, LogWriter) {
+    private func openNewest() throws(EngineError) -> (Engine, LogWriter) {
         let meta = try MetaFile.open(path + "/meta", fileSystem: fileSystem)
         let states = meta.states
         var firstError: EngineError?
@@ -37,7 +40,7 @@ struct Recovery {
             if i > 0 { _ = meta.disregardNewest() }
             do throws(EngineError) {
                 let previous = i + 1 < states.count ? states[i + 1] : nil
-                return try open(lock, meta, state, previous: previous, reaching: states[0].log.position)
+                return try open(meta, state, previous: previous, reaching: states[0].log.position)
             } catch {
                 guard error.code == .damaged else { throw firstError ?? error }
                 firstError = firstError ?? error
@@ -49,7 +52,7 @@ struct Recovery {
     /// From a state of the meta file. An older one will do only if the log leads from it to where the newest one was
     /// taken: what lies between was acknowledged.
     private func open(
-        _ lock: any FileLock, _ meta: MetaFile, _ state: MetaState, previous: MetaState?, reaching goal: LogPosition
+        _ meta: MetaFile, _ state: MetaState, previous: MetaState?, reaching goal: LogPosition
     ) throws(EngineError) -> (Engine, LogWriter) {
         let files = try PageFiles(
             directory: path, fileSystem: fileSystem, salt: state.salt, nextFile: state.nextPageFile)
@@ -59,7 +62,7 @@ struct Recovery {
         let core = EngineCore(pool: pool, files: files, meta: meta, first: version, mark: state.log, table: table)
         let checkpointer = Checkpointer(core, latest: state, previous: previous)
         let engine = Engine(
-            path: path, core: core, checkpointer: checkpointer, options: options, lock: lock, identifier: state.store)
+            path: path, core: core, checkpointer: checkpointer, options: options, identifier: state.store)
         let counter = DurableCounter(path + "/lock", fileSystem: fileSystem, store: state.store)
         let end = try replay(state, engine, reaching: max(goal, counter.position))
         var next = state.nextLogSegment

@@ -63,10 +63,16 @@ enum Catalogue {
         let id = TreeID(try reader.integer(UInt32.self))
         let name = try reader.text()
         let root = try reader.reference()
-        guard !root.isInMemory else { throw EngineError(.damaged, "The root of tree \(id) names no page.") }
+        guard !root.isInMemory, root.count <= NodeCheck.countMax, id <= TreeID.max else {
+            throw EngineError(.damaged, "The root of tree \(id) names no page.")
+        }
         var layouts: [ColumnLayout] = []
         for _ in 0..<(try reader.integer(UInt16.self)) {
-            layouts.append(try decodeLayout(&reader, pageSize: pageSize))
+            let layout = try decodeLayout(&reader, pageSize: pageSize)
+            guard layouts.last.map({ $0.version < layout.version }) ?? true else {
+                throw EngineError(.damaged, "The layouts of tree \(id) are out of order.")
+            }
+            layouts.append(layout)
         }
         return TreeRecord(id: id, name: name, root: root, layouts: layouts.isEmpty ? nil : TableLayouts(layouts))
     }

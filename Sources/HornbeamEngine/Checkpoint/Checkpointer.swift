@@ -183,6 +183,8 @@ final class Checkpointer: Sendable {
             return state.inner
         }
         var kept: [(frame: UInt32, generation: UInt32)] = []
+        let slot = pool.epochs.enter()
+        defer { pool.epochs.leave(slot) }
         for node in inner where pool.generation(node.frame) == node.generation {
             if redirect(node.frame) { kept.append(node) }
         }

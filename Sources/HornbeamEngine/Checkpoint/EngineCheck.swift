@@ -47,9 +47,7 @@ private final class VersionCheck {
                 if tree.root.count != 0 { problem(tree, "is empty but counts \(tree.root.count) entries") }
                 continue
             }
-            let slot = core.pool.epochs.enter()
             check(tree.root, tree, level: nil, bounds: Bounds())
-            core.pool.epochs.leave(slot)
         }
     }
 
@@ -67,36 +65,61 @@ private final class VersionCheck {
         }
     }
 
-    /// Checks a page and what is below it.
+    /// A link and the keys that may lie below it.
+    private struct Link {
+        var child: PageReference
+        var bounds: Bounds
+    }
+
+    /// Checks a page and what is below it; each page in an epoch of its own, so that large stores do not fill the pool.
     private func check(_ reference: PageReference, _ tree: TreeRecord, level: Int?, bounds: Bounds) {
         report.pages += 1
+        let slot = core.pool.epochs.enter()
+        let links = checkPage(reference, tree, level: level, bounds)
+        core.pool.epochs.leave(slot)
+        progress?(report.entries, total)
+        for link in links.below { check(link.child, tree, level: links.level, bounds: link.bounds) }
+    }
+
+    /// Checks one page; gives back what is below it and at which level that must be.
+    private func checkPage(
+        _ reference: PageReference, _ tree: TreeRecord, level: Int?, _ bounds: Bounds
+    ) -> (below: [Link], level: Int) {
         let frame: UInt32
         do throws(EngineError) { frame = try core.pool.rootFrame(reference) } catch {
-            return problem(tree, "has an unreadable page at \(PageReference.describe(reference.address)): \(error.message)")
+            let place = PageReference.describe(reference.address)
+            problem(tree, "has an unreadable page at \(place): \(error.message)")
+            return ([], 0)
         }
         let page = core.pool.page(frame)
-        if let level, page.level != level { return problem(tree, "has a page of level \(page.level) where \(level) is due") }
-        if page.level > 0 {
-            checkInner(SlottedNode(page), reference, tree, bounds)
-        } else if page.kind == NodeKind.tableLeaf.rawValue {
+        if let level, page.level != level {
+            problem(tree, "has a page of level \(page.level) where \(level) is due")
+            return ([], 0)
+        }
+        if page.level > 0 { return (checkInner(SlottedNode(page), reference, tree, bounds), page.level - 1) }
+        if page.kind == NodeKind.tableLeaf.rawValue {
             checkTableLeaf(page, reference, tree, bounds)
         } else {
             checkIndexLeaf(SlottedNode(page), reference, tree, bounds)
         }
-        progress?(report.entries, total)
+        return ([], 0)
     }
 
-    private func checkInner(_ node: SlottedNode, _ reference: PageReference, _ tree: TreeRecord, _ bounds: Bounds) {
+    private func checkInner(
+        _ node: SlottedNode, _ reference: PageReference, _ tree: TreeRecord, _ bounds: Bounds
+    ) -> [Link] {
         var sum: UInt64 = 0
+        var links: [Link] = []
         for i in 0..<node.count {
             let child = node.child(i)
-            sum += child.count
+            sum &+= child.count
             let lower = i == 0 ? bounds.lower : node.key(i)
             let upper = i + 1 < node.count ? node.key(i + 1) : bounds.upper
             if !bounds.contain(lower) { problem(tree, "has a separator outside its parent's bounds") }
-            check(child, tree, level: node.page.level - 1, bounds: Bounds(lower: lower, upper: upper))
+            links.append(Link(child: child, bounds: Bounds(lower: lower, upper: upper)))
         }
         if sum != reference.count { problem(tree, "counts \(reference.count) entries where links add up to \(sum)") }
+        return links
     }
 
     private func checkIndexLeaf(_ leaf: SlottedNode, _ reference: PageReference, _ tree: TreeRecord, _ bounds: Bounds) {

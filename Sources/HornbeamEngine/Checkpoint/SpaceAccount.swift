@@ -37,6 +37,9 @@ struct FileTable: Sendable, Equatable {
             for _ in 0..<(try reader.integer(UInt32.self)) {
                 let number = PageFileNumber(try reader.integer(UInt32.self))
                 let live = try reader.integer(Int64.self)
+                guard live.magnitude < 1 << 60 else {
+                    throw EngineError(.damaged, "The file table counts \(live) live bytes in page file \(number).")
+                }
                 table.entries[number] = Entry(live: live, emptySince: try reader.integer(UInt64.self))
             }
             guard reader.isAtEnd else { throw EngineError(.damaged, "The file table is longer than its files.") }
@@ -87,8 +90,13 @@ final class SpaceAccount: Sendable {
         for page in dead { entries[page.file, default: .init()].live -= Int64(page.recordBytes) }
         for (blobs, sign) in [(newBlobs, Int64(1)), (deadBlobs, -1)] {
             for blob in blobs {
-                try files.forEachBlobPage(blob) { page throws(EngineError) in
-                    entries[page.file, default: .init()].live += sign * Int64(page.recordBytes)
+                do throws(EngineError) {
+                    try files.forEachBlobPage(blob) { page throws(EngineError) in
+                        entries[page.file, default: .init()].live += sign * Int64(page.recordBytes)
+                    }
+                } catch {
+                    // A dead value whose index cannot be read keeps its bytes counted; that must not stop a checkpoint.
+                    guard error.code == .damaged, sign < 0 else { throw error }
                 }
             }
         }

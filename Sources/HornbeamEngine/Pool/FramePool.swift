@@ -16,8 +16,9 @@ struct FrameInfo: ~Copyable {
     let diskAddress = Atomic<UInt64>(0)
     /// Changes each time the frame changes hands.
     let generation = Atomic<UInt32>(1)
-    /// The leaf fits its table's layout; of pages from disk, this is found out at the first reading.
-    let isVerified = Atomic<Bool>(false)
+    /// The layouts (by serial) that the leaf was found to fit; `.max` for nodes that we made. Of pages from disk this
+    /// is found out at the first reading as part of a table.
+    let verifiedFor = Atomic<UInt64>(0)
     /// Set by readers, cleared by the clock.
     let isRecent = Atomic<Bool>(false)
     /// Guarded by the pool's lock.
@@ -116,14 +117,15 @@ struct FrameInfo: ~Copyable {
 
     /// A copy is as trustworthy as what it was copied from.
     func inheritVerification(of frame: UInt32, to copy: UInt32) {
-        let isVerified = unsafe infos[Int(frame)].isVerified.load(ordering: .acquiring)
-        unsafe infos[Int(copy)].isVerified.store(isVerified, ordering: .relaxed)
+        let serial = unsafe infos[Int(frame)].verifiedFor.load(ordering: .acquiring)
+        unsafe infos[Int(copy)].verifiedFor.store(serial, ordering: .relaxed)
     }
 
     /// Throws unless the frame holds a leaf that fits a table's layouts.
     @inline(__always)
     func verifyLeaf(_ frame: UInt32, _ layouts: TableLayouts) throws(EngineError) {
-        if unsafe infos[Int(frame)].isVerified.load(ordering: .acquiring) { return }
+        let serial = unsafe infos[Int(frame)].verifiedFor.load(ordering: .acquiring)
+        if serial == layouts.serial || serial == .max { return }
         try verifyNewLeaf(frame, layouts)
     }
 
@@ -137,7 +139,7 @@ struct FrameInfo: ~Copyable {
         if let fault = NodeCheck.tableFault(page, own) {
             throw EngineError(.damaged, "A leaf of a table contradicts itself: \(fault).")
         }
-        unsafe infos[Int(frame)].isVerified.store(true, ordering: .releasing)
+        unsafe infos[Int(frame)].verifiedFor.store(layouts.serial, ordering: .releasing)
     }
 
     /// The reference to a frame's page on disk, if it is there.
@@ -158,7 +160,7 @@ struct FrameInfo: ~Copyable {
             )
         }
         unsafe infos[Int(frame)].birth = birth
-        unsafe infos[Int(frame)].isVerified.store(birth != 0, ordering: .relaxed)
+        unsafe infos[Int(frame)].verifiedFor.store(birth == 0 ? 0 : .max, ordering: .relaxed)
         unsafe infos[Int(frame)].death = .max
         unsafe infos[Int(frame)].stamp = 0
         return frame

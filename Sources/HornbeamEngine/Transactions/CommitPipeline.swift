@@ -16,6 +16,8 @@ final class CommitPipeline: Sendable {
         let version: StoreVersion
         let payload: [UInt8]
         let needsSync: Bool
+        /// Nanoseconds within which it must be synced, if it does not need it at once.
+        let syncWithin: UInt64
         let retired: [VersionRegistry.Retired]
         /// Its nodes, to be given back if it cannot be written.
         let born: [UInt32]
@@ -32,8 +34,12 @@ final class CommitPipeline: Sendable {
         var durable: TransactionNumber
         var mark: LogMark
         var failure: EngineError?
-        /// The last transaction of those that a full disk undid, and why.
-        var undone: (above: TransactionNumber, error: EngineError, round: Int)?
+        /// Why no new transaction may begin, though running ones may end.
+        var refusal: EngineError?
+        /// What full disks undid: transactions above a number that were queued before a round.
+        var undone: [(above: TransactionNumber, error: EngineError, round: Int)] = []
+        /// When the oldest write that waits for its sync must have it, in nanoseconds of the monotonic clock.
+        var syncBy: UInt64?
         var round = 0
         var jobs: [Job] = []
         var isCheckpointing = false
@@ -77,7 +83,8 @@ final class CommitPipeline: Sendable {
             let ticket = unsafe state.nextTicket
             unsafe state.nextTicket += 1
             while unsafe state.serving != ticket { monitor.wait(.turn) }
-            if let failure = unsafe state.failure {
+            if let failure = unsafe state.failure ?? state.refusal {
+                runJobs()
                 unsafe state.serving += 1
                 monitor.signalAll(.turn)
                 throw failure
@@ -118,6 +125,7 @@ final class CommitPipeline: Sendable {
         }
         let job = Job(body)
         unsafe state.jobs.append(job)
+        monitor.signalAll(.progress)
         while !job.isDone { monitor.wait(.progress) }
         monitor.unlock()
     }
@@ -144,21 +152,34 @@ final class CommitPipeline: Sendable {
 
     // MARK: Committing
 
+    /// Lets running transactions end and refuses new ones.
+    func refuseWriters(_ error: EngineError) {
+        monitor.withLock {
+            unsafe state.refusal = error
+            while unsafe state.serving != state.nextTicket { monitor.wait(.turn) }
+        }
+    }
+
     /// Throws if commits are refused, or if the version that a transaction built on was undone.
     func requireNewest(_ base: StoreVersion) throws(EngineError) {
         try monitor.withLock { () throws(EngineError) in
             if let failure = unsafe state.failure { throw failure }
             guard unsafe state.executed === base else {
-                throw unsafe state.undone?.error
-                    ?? EngineError(.full, "The transactions before this one could not be written.")
+                throw undoneError
             }
         }
     }
 
+    private var undoneError: EngineError {
+        unsafe state.undone.last?.error ?? EngineError(.full, "The transactions before this one could not be written.")
+    }
+
     /// Queues an executed transaction; it is the newest version from now on. The caller still has the turn.
-    /// Gives back the round to wait with.
-    func enqueue(_ commit: Commit) -> Int {
-        monitor.withLock {
+    /// Gives back the round to wait with; throws if the version that it builds on was undone meanwhile.
+    func enqueue(_ commit: Commit, on base: StoreVersion) throws(EngineError) -> Int {
+        try monitor.withLock { () throws(EngineError) in
+            if let failure = unsafe state.failure { throw failure }
+            guard unsafe state.executed === base else { throw undoneError }
             unsafe state.pending.append(commit)
             unsafe state.executed = commit.version
             return unsafe state.round
@@ -170,7 +191,8 @@ final class CommitPipeline: Sendable {
         monitor.lock()
         defer { monitor.unlock() }
         while true {
-            if let undone = unsafe state.undone, round < undone.round, number > undone.above { throw undone.error }
+            if let undone = unsafe state.undone.first(where: { round < $0.round && number > $0.above }) { throw undone.error }
+            if unsafe number > state.executed.number { throw undoneError }
             let reached = needsSync ? unsafe state.durable : unsafe state.acknowledged
             if reached >= number { return }
             if let failure = unsafe state.failure { throw failure }
@@ -187,7 +209,8 @@ final class CommitPipeline: Sendable {
         let group = unsafe state.pending
         unsafe state.pending = []
         unsafe state.isFlushing = true
-        let syncs = needsSync || group.contains { $0.needsSync }
+        let isDue = unsafe state.syncBy.map { $0 <= CommitPipeline.now() } ?? false
+        let syncs = needsSync || isDue || group.contains { $0.needsSync }
         monitor.unlock()
         var failure: EngineError?
         var mark: LogMark?
@@ -210,7 +233,13 @@ final class CommitPipeline: Sendable {
     private func acknowledge(_ group: [Commit], _ mark: LogMark?, synced: Bool) {
         if let last = group.last { unsafe state.acknowledged = last.version.number }
         if let mark { unsafe state.mark = mark }
-        if synced { unsafe state.durable = unsafe state.acknowledged }
+        if synced {
+            unsafe state.durable = unsafe state.acknowledged
+            unsafe state.syncBy = nil
+        } else {
+            let due = group.map { CommitPipeline.now() &+ $0.syncWithin }
+            unsafe state.syncBy = (due + (unsafe state.syncBy.map { [$0] } ?? [])).min()
+        }
         unsafe state.statistics.commits += group.count
         unsafe state.statistics.groups += group.isEmpty ? 0 : 1
         unsafe state.statistics.syncs += synced ? 1 : 0
@@ -232,12 +261,16 @@ final class CommitPipeline: Sendable {
         let lost = group + (unsafe state.pending)
         unsafe state.pending = []
         unsafe state.round += 1
-        for commit in lost.reversed() { giveBack(retired: commit.retired, born: commit.born) }
+        let job = Job { [self] in
+            for commit in lost.reversed() { giveBack(retired: commit.retired, born: commit.born) }
+        }
+        // A writer that builds on what is undone still reads these nodes; it ends its turn first.
+        if unsafe state.serving == state.nextTicket { job.body() } else { unsafe state.jobs.append(job) }
         let published = registry.acquire()
         registry.release(published.number)
         unsafe state.executed = published
         self.undone(published.number)
-        unsafe state.undone = (published.number, error, unsafe state.round)
+        unsafe state.undone.append((published.number, error, unsafe state.round))
     }
 
     private func giveBack(retired: [VersionRegistry.Retired], born: [UInt32]) {
@@ -261,6 +294,19 @@ final class CommitPipeline: Sendable {
     func waitUntilDurable(_ number: TransactionNumber) throws(EngineError) {
         let round = monitor.withLock { unsafe state.round }
         try wait(for: number, round: round, needsSync: true)
+    }
+
+    /// Nanoseconds of the monotonic clock.
+    private static func now() -> UInt64 {
+        var time = timespec()
+        unsafe clock_gettime(CLOCK_MONOTONIC, &time)
+        return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
+    }
+
+    /// Syncs what was acknowledged without a sync and is due.
+    func syncIfDue() throws(EngineError) {
+        let isDue = monitor.withLock { unsafe state.syncBy.map { $0 <= CommitPipeline.now() } ?? false }
+        if isDue { try syncIfNeeded() }
     }
 
     /// Syncs what was acknowledged without a sync, if there is any.

@@ -90,6 +90,9 @@ package final class WriteTransaction {
     }
 
     package func drop(_ tree: TreeID) throws(EngineError) {
+        guard tree != StoreVersion.valuesTree else {
+            throw EngineError(.unknownTree, "The tree of named values cannot be dropped.")
+        }
         let editor = try editor(tree)
         try mutate { () throws(EngineError) in try editor.retireAll() }
         redo.drop(tree)
@@ -321,7 +324,7 @@ package final class WriteTransaction {
         let editor = try table(editing: id)
         return TableView(
             root: TreeRoot(pool: ledger.pool, reference: editor.root, hint: RootHint(), leafKind: .tableLeaf), layouts: editor.layouts!,
-            transaction: number.rawValue, owner: engine)
+            transaction: TableView.noTransaction, owner: engine)
     }
 
     // MARK: Editors

@@ -7,12 +7,15 @@
 import Synchronization
 
 enum NodeCheck {
+    /// Entries that a tree may claim to hold: far beyond what fits a disk, far below what overflows a sum.
+    static let countMax: UInt64 = 1 << 40
+
     /// What is wrong with a page of `bytes` bytes; nil if nothing is. Clears what only memory uses.
     static func fault(in page: Page, bytes: Int) -> String? {
         guard bytes >= Page.headerSize, let kind = NodeKind(rawValue: page.kind) else { return "no such kind of node" }
         guard page.limit == bytes else { return "its length is \(bytes), its header says \(page.limit)" }
         guard page.count <= page.capacity, page.heapStart <= page.limit else { return "its counts exceed its size" }
-        guard page.count > 0 else { return "it has no entries" }
+        guard page.count > 0, page.heapGarbage == 0 else { return "it has no entries, or dead bytes" }
         switch kind {
         case .tableLeaf:
             let width = Int(page.load(28, as: UInt8.self))
@@ -29,19 +32,23 @@ enum NodeCheck {
         let isInner = page.kind == NodeKind.inner.rawValue
         let entry = 8 + SlottedNode.slotSize + (isInner ? SlottedNode.linkSize : 0)
         let arraysEnd = Page.headerSize + page.capacity * entry
-        guard arraysEnd <= page.heapStart, page.prefixLength <= page.limit - page.heapStart else {
+        guard arraysEnd <= page.heapStart, page.prefixLength <= min(page.limit - page.heapStart, WriteTransaction.keyLengthMax)
+        else {
             return "its arrays and its heap overlap"
         }
         let node = SlottedNode(page)
         for i in 0..<page.count {
             if let fault = node.cellFault(i) { return fault }
             if isInner {
-                guard node.child(i).address >> 63 == 0, !node.child(i).isEmpty else { return "link \(i) names no page" }
+                let child = node.child(i)
+                guard !child.isInMemory, !child.isEmpty, child.count > 0, child.count <= countMax else {
+                    return "link \(i) names no page"
+                }
                 unsafe node.hintCell(i).pointee.store(0, ordering: .relaxed)
             } else if node.isBlob(i), node.valueLength(i) != BlobCell.size {
                 return "entry \(i) has a blob reference of \(node.valueLength(i)) bytes"
             }
-            if i > (isInner ? 1 : 0), node.head(i - 1) > node.head(i) { return "keys \(i - 1) and \(i) are out of order" }
+            if i > (isInner ? 1 : 0), !node.isAscending(i) { return "keys \(i - 1) and \(i) are out of order" }
         }
         return nil
     }
@@ -56,8 +63,9 @@ enum NodeCheck {
         for slot in 1..<max(page.count, 1) where leaf.key(slot - 1) >= leaf.key(slot) {
             return "rows \(slot - 1) and \(slot) are out of order"
         }
+        guard leaf.key(0) >= leaf.firstKey else { return "its first row is before its first key" }
         for column in layout.variableColumns {
-            for slot in 0..<page.count where !leaf.isNull(column, slot) {
+            for slot in 0..<page.count {
                 if let fault = leaf.cellFault(column, slot) { return fault }
             }
         }

@@ -105,6 +105,7 @@ import Synchronization
         let unused = Set(spare)
         for frame in spare { pool.discard(frame) }
         let used = unused.isEmpty ? born : born.filter { !unused.contains($0) }
+        if !unused.isEmpty { bornInner.removeAll { unused.contains($0) } }
         spare = []
         born = []
         return used

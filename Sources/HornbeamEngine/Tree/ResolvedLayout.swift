@@ -8,6 +8,8 @@
 // column has cells of u16 offset, u16 length (bit 15: the heap holds a 24-byte blob reference). Because columns
 // stand widest first, every cell is aligned, and a cell's place is linear in the capacity.
 
+internal import Synchronization
+
 /// Where a column lies in the leaves of its layout.
 @usableFromInline
 package struct PhysicalColumn: BitwiseCopyable, Sendable {
@@ -72,6 +74,9 @@ package struct PhysicalColumn: BitwiseCopyable, Sendable {
     let all: [ColumnLayout]
     let current: ResolvedLayout
     let fills: [[UInt8]?]
+    /// Tells these layouts from all others of the process; a leaf is verified against them.
+    let serial: UInt64
+    private static let serials = Atomic<UInt64>(1)
     private let older: [UInt32: Mapped]
     private let currentVersion: UInt32
     private let currentBitmapCount: Int
@@ -107,6 +112,7 @@ package struct PhysicalColumn: BitwiseCopyable, Sendable {
         currentBitmapCount = current.bitmapCount
         unsafe currentColumns = unsafe current.physical
         fills = newest.columns.map(\.fill)
+        serial = TableLayouts.serials.wrappingAdd(1, ordering: .relaxed).oldValue
         older = Dictionary(
             uniqueKeysWithValues: all.dropLast().map {
                 ($0.version, Mapped(ResolvedLayout($0), seenAs: newest.columns))
@@ -153,6 +159,10 @@ package struct PhysicalColumn: BitwiseCopyable, Sendable {
         }
         let resolved = ResolvedLayout(layout)
         let spilled = resolved.variableColumns.count * BlobCell.size
+        let fills = layout.columns.reduce(0) { $0 + ($1.kind == .bytes ? $1.fill?.count ?? 0 : 0) }
+        if resolved.arrayBytes(capacity: 1, keyWidth: 8) + fills + pageSize / 4 > pageSize / 2 {
+            return "a row of it with its fill values may not fit a page"
+        }
         if resolved.fixedPerRow + resolved.bitmapCount / 8 + 16 + spilled > pageSize / 4 {
             return "its fixed part takes \(resolved.fixedPerRow) bytes a row; the limit is a quarter of a page"
         }

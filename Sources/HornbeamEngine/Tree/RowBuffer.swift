@@ -119,7 +119,11 @@ import Glibc
             let largest = kinds.indices.filter { kinds[$0] == .bytes && !isNull[$0] && !cells[$0].isBlob }
                 .max { cells[$0].length < cells[$1].length }
             guard let column = largest, cells[column].length > BlobCell.size else { break }
-            var reference = try store(bytes(column))
+            var reference: PageReference
+            do throws(EngineError) { reference = try store(bytes(column)) } catch {
+                cells = before
+                throw error
+            }
             unsafe withUnsafeBytes(of: &reference) { raw in
                 cells[column] = Cell(start: push(unsafe Bytes(raw)), length: BlobCell.size, isBlob: true)
             }

@@ -123,6 +123,13 @@ struct SlottedNode {
         return key(i).suffix(8).reduce(0) { $0 << 8 | UInt64($1) }
     }
 
+    /// True if key `i` is above the one before it.
+    func isAscending(_ i: Int) -> Bool {
+        if head(i - 1) != head(i) { return head(i - 1) < head(i) }
+        if restLength(i - 1) > 8, restLength(i) > 8 { return tail(i - 1).compare(tail(i)) < 0 }
+        return restLength(i - 1) < restLength(i)
+    }
+
     /// What is wrong with where an entry's bytes lie.
     func cellFault(_ i: Int) -> String? {
         let start = cell(i)

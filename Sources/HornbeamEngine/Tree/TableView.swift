@@ -4,7 +4,9 @@
 package struct TableView: Sendable {
     let root: TreeRoot
     let layouts: TableLayouts
+    /// The version's number; `noTransaction` for the view of a writer, whose rows move.
     let transaction: UInt64
+    static let noTransaction: UInt64 = 0
     /// Keeps the version alive.
     let owner: any AnyObject & Sendable
 
@@ -62,7 +64,7 @@ package struct TableView: Sendable {
     /// The leaf of a location, if the frame still holds what it held and this version is the one it was seen in.
     @inline(__always)
     private func leaf(at location: RowLocation) -> LeafView? {
-        guard location.frame != 0, location.transaction == UInt32(truncatingIfNeeded: transaction),
+        guard location.frame != 0, transaction != TableView.noTransaction, location.transaction == UInt32(truncatingIfNeeded: transaction),
             root.pool.generation(location.frame) == location.generation
         else { return nil }
         return LeafView(root.pool, location.frame, layouts, transaction: transaction)

@@ -125,27 +125,57 @@ extension TreeEditor {
         return slots
     }
 
-    /// Rebuilds the leaf at the path's end from some of its rows and perhaps a new one, in one page or two.
+    /// Rebuilds the leaf at the path's end from some of its rows and perhaps a new one, in as many pages as they need:
+    /// mostly one or two, more when rows grow with a new layout or keys become wider.
     private func rebuild(_ leaf: TableLeaf, _ slots: [Int32], _ key: UInt64, _ row: RowBuffer?) throws(EngineError) {
-        let sizes = slots.map { rowBytes(leaf, $0, row) }
-        let isAppend = isAtRightEdge && slots.count > leaf.count && slots.last == Self.newRow
-        if fits(leaf, slots, sizes, key) {
-            buildLeaf(in: ledger.scratch, leaf, slots, key, row, atRightEdge: isAppend)
-            return leafPage.copy(pool.pageSize, from: ledger.scratch, at: 0, to: 0)
+        let isAppend =
+            isAtRightEdge && slots.count > leaf.count && slots.last == Self.newRow && leaf.layout === layout
+        let runs = runs(leaf, slots, key, row, isAppend: isAppend)
+        var later: [UInt32] = []
+        for run in runs.dropFirst() {
+            let frame = try ledger.allocate()
+            buildLeaf(in: pool.page(frame), leaf, Array(slots[run]), key, row, atRightEdge: isAppend)
+            later.append(frame)
         }
-        let cut = isAppend ? slots.count - 1 : TreeEditor.middle(sizes)
-        let right = try ledger.allocate()
-        let rightPage = pool.page(right)
-        buildLeaf(in: rightPage, leaf, Array(slots[cut...]), key, row, atRightEdge: isAppend)
-        let separator = rightPage.load(16, as: UInt64.self)
-        if isAppend, leaf.layout === layout {
-            // The left leaf is full and stays as it is.
-        } else {
-            buildLeaf(in: ledger.scratch, leaf, Array(slots[..<cut]), key, row, atRightEdge: false)
+        if !(isAppend && runs.count == 2) {
+            buildLeaf(in: ledger.scratch, leaf, Array(slots[runs[0]]), key, row, atRightEdge: isAppend)
             leafPage.copy(pool.pageSize, from: ledger.scratch, at: 0, to: 0)
         }
-        let bytes = unsafe withUnsafeBytes(of: separator.bigEndian) { unsafe Array($0) }
-        try addSibling(right, separator: bytes, at: path.count)
+        guard let first = later.first else { return }
+        // The path counts all rows already; those of the third page and on are counted again as each is linked.
+        addToCounts(-later.dropFirst().reduce(0) { $0 + pool.page($1).count })
+        try addSibling(first, separator: separator(of: first), at: path.count)
+        for frame in later.dropFirst() {
+            let firstKey: UInt64 = pool.page(frame).load(16)
+            _ = try descend { $0.childIndex(forHead: firstKey) }
+            addToCounts(pool.page(frame).count)
+            try addSibling(frame, separator: separator(of: frame), at: path.count)
+        }
+    }
+
+    private func separator(of frame: UInt32) -> [UInt8] {
+        let firstKey: UInt64 = pool.page(frame).load(16)
+        return unsafe withUnsafeBytes(of: firstKey.bigEndian) { unsafe Array($0) }
+    }
+
+    /// Cuts rows into runs that fit a page each: all in one, a full leaf and what is appended, halves, or as they come.
+    private func runs(
+        _ leaf: TableLeaf, _ slots: [Int32], _ key: UInt64, _ row: RowBuffer?, isAppend: Bool
+    ) -> [Range<Int>] {
+        let sizes = slots.map { rowBytes(leaf, $0, row) }
+        func fit(_ range: Range<Int>) -> Bool { fits(leaf, Array(slots[range]), Array(sizes[range]), key) }
+        if fit(0..<slots.count) { return [0..<slots.count] }
+        let cut = isAppend ? slots.count - 1 : TreeEditor.middle(sizes)
+        if isAppend || (fit(0..<cut) && fit(cut..<slots.count)) { return [0..<cut, cut..<slots.count] }
+        var runs: [Range<Int>] = []
+        var start = 0
+        while start < slots.count {
+            var end = start + 1
+            while end < slots.count, fit(start..<end + 1) { end += 1 }
+            runs.append(start..<end)
+            start = end
+        }
+        return runs
     }
 
     /// Bytes of a row in a leaf of the current layout, arrays (bitmaps rounded up) and heap.

@@ -57,12 +57,17 @@ final class TreeEditor {
             }
             frame = owned
         }
+        try verifyLeaf(frame)
+        leaf = frame
+        return true
+    }
+
+    /// Throws unless a leaf from disk is one of this tree.
+    private func verifyLeaf(_ frame: UInt32) throws(EngineError) {
         guard pool.page(frame).kind == (isTable ? NodeKind.tableLeaf : .indexLeaf).rawValue else {
             throw EngineError(.damaged, "A leaf of tree \(id) is of another kind than its tree.")
         }
-        leaf = frame
         if let layouts { try pool.verifyLeaf(frame, layouts) }
-        return true
     }
 
     /// Starts the tree with an empty leaf made by `format`.
@@ -98,6 +103,7 @@ final class TreeEditor {
     private func retireAll(_ frame: UInt32, _ link: PageReference) throws(EngineError) {
         defer { ledger.retire(link) }
         let page = pool.page(frame)
+        if page.level == 0 { try verifyLeaf(frame) }
         if page.level > 0 {
             let inner = SlottedNode(page)
             for i in 0..<inner.count { try retireAll(try pool.child(inner, i), inner.child(i)) }
@@ -222,13 +228,14 @@ final class TreeEditor {
 
     /// Splits a node that has no room for a new entry at `index`; gives back the new node and where the entry goes.
     ///
-    /// A key that does not share the node's prefix lies before or after all others and gets a node of its own, as
+    /// A key that does not share the node's prefix lies before or after all others (but for the first of an inner node)
+    /// and gets a node of its own, as
     /// does a key appended at the right edge; else the bytes are halved, the new entry counted in.
     func split(
         _ frame: UInt32, for index: Int, entry: Int, sharesPrefix: Bool, isAppend: Bool
     ) throws(EngineError) -> (right: UInt32, target: UInt32, position: Int) {
         let source = node(frame)
-        var (cut, goesLeft) = (index, index == 0)
+        var (cut, goesLeft) = (index, index == 0 || (source.isInner && index == 1 && source.count > 1))
         if sharesPrefix, !(isAppend && index == source.count) { (cut, goesLeft) = source.bestCut(for: index, entry: entry) }
         let right = try ledger.allocate()
         if source.isInner { ledger.noteInner(right) }
@@ -263,8 +270,13 @@ final class TreeEditor {
             let frame = try pool.rootFrame(root)
             guard pool.page(frame).level > 0, pool.page(frame).count == 1 else { return }
             let child = node(frame).child(0)
+            var next = PageReference(address: child.address, stamp: child.stamp, count: root.count)
+            if child.isInMemory {
+                // A root is named by its frame, so it must not be one that a checkpoint makes evictable.
+                next = PageReference(frame: try ledger.own(child.frame, child), count: root.count)
+            }
             ledger.retire(root)
-            root = PageReference(address: child.address, stamp: child.stamp, count: root.count)
+            root = next
             forgetPath()
         }
     }
@@ -301,7 +313,7 @@ final class TreeEditor {
         let leftIndex = parent.index > 0 ? parent.index - 1 : 0
         let otherIndex = leftIndex == parent.index ? leftIndex + 1 : leftIndex
         let other = try pool.child(inner, otherIndex)
-        if isLeaf, let layouts { try pool.verifyLeaf(other, layouts) }
+        if isLeaf { try verifyLeaf(other) }
         guard usedBytes(frame) + usedBytes(other) <= pool.pageSize * 9 / 10 else { return false }
         let owned = try ledger.own(other, inner.child(otherIndex))
         if owned != other {

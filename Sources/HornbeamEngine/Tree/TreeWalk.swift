@@ -25,8 +25,20 @@ extension FramePool {
                 "The page at \(PageReference.describe(address)) has level \(page(frame).level) below a page of level \(node.page.level)."
             )
         }
+        guard entries(frame) == node.childCount(i) else {
+            throw EngineError(
+                .damaged, "The page at \(PageReference.describe(address)) holds another number of entries than its link says.")
+        }
         unsafe node.hintCell(i).pointee.store(frame, ordering: .relaxed)
         return frame
+    }
+
+    /// Entries at and below a page.
+    private func entries(_ frame: UInt32) -> UInt64 {
+        let page = page(frame)
+        guard page.level > 0 else { return UInt64(page.count) }
+        let node = SlottedNode(page)
+        return (0..<node.count).reduce(0) { $0 &+ node.childCount($1) }
     }
 
     /// The frame of a root.

@@ -1,0 +1,124 @@
+import Synchronization
+import Testing
+
+@testable import HornbeamEngine
+
+/// Writers, big transactions, checkpoints, a full disk and closing, all beside each other.
+@Suite struct UpkeepTests {
+    private func makeStore(_ fileSystem: any FileSystem = MemoryFileSystem()) throws -> TestStore {
+        try TestStore(pageSize: 512, fileSystem: fileSystem) { options in
+            options.usesBackgroundThread = true
+            options.checkpointLogBytes = 4000
+            options.attachThreshold = 6000
+            options.poolBytes = 24 * 512
+        }
+    }
+
+    /// What writers were promised.
+    private final class Promises: Sendable {
+        let kept = Mutex<[[UInt8]]>([])
+        let failures = Mutex<[EngineError.Code]>([])
+    }
+
+    private func write(_ engine: Engine, _ writer: Int, rounds: Int, _ promises: Promises) {
+        for round in 0..<rounds {
+            let count = round % 7 == writer ? 120 : 3
+            let keys = (0..<count).map { Array("\(writer) \(round) \($0)".utf8) }
+            do throws(EngineError) {
+                let transaction = try engine.begin()
+                let tree = transaction.tree(named: "t")!
+                for key in keys { try transaction.put(key, key + key, in: tree) }
+                if round % 3 == 2 { _ = try transaction.delete(Array("\(writer) \(round - 1) 0".utf8), from: tree) }
+                _ = try transaction.commit()
+                promises.kept.withLock { kept in
+                    kept += keys
+                    if round % 3 == 2 { kept.removeAll { $0 == Array("\(writer) \(round - 1) 0".utf8) } }
+                }
+            } catch { promises.failures.withLock { $0.append(error.code) } }
+        }
+    }
+
+    private func expect(_ promises: Promises, in engine: Engine) throws {
+        let snapshot = try engine.snapshot()
+        let index = try snapshot.index(snapshot.tree(named: "t")!)
+        for key in promises.kept.withLock({ $0 }) { #expect(try index.get(key) == key + key) }
+        #expect(try engine.check().problems == [])
+    }
+
+    @Test func bigTransactionsAndCheckpointsGoSideBySide() async throws {
+        let store = try makeStore()
+        try store.write { _ = try $0.createIndex(named: "t") }
+        let engine = store.engine
+        let promises = Promises()
+        await withTaskGroup(of: Void.self) { group in
+            for writer in 0..<3 { group.addTask { write(engine, writer, rounds: 40, promises) } }
+            group.addTask { for _ in 0..<20 { try? engine.checkpoint() } }
+        }
+        #expect(promises.failures.withLock { $0 } == [])
+        try expect(promises, in: engine)
+        try store.reopen()
+        try expect(promises, in: store.engine)
+    }
+
+    @Test func aFullDiskUndoesWhatItMustAndNoMore() async throws {
+        let memory = MemoryFileSystem()
+        let faults = FaultInjector(memory)
+        let store = try makeStore(faults)
+        try store.write { _ = try $0.createIndex(named: "t") }
+        let engine = store.engine
+        let promises = Promises()
+        await withTaskGroup(of: Void.self) { group in
+            for writer in 0..<3 { group.addTask { write(engine, writer, rounds: 40, promises) } }
+            group.addTask {
+                for round in 0..<12 {
+                    faults.add(
+                        FaultRule(.fail(.full), calls: FileSystemCall.changing, after: round * 3, isSticky: round % 2 == 0))
+                    try? await Task.sleep(for: .milliseconds(3))
+                    faults.removeRules()
+                    try? await Task.sleep(for: .milliseconds(2))
+                }
+            }
+        }
+        faults.removeRules()
+        let codes = Set(promises.failures.withLock { $0 })
+        #expect(codes.isSubset(of: [.full, .durabilityLost]), "\(codes)")
+        try? engine.close()
+        let again = try Engine.open("test.hornbeam", fileSystem: memory, options: store.options)
+        try expect(promises, in: again)
+        try again.close()
+    }
+
+    @Test func closingWaitsForWritersAndLosesNothing() async throws {
+        for round in 0..<5 {
+            let memory = MemoryFileSystem()
+            let store = try makeStore(memory)
+            try store.write { _ = try $0.createIndex(named: "t") }
+            let engine = store.engine
+            let promises = Promises()
+            await withTaskGroup(of: Void.self) { group in
+                for writer in 0..<3 { group.addTask { write(engine, writer, rounds: 60, promises) } }
+                group.addTask {
+                    try? await Task.sleep(for: .milliseconds(2 + 3 * round))
+                    try? engine.close()
+                }
+            }
+            let again = try Engine.open("test.hornbeam", fileSystem: memory, options: store.options)
+            try expect(promises, in: again)
+            try again.close()
+        }
+    }
+
+    @Test func lazyCommitsAreSyncedWithinTheirDelay() async throws {
+        let faults = FaultInjector(MemoryFileSystem())
+        let store = try TestStore(fileSystem: faults) { $0.usesBackgroundThread = true }
+        try store.write { _ = try $0.createIndex(named: "t") }
+        faults.resetCounts()
+        let transaction = try store.engine.begin()
+        try transaction.put([1], [2], in: transaction.tree(named: "t")!)
+        _ = try transaction.commit(.lazy(maxDelay: .milliseconds(30)))
+        #expect(faults.count(of: [.sync], kind: .log) == 0)
+        for _ in 0..<200 where faults.count(of: [.sync], kind: .log) == 0 { try await Task.sleep(for: .milliseconds(10)) }
+        #expect(faults.count(of: [.sync], kind: .log) == 1)
+        try store.engine.close()
+    }
+}

@@ -1,0 +1,99 @@
+import Testing
+
+@testable import HornbeamEngine
+
+/// Leaves whose rows or keys take more room when they are rebuilt than they took before.
+@Suite struct LeafGrowthTests {
+    @Test(arguments: [512, 1024, 16384])
+    func rowsThatGrowWithANewLayoutTakeAsManyPagesAsTheyNeed(_ pageSize: Int) throws {
+        let small = ColumnLayout(columns: [Column(id: ColumnID(1), kind: .fixed1)])
+        let large = ColumnLayout(
+            version: 2,
+            columns: [Column(id: ColumnID(1), kind: .fixed1), Column(id: ColumnID(2), kind: .fixed16)]
+                + [Column(id: ColumnID(3), kind: .bytes, fill: [UInt8](repeating: 7, count: pageSize / 16))])
+        let store = try TestStore(pageSize: pageSize)
+        let count: UInt64 = 1000
+        let tree = try store.write { transaction in
+            let tree = try transaction.createTable(named: "t", layout: small)
+            let row = RowBuffer(layout: small)
+            for key in 1...count {
+                row.set(0, UInt8(truncatingIfNeeded: key))
+                try transaction.put(row, key: key, in: tree)
+            }
+            return tree
+        }
+        try store.write { transaction in
+            try transaction.setLayout(large, of: tree)
+            let row = RowBuffer(layout: large)
+            row.set(0, UInt8(1))
+            try transaction.put(row, key: count + 1, in: tree)
+            try transaction.put(row, key: 500, in: tree)
+            let ones = [UInt8](repeating: 9, count: 3)
+            try ones.withUnsafeBytes { try transaction.patch(0, of: [1, 250, 750], values: $0, in: tree) }
+        }
+        #expect(try store.engine.check().problems == [])
+        let table = try store.engine.snapshot().table(tree)
+        #expect(table.count == Int(count) + 1)
+        for (key, first, fill) in [(1, 9, pageSize / 16), (2, 2, pageSize / 16), (500, 1, 0), (750, 9, pageSize / 16)] {
+            let found = try table.withRow(UInt64(key)) { row throws(EngineError) in
+                (Int(row.load(0, as: UInt8.self)), try row.bytes(2).count)
+            }
+            #expect(try #require(found) == (first, fill), "row \(key)")
+        }
+        try store.reopen()
+        #expect(try store.engine.check().problems == [])
+    }
+
+    @Test func aDistantKeyWidensKeysOfAFullLeaf() throws {
+        let layout = ColumnLayout(columns: [Column(id: ColumnID(1), kind: .fixed4)])
+        let store = try TestStore(pageSize: 16384)
+        let tree = try store.write { transaction in
+            let tree = try transaction.createTable(named: "t", layout: layout)
+            let row = RowBuffer(layout: layout)
+            for key in (1...9000 as ClosedRange<UInt64>).map({ $0 }) + [1 << 41, 1 << 40, 1 << 39] {
+                row.set(0, UInt32(truncatingIfNeeded: key))
+                try transaction.put(row, key: key, in: tree)
+            }
+            return tree
+        }
+        #expect(try store.engine.check().problems == [])
+        #expect(try store.engine.snapshot().table(tree).count == 9003)
+    }
+
+    @Test func layoutsWhoseRowsMayNotFitAreRefused() throws {
+        let store = try TestStore(pageSize: 16384)
+        let transaction = try store.engine.begin()
+        let bits = ColumnLayout(columns: (1...1100).map { Column(id: ColumnID($0), kind: .bit) })
+        #expect(throws: EngineError.self) { _ = try transaction.createTable(named: "bits", layout: bits) }
+        let fill = ColumnLayout(columns: [Column(id: ColumnID(1), kind: .bytes, fill: [UInt8](repeating: 1, count: 40_000))])
+        #expect(throws: EngineError.self) { _ = try transaction.createTable(named: "fill", layout: fill) }
+        transaction.abort()
+    }
+
+    /// An inner node that shares a long prefix must take a separator that does not: the first leaf was emptied, so
+    /// that even the first key is a long one.
+    @Test(arguments: [512, 1024, 4096])
+    func separatorsWithoutTheSharedPrefixSplitInnerNodes(_ pageSize: Int) throws {
+        let store = try TestStore(pageSize: pageSize)
+        let prefix = String(repeating: "p", count: pageSize / 10)
+        var keys: [[UInt8]] = []
+        try store.write { transaction in
+            let tree = try transaction.createIndex(named: "t")
+            for i in 0..<1500 {
+                let key = Array((prefix + String(100_000 + i)).utf8.prefix(pageSize / 8))
+                keys.append(key)
+                try transaction.put(key, [UInt8](repeating: 1, count: 20), in: tree)
+            }
+            for key in keys.prefix(60) { _ = try transaction.delete(key, from: tree) }
+            for i in 0..<400 {
+                let key = Array("a\(1000 + i)".utf8)
+                keys.append(key)
+                try transaction.put(key, [UInt8](repeating: 2, count: 20), in: tree)
+            }
+        }
+        #expect(try store.engine.check().problems == [])
+        let snapshot = try store.engine.snapshot()
+        let index = try snapshot.index(snapshot.tree(named: "t")!)
+        for key in Set(keys.dropFirst(60)) { #expect(try index.get(key) != nil) }
+    }
+}
