@@ -69,6 +69,24 @@ struct CheckTests {
         #expect(report.problems.contains { $0.contains("has 1 links and its other side 0") }, "\(report)")
     }
 
+    @Test("an entry that cannot be read is an error and a problem, never a trap")
+    func brokenEntriesAreErrors() throws {
+        let library = try Library()
+        let shelf = try library.insert("Shelf")
+        let favourites = library.property("favourites", of: "Shelf")
+        try corrupt(library) { transaction, schema in
+            let owner = Array(MemberTrees.memberKey(owner: shelf.key, member: 1).prefix(8))
+            try transaction.put(owner, [], in: schema.link(favourites).members)
+        }
+        let error = try #require(throws: HornbeamError.self) {
+            try library.store.snapshot().members(of: favourites, owner: shelf.key)
+        }
+        #expect(error.code == .damaged)
+        #expect(error.message == "An entry of a relationship cannot be read. Run check, and restore from a backup.")
+        let report = try library.store.check()
+        #expect(report.problems.contains { $0.contains("has an entry of 8 bytes") }, "\(report)")
+    }
+
     @Test("DEL-5: references to objects that are gone are counted, not called problems")
     func danglingReferencesAreCounted() throws {
         let library = try Library()

@@ -100,7 +100,7 @@ struct StoreCrashTests {
         var enumerator = CrashEnumerator(seed: 1)
         enumerator.subsetsUpTo = 1
         enumerator.randomImagesPerPoint = 1
-        enumerator.stride = 2
+        enumerator.stride = 3
         let report = try enumerator.run(
             workload: { disk in
                 let store = try open(disk)

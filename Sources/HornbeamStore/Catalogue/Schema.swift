@@ -28,7 +28,8 @@ final class Schema: Sendable {
         self.indexes = indexes
         var numbers = [Int32](repeating: -1, count: catalogue.nextNumber)
         for stored in catalogue.entities {
-            guard let entity = model.entitiesByName[stored.name] else { continue }
+            // Rows are of concrete entities only: a damaged cell that names an abstract one names nothing.
+            guard let entity = model.entitiesByName[stored.name], tables[entity.index] != nil else { continue }
             numbers[stored.number] = Int32(entity.index)
         }
         entityIndexes = numbers

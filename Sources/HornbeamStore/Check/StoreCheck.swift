@@ -224,6 +224,10 @@ struct StoreCheck {
         }
         var copy = self
         try reader.members.forEach(in: KeyRange()) { (key, value) throws(EngineError) -> Bool in
+            guard key.count >= 16 else {
+                copy.problem("“\(link.relationship)” has an entry of \(key.count) bytes.")
+                return true
+            }
             let owner = KeyBytes.number(key, at: 0)
             let member = KeyBytes.suffix(key)
             if try !back.contains(owner, owner: member) {

@@ -38,18 +38,23 @@ struct MemberReader {
     ) throws(EngineError) {
         try (order ?? members).forEach(in: MemberTrees.range(ofOwner: owner), skipping: skipping) {
             (key, value) throws(EngineError) -> Bool in
-            guard let entity = trees.entityIndex(value, schema: schema), entity >= 0 else {
-                throw EngineError(.damaged, "A relationship entry names no known entity. Run check, and restore from a backup.")
+            guard key.count >= 16, let entity = trees.entityIndex(value, schema: schema), entity >= 0 else {
+                throw Self.damaged
             }
             return body(ObjectReference(entityIndex: entity, key: KeyBytes.suffix(key)))
         }
     }
 
+    private static let damaged = EngineError(
+        .damaged, "An entry of a relationship cannot be read. Run check, and restore from a backup.")
+
     /// Members with their positions, in order. Ordered relationships only.
     func positions(owner: UInt64) throws(EngineError) -> [(position: UInt64, member: ObjectReference)] {
         var result: [(position: UInt64, member: ObjectReference)] = []
         try order?.forEach(in: MemberTrees.range(ofOwner: owner)) { (key, value) throws(EngineError) -> Bool in
-            let entity = trees.entityIndex(value, schema: schema) ?? trees.onlyMember
+            guard key.count >= 24, let entity = trees.entityIndex(value, schema: schema), entity >= 0 else {
+                throw Self.damaged
+            }
             let member = ObjectReference(entityIndex: entity, key: KeyBytes.suffix(key))
             result.append((KeyBytes.number(key, at: 8), member))
             return true

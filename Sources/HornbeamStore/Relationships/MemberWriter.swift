@@ -54,7 +54,7 @@ struct MemberWriter {
         var last: UInt64?
         try transaction.index(order).forEach(in: MemberTrees.range(ofOwner: owner), reversed: true) {
             (key, _) throws(EngineError) -> Bool in
-            last = KeyBytes.number(key, at: 8)
+            last = key.count >= 16 ? KeyBytes.number(key, at: 8) : nil
             return false
         }
         guard let last else { return Self.firstPosition }
