@@ -44,8 +44,8 @@ package final class LogWriter: Sendable {
 
     /// Continues a log in a new segment, made at the first append.
     ///
-    /// `counter` is told of every position that becomes durable. `end` and everything before it must be durable by other means than the log's last segment: after an unclean
-    /// opening, write a checkpoint at `end` first.
+    /// `counter` is told of every position that becomes durable. `end` and everything before it must be durable by
+    /// other means than the log's last segment: after an unclean opening, write a checkpoint at `end` first.
     package init(
         directory: String, fileSystem: any FileSystem, store: StoreIdentifier, continuing end: LogMark,
         nextSegment: LogSegmentNumber, options: LogOptions = LogOptions(), counter: DurableCounter? = nil
