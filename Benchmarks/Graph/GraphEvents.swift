@@ -7,12 +7,12 @@ final class GraphEvents: EventReader {
 
     private let container: PersistentContainer
     private let context: ManagedObjectContext
-    private var ids: [ManagedObjectID] = []
+    /// The IDs of all events in the order in which they came; found out when they are first needed.
+    private lazy var ids = Result { try context.fetchIDs(FetchRequest<Event>()) }
 
     init(path: String) throws {
         container = try Event.container(at: path)
         context = container.newContext()
-        ids = try context.fetchIDs(FetchRequest<Event>())
     }
 
     /// Objects that are saved together.
@@ -39,6 +39,7 @@ final class GraphEvents: EventReader {
     }
 
     func get(keys: [UInt64]) throws -> UInt64 {
+        let ids = try ids.get()
         var sum: UInt64 = 0
         for key in keys { sum &+= try context.existingObject(Event.self, with: ids[Int(key) - 1]).digest }
         return sum

@@ -32,7 +32,6 @@ package struct IndexView: Sendable {
         guard !root.reference.isEmpty else { return nil }
         return try root.reading { () throws(EngineError) in
             let leaf = SlottedNode(root.pool.page(try root.leaf { $0.childIndex(for: key) }))
-            leaf.touchSlots()
             let (index, found) = leaf.lowerBound(key)
             guard found else { return nil }
             return try lendValue(leaf, index, body)

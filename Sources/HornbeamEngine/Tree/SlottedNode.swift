@@ -64,10 +64,6 @@ struct SlottedNode {
     func value(_ i: Int) -> Bytes { page.bytes(cell(i) + tailLength(i), valueLength(i)) }
     func keyLength(_ i: Int) -> Int { page.prefixLength + restLength(i) }
 
-    /// Fetches the slots into the cache, for a search that will need one of them.
-    @inline(__always)
-    func touchSlots() { page.touch(slotsStart, slotsStart + SlottedNode.slotSize * count) }
-
     /// Fetches the whole node into the cache, for a walk over its entries.
     func touchAll() {
         page.touch(0, slotsStart + SlottedNode.slotSize * count)

@@ -41,6 +41,20 @@ extension FramePool {
         return (0..<node.count).reduce(0) { $0 &+ node.childCount($1) }
     }
 
+    /// Fetches the heads of the next leaves into the cache, those that are in the pool: a walk that waits for each head
+    /// before it can look at the next leaf is as slow as the memory.
+    func touchChildren(of node: SlottedNode, from first: Int) {
+        for i in first..<min(first + TreeWalk.leavesAhead, node.count) {
+            let address = unsafe node.addressCell(i).pointee.load(ordering: .acquiring)
+            let hint = unsafe node.hintCell(i).pointee.load(ordering: .relaxed)
+            if address >> 63 != 0 {
+                page(UInt32(truncatingIfNeeded: address)).touch(0, 64)
+            } else if hint != 0, holds(hint, address) {
+                page(hint).touch(0, 64)
+            }
+        }
+    }
+
     /// The frame of a root.
     func rootFrame(_ root: PageReference) throws(EngineError) -> UInt32 {
         root.isInMemory ? root.frame : try load(address: root.address, stamp: root.stamp)
@@ -156,10 +170,14 @@ struct TreeWalk {
             let next = reversed ? index - 1 : index + 1
             guard next >= 0, next < node.count else { continue }
             path.append((frame, next))
+            if node.page.level == 1, !reversed, next % TreeWalk.leavesAhead == 0 { root.pool.touchChildren(of: node, from: next) }
             return try sink(from: try root.pool.child(node, next)) { reversed ? $0.count - 1 : 0 }
         }
         return nil
     }
+
+    /// Leaves whose heads are fetched together.
+    static let leavesAhead = 8
 
     /// Leaves read in one epoch before it is renewed, so that long scans do not hold up the pool.
     static let leavesPerEpoch = 32
