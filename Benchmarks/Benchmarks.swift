@@ -66,6 +66,10 @@ import Foundation
             throw BenchmarkError("the contestants disagree, so no figure counts:\n" + results.disagreements.joined(separator: "\n"))
         }
         if let path = options.json { try JSONReport(results, options, machine, settings: settings).write(to: path) }
-        if let folder = options.plots { try BarChart.write(results, into: folder) }
+        if let folder = options.plots {
+            try BarChart.write(results, into: folder)
+            let table = "# The last full run\n\n\(machine.summary)\n\n\(TextTable(results: results).markdown())\n"
+            try Data(table.utf8).write(to: URL(filePath: "\(folder)/table.md"))
+        }
     }
 }

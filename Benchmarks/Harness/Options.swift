@@ -26,7 +26,7 @@ struct Options {
           --only GROUP     only the groups whose name contains GROUP: keys, events, graph
           --folder PATH    where the stores are made (default: the temporary folder)
           --json FILE      writes all samples with machine, commit and settings
-          --plots FOLDER   writes the plots as SVG
+          --plots FOLDER   writes the plots as SVG and the table as Markdown
           --profile STEP   runs one step of Hornbeam (or STEP@LMDB, STEP@SQLite) for eight seconds, for a profiler
         """
 
