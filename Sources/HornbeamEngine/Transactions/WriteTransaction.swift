@@ -120,12 +120,6 @@ package final class WriteTransaction {
         return first
     }
 
-    /// Moves the sequence on so that it does not give out numbers below `next`.
-    package func advanceSequence(to next: UInt64) throws(EngineError) {
-        try requireOpen()
-        if next > nextObjectKey { setNextObjectKey(next) }
-    }
-
     func setNextObjectKey(_ next: UInt64) {
         nextObjectKey = next
         redo.sequence(next)
