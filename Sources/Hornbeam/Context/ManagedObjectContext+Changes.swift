@@ -20,6 +20,7 @@ extension ManagedObjectContext {
             !isAfterlife,
             "An object of \(object.scope.entity.name) was changed after its context was released. Keep the "
                 + "context until it has saved.")
+        edits &+= 1
         object.state.insert(.stirred)
         if !object.state.contains(.inserted) { object.state.insert(.updated) }
         if !object.state.contains(.tracked) { tracked.append(object) }

@@ -8,18 +8,23 @@ extension ManagedObjectContext {
     ///
     /// - Throws: The conflicts, when the policy is `error` or cannot settle them.
     func resolve(_ conflicts: SaveConflicts, _ draft: SaveDraft) throws {
-        for conflict in conflicts.versions {
+        try resolve(conflicts.versions, error: error(of: conflicts, draft))
+        for conflict in conflicts.uniques {
+            if mergePolicy == .error { throw error(of: conflicts, draft) }
+            guard try settle(conflict, draft) else { throw error(of: conflicts, draft) }
+        }
+    }
+
+    /// Settles conflicts of versions, or throws the error.
+    func resolve(_ conflicts: [VersionConflict], error: @autoclosure () -> HornbeamError) throws {
+        for conflict in conflicts {
             guard let object = registry[conflict.reference.key] else { continue }
             if automaticallyMergesChangesFromParent, mergesCleanly(object, conflict) {
                 adopt(conflict, in: object)
             } else {
-                if mergePolicy == .error { throw error(of: conflicts, draft) }
+                if mergePolicy == .error { throw error() }
                 try settle(object, conflict)
             }
-        }
-        for conflict in conflicts.uniques {
-            if mergePolicy == .error { throw error(of: conflicts, draft) }
-            guard try settle(conflict, draft) else { throw error(of: conflicts, draft) }
         }
     }
 
@@ -106,6 +111,7 @@ extension ManagedObjectContext {
         object.state.remove([.updated, .deleted, .watched, .stirred])
         object.record = nil
         object.hint = RowHint()
+        if object.scope.isNested { object.state.insert(.fault) }
     }
 
     // MARK: Unique values

@@ -59,6 +59,7 @@ extension ManagedObjectContext {
 
     /// A new object goes before it ever had a row.
     func forget(_ object: ManagedObject) {
+        edits &+= 1
         registry.remove(object.key)
         object.state = object.state.subtracting([.inserted, .updated, .deleted]).union([.detached])
     }

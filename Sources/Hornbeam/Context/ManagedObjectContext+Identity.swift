@@ -21,6 +21,9 @@ extension ManagedObjectContext {
                 "The ID \(id) is of the entity \(id.entityName), which this container's model does not have.")
         }
         let scope = scope(at: entity.index)
+        if id.isTemporaryID, isKnownAbove(id) {
+            return makeFault(scope, key: id.reference, hint: RowHint(), state: [.fault, .temporary])
+        }
         guard !id.isTemporaryID, id.storeIdentifier == scope.origin.storeIdentifier else {
             return makeStranger(scope, key: id.reference)
         }
@@ -96,8 +99,10 @@ extension ManagedObjectContext {
         return made
     }
 
-    private func makeFault(_ scope: EntityScope, key: UInt64, hint: RowHint) -> ManagedObject {
-        let object = scope.objectClass.init(ObjectBirth(scope: scope, key: key, hint: hint, state: .fault))
+    private func makeFault(
+        _ scope: EntityScope, key: UInt64, hint: RowHint, state: ObjectState = .fault
+    ) -> ManagedObject {
+        let object = scope.objectClass.init(ObjectBirth(scope: scope, key: key, hint: hint, state: state))
         if !isAfterlife { registry.insert(object, at: key) }
         return object
     }
@@ -123,19 +128,20 @@ extension ManagedObjectContext {
 
     /// Gives new objects the IDs that they will keep; they are still to be saved (MOC-17).
     ///
-    /// Objects that have one keep it.
+    /// Objects that have one keep it. The IDs change in the contexts above and below too.
     /// - Throws: The store's error.
     public func obtainPermanentIDs(for objects: [ManagedObject]) throws {
-        let temporary = objects.filter { $0.state.contains(.temporary) && $0.isInserted }
+        let temporary = objects.filter { $0.state.contains(.temporary) && !$0.state.contains(.gone) }
         guard !temporary.isEmpty else { return }
         let first = try store().reserveKeys(temporary.count)
         var changes: [ManagedObjectID: ManagedObjectID] = [:]
         for (offset, object) in temporary.enumerated() {
-            let old = object.objectID
-            rekey(object, to: first + UInt64(offset))
-            changes[old] = object.objectID
+            changes[object.objectID] = ManagedObjectID(
+                origin: object.scope.origin, reference: first + UInt64(offset))
         }
-        replaceReferences(changes)
+        var outermost = self
+        while let parent = outermost.parent { outermost = parent }
+        outermost.adopt(changes)
     }
 
     /// Moves an object from its temporary key to a permanent one.

@@ -54,11 +54,29 @@ extension ManagedObjectContext {
 
     /// Gives a new object its defaults, registers it and calls its hook.
     func finishInsertion(of object: ManagedObject) {
+        register(object)
+        object.awakeFromInsert()
+    }
+
+    /// Gives a new object its defaults and makes it one of this context.
+    func register(_ object: ManagedObject) {
         object.record = ObjectRecord(newValues: object.scope.newValues, held: object.scope.newHeld)
         registry.insert(object, at: object.key)
         noteChange(of: object)
         event.inserted.append(object)
-        object.awakeFromInsert()
+    }
+
+    /// Makes an object whose row is gone one that the next save writes, under its ID, with the values that it shows.
+    func revive(_ object: ManagedObject) {
+        let record = ObjectRecord(newValues: object.scope.newValues, held: object.scope.newHeld)
+        if let row = object.record?.frozenRow {
+            for index in record.held.indexes { record.hold(row.values[index], at: index) }
+        }
+        object.record = record
+        object.state = object.state.subtracting([.gone, .deleted, .detached, .fault, .failed]).union(.inserted)
+        registry.insert(object, at: object.key)
+        noteChange(of: object)
+        event.inserted.append(object)
     }
 
     func unknownEntity(_ name: String) -> HornbeamError {

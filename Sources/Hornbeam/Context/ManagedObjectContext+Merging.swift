@@ -15,11 +15,13 @@ extension ManagedObjectContext {
     ///
     /// - Parameter settled: Keys of objects that were just saved, which show their new rows in any case.
     func advance(toAtLeast transaction: UInt64 = 0, settled: Set<UInt64> = []) throws {
-        let store = try store()
         let arrived = inbox.drain()
         let old = snapshot
-        if let old, old.transaction >= max(store.latestTransaction, transaction), arrived.isEmpty { return }
-        let new = try store.snapshot()
+        try parent?.advance()
+        if let old, arrived.isEmpty, try old.transaction >= max(newestTransaction(), transaction) {
+            return followParent()
+        }
+        let new = try newestSnapshot()
         let foreign = arrived.isOverflowing ? try [differences(new)] : arrived.changes.map(ForeignChange.init)
         if !foreign.isEmpty, let old {
             if automaticallyMergesChangesFromParent {
@@ -29,8 +31,15 @@ extension ManagedObjectContext {
             }
         }
         snapshot = new
+        edits &+= 1
         if automaticallyMergesChangesFromParent { takeIn(foreign, new) }
         if !foreign.isEmpty { rebaseMembers() }
+        followParent()
+    }
+
+    private func newestTransaction() throws -> UInt64 {
+        if let parent { return try parent.readingSnapshot().transaction }
+        return try store().latestTransaction
     }
 
     /// What became of the objects here, when too much was announced to be kept.
@@ -91,9 +100,14 @@ extension ManagedObjectContext {
     /// Gives pending changes of an object the new row as their base, unless both sides changed a value.
     func rebase(_ object: ManagedObject, _ new: StoreSnapshot) {
         object.hint = RowHint()
-        guard let record = object.record, object.hasChanges, !object.isInserted else { return }
-        guard let row = try? new.values(object.scope.entity, object.key) else { return }
-        guard object.mergesCleanly(with: row.values), record.version != 0 else { return }
+        guard object.hasChanges, !object.isInserted, !object.scope.isNested else { return }
+        guard let row = try? new.values(object.scope.entity, object.key), object.record?.version != 0 else { return }
+        rebase(object, on: row)
+    }
+
+    /// As above, on a row that was read already.
+    func rebase(_ object: ManagedObject, on row: RowValues) {
+        guard object.record != nil, object.mergesCleanly(with: row.values) else { return }
         object.adopt(row.values, version: row.version)
         settleUpdatedState(of: object)
     }
@@ -112,7 +126,7 @@ extension ManagedObjectContext {
     }
 
     /// Members added or removed here may have been by others too.
-    private func rebaseMembers() {
+    func rebaseMembers() {
         for object in tracked.all {
             guard let record = object.record, !record.toMany.isEmpty, !object.isInserted else { continue }
             for property in object.scope.properties where property.isToMany {
@@ -156,7 +170,7 @@ extension ManagedObject {
     final func adopt(_ stored: [PropertyValue], version: UInt32) {
         guard let record else { return }
         record.version = version
-        record.frozenRow = nil
+        record.frozenRow = scope.isNested ? RowValues(version: version, values: stored) : nil
         hint = RowHint()
         for index in Array(record.originals.keys) {
             record.originals[index] = stored[index]

@@ -17,6 +17,7 @@ extension ManagedObjectContext {
         tracked.removeAll()
         failures.removeAll()
         event = PendingEvent()
+        edits &+= 1
     }
 
     private func restore(_ object: ManagedObject) {
@@ -42,6 +43,7 @@ extension ManagedObjectContext {
         event = PendingEvent()
         _ = inbox.drain()
         snapshot = nil
+        edits &+= 1
         post(Self.didChangeObjectsNotification, ObjectChanges(invalidatedAll: true))
     }
 
@@ -70,12 +72,21 @@ extension ManagedObjectContext {
         processPendingChanges()
     }
 
+    /// Gives pending changes what the parent or the store has now as their base.
+    private func renewBase(of object: ManagedObject) {
+        if parent != nil {
+            if let row = try? parentRow(of: object) { rebase(object, on: row) }
+        } else {
+            object.record?.frozenRow = nil
+            if let snapshot { rebase(object, snapshot) }
+        }
+    }
+
     private func renew(_ object: ManagedObject, mergeChanges: Bool) {
         failures[ObjectIdentifier(object)] = nil
         object.state.remove(.failed)
         if mergeChanges, object.hasChanges {
-            object.record?.frozenRow = nil
-            if let snapshot { rebase(object, snapshot) }
+            renewBase(of: object)
         } else {
             object.state.remove([.deleted, .updated])
             object.turnIntoFault()

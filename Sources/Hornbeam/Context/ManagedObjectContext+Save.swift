@@ -22,7 +22,7 @@ extension ManagedObjectContext {
         try mergeBeforeSave()
         try computeDerivedValues()
         try validate()
-        try write()
+        if let parent { try push(into: parent) } else { try write() }
     }
 
     private func firstFailure() -> HornbeamError? {
@@ -94,7 +94,8 @@ extension ManagedObjectContext {
         let saved = tracked.all
         var changes = draft.announcement
         changes.transaction = receipt.transaction
-        for (object, key) in draft.newKeys { rekey(object, to: key) }
+        edits &+= 1
+        adoptKeys(of: draft)
         for object in draft.deleted { freezeForReaders(object) }
         for object in saved { settle(object) }
         tracked.removeAll()
@@ -103,6 +104,17 @@ extension ManagedObjectContext {
         for object in draft.deleted { dismiss(object) }
         post(Self.didSaveObjectIDsNotification, changes)
         sweepIfDue()
+    }
+
+    /// New objects have their permanent IDs now, here and in the contexts below.
+    private func adoptKeys(of draft: SaveDraft) {
+        var ids: [ManagedObjectID: ManagedObjectID] = [:]
+        for (object, key) in draft.newKeys {
+            let old = object.objectID
+            rekey(object, to: key)
+            if !children.isEmpty { ids[old] = object.objectID }
+        }
+        if !ids.isEmpty { for child in children { child.context?.adopt(ids) } }
     }
 
     /// Reads see the saved rows from now on. Where moving on fails, the next read tries again.
@@ -140,7 +152,7 @@ extension ManagedObjectContext {
         object.hint = RowHint()
     }
 
-    private func dismiss(_ object: ManagedObject) {
+    func dismiss(_ object: ManagedObject) {
         registry.remove(object.key)
         object.state.remove(.deleted)
         object.state.insert(.detached)

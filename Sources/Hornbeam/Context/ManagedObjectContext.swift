@@ -31,6 +31,8 @@ public final class ManagedObjectContext {
     public var retainsRegisteredObjects = false
     /// The coordinator whose stores this context reads and writes.
     public let persistentStoreCoordinator: PersistentStoreCoordinator
+    /// The context that this one reads through and saves into; nil for one that saves into the stores (MOC-6).
+    public let parent: ManagedObjectContext?
 
     let inbox: ChangeInbox
     let token: UInt64
@@ -48,14 +50,28 @@ public final class ManagedObjectContext {
     /// What happened since the last `processPendingChanges`.
     var event = PendingEvent()
     var isSaving = false
+    /// The contexts that read through this one.
+    var children: [WeakContext] = []
+    /// Grows with everything that a child could see of this context.
+    var edits: UInt64 = 0
+    /// The parent's `edits` when this context last looked.
+    var editsSeen: UInt64 = 0
     /// The rows that fetches of this context had to look at so far, matching or not.
     package internal(set) var rowsRead = 0
     /// True for the reading end of a context that is gone. It keeps no object and no scope, so that the
     /// objects that keep it alive make no cycle with it.
     let isAfterlife: Bool
 
-    init(coordinator: PersistentStoreCoordinator) {
+    convenience init(coordinator: PersistentStoreCoordinator) { self.init(coordinator, parent: nil) }
+
+    convenience init(parent: ManagedObjectContext) {
+        self.init(parent.persistentStoreCoordinator, parent: parent)
+        editsSeen = parent.edits
+    }
+
+    private init(_ coordinator: PersistentStoreCoordinator, parent: ManagedObjectContext?) {
         persistentStoreCoordinator = coordinator
+        self.parent = parent
         inbox = ChangeInbox()
         token = coordinator.nextContextToken()
         isAfterlife = false
@@ -64,6 +80,7 @@ public final class ManagedObjectContext {
 
     init(coordinator: PersistentStoreCoordinator, afterlifeOn snapshot: StoreSnapshot?) {
         persistentStoreCoordinator = coordinator
+        parent = nil
         inbox = ChangeInbox()
         token = 0
         isAfterlife = true
@@ -82,9 +99,15 @@ public final class ManagedObjectContext {
     /// The snapshot that properties are read from. Never moves an existing one.
     func readingSnapshot() throws -> StoreSnapshot {
         if let snapshot { return snapshot }
-        let fresh = try store().snapshot()
+        let fresh = try newestSnapshot()
         snapshot = fresh
         return fresh
+    }
+
+    /// The state that this context would move to now: the parent's, or the newest of the store.
+    func newestSnapshot() throws -> StoreSnapshot {
+        if let parent { return try parent.readingSnapshot() }
+        return try store().snapshot()
     }
 
     /// The scope of an entity, by its index in the model.

@@ -38,19 +38,7 @@ extension ManagedObjectContext {
     ///
     /// - Throws: As `fetch`.
     public func count<Object>(_ request: FetchRequest<Object>) throws -> Int {
-        let request = try prepared(request.untyped)
-        if let stores = request.affectedStores, try !stores.contains(store().identifier) { return 0 }
-        let snapshot = try readingSnapshot()
-        switch try pendingPlan(for: request) {
-        case .storeOnly:
-            return try snapshot.count(request)
-        case .overlay(let objects):
-            let matching = try matching(objects, request)
-            let stored = try snapshot.count(request.unlimited, excluding: storedKeys(objects))
-            return request.limited(stored + matching.count)
-        case .inMemory:
-            return try findInMemory(request).count
-        }
+        try countPrepared(try prepared(request.untyped))
     }
 
     /// How the store answers a request: the plan in words.

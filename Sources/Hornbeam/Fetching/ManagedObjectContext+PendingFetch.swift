@@ -16,18 +16,45 @@ extension ManagedObjectContext {
     }
 
     func find(_ request: FetchDescription) throws -> [FoundObject] {
-        let request = try prepared(request)
+        try findPrepared(try prepared(request))
+    }
+
+    /// The results without those objects, which a child judges itself.
+    func findPrepared(_ request: FetchDescription, excluding keys: Set<UInt64> = []) throws -> [FoundObject] {
         if let stores = request.affectedStores, try !stores.contains(store().identifier) { return [] }
-        switch try pendingPlan(for: request) {
-        case .storeOnly: return try stored(request)
-        case .overlay(let objects): return try findWithOverlay(request, objects)
-        case .inMemory: return try findInMemory(request)
+        switch try pendingPlan(for: request, excluding: keys) {
+        case .storeOnly: return try stored(request, excluding: keys)
+        case .overlay(let objects): return try findWithOverlay(request, objects, excluding: keys)
+        case .inMemory: return try findInMemory(request, excluding: keys)
         }
     }
 
+    /// The number of results, without those objects.
+    func countPrepared(_ request: FetchDescription, excluding keys: Set<UInt64> = []) throws -> Int {
+        if let stores = request.affectedStores, try !stores.contains(store().identifier) { return 0 }
+        switch try pendingPlan(for: request, excluding: keys) {
+        case .storeOnly:
+            return try storedCount(request, excluding: keys)
+        case .overlay(let objects):
+            let matching = try matching(objects, request)
+            let stored = try storedCount(request.unlimited, excluding: keys.union(storedKeys(objects)))
+            return request.limited(stored + matching.count)
+        case .inMemory:
+            return try findInMemory(request, excluding: keys).count
+        }
+    }
+
+    /// The number of results as the parent or the store has them.
+    private func storedCount(_ request: FetchDescription, excluding keys: Set<UInt64>) throws -> Int {
+        if let parent { return try parent.countPrepared(request, excluding: keys) }
+        return try readingSnapshot().count(request, excluding: keys)
+    }
+
+    /// The results as the parent or the store has them.
     private func stored(
-        _ request: FetchDescription, excluding keys: Set<UInt64> = []
+        _ request: FetchDescription, excluding keys: Set<UInt64>
     ) throws -> [FoundObject] {
+        if let parent { return try parent.findPrepared(request, excluding: keys).map(adopted) }
         let answer = try readingSnapshot().fetch(request, excluding: keys)
         rowsRead += answer.rowsRead
         let hasHints = answer.hints.count == answer.references.count
@@ -36,25 +63,35 @@ extension ManagedObjectContext {
         }
     }
 
-    func pendingPlan(for request: FetchDescription) throws -> PendingPlan {
+    /// The parent's result as one of this context.
+    private func adopted(_ found: FoundObject) -> FoundObject {
+        switch found {
+        case .stored: found
+        case .object(let object): .object(self.object(with: object.objectID))
+        }
+    }
+
+    func pendingPlan(for request: FetchDescription, excluding keys: Set<UInt64> = []) throws -> PendingPlan {
         guard request.includesPendingChanges, !tracked.isEmpty else { return .storeOnly }
         let entity = try persistentStoreCoordinator.managedObjectModel.entity(named: request.entityName)
         let paths = RequestPaths(request, entity)
         for destination in paths.destinations
         where tracked.objects(of: destination).contains(where: paths.isTouched) { return .inMemory }
-        let own = changed(entity, request)
+        let own = changed(entity, request, excluding: keys)
         return own.isEmpty ? .storeOnly : .overlay(own)
     }
 
     /// The objects of the request's entity that are not as stored.
-    private func changed(_ entity: EntityDescription, _ request: FetchDescription) -> [ManagedObject] {
+    private func changed(
+        _ entity: EntityDescription, _ request: FetchDescription, excluding keys: Set<UInt64>
+    ) -> [ManagedObject] {
         tracked.objects(of: entity, andBelow: request.includesSubentities)
-            .filter { $0.hasChanges || $0.state.contains(.gone) }
+            .filter { ($0.hasChanges || $0.state.contains(.gone)) && !keys.contains($0.key) }
     }
 
-    /// The keys of the objects that have a row.
+    /// The keys of the objects that have a row, or that the parent may have.
     func storedKeys(_ objects: [ManagedObject]) -> Set<UInt64> {
-        Set(objects.filter { !$0.state.contains(.temporary) }.map(\.key))
+        Set(objects.filter { parent != nil || !$0.state.contains(.temporary) }.map(\.key))
     }
 
     /// The objects that satisfy the request's predicate as they are in memory.
@@ -66,13 +103,13 @@ extension ManagedObjectContext {
     }
 
     private func findWithOverlay(
-        _ request: FetchDescription, _ objects: [ManagedObject]
+        _ request: FetchDescription, _ objects: [ManagedObject], excluding keys: Set<UInt64>
     ) throws -> [FoundObject] {
         let order = ObjectOrder(request.sortDescriptors)
         let matching = try order.sorted(matching(objects, request))
         var whole = request.unlimited
         if request.fetchLimit > 0 { whole.fetchLimit = request.fetchLimit + request.fetchOffset }
-        let rows = try stored(whole, excluding: storedKeys(objects))
+        let rows = try stored(whole, excluding: keys.union(storedKeys(objects)))
         return request.limited(try merge(rows, matching, order))
     }
 
@@ -98,12 +135,12 @@ extension ManagedObjectContext {
     }
 
     /// Judges every object of the entity in memory.
-    func findInMemory(_ request: FetchDescription) throws -> [FoundObject] {
+    func findInMemory(_ request: FetchDescription, excluding keys: Set<UInt64>) throws -> [FoundObject] {
         let entity = try persistentStoreCoordinator.managedObjectModel.entity(named: request.entityName)
         var all = FetchDescription(entityName: request.entityName)
         all.includesSubentities = request.includesSubentities
-        let rows = try stored(all).map(object)
-        let new = changed(entity, request).filter(\.isInserted)
+        let rows = try stored(all, excluding: keys).map(object)
+        let new = changed(entity, request, excluding: keys).filter(\.isInserted)
         let seen = Set(rows)
         let candidates = try matching(rows + new.filter { !seen.contains($0) }, request)
         let sorted = try ObjectOrder(request.sortDescriptors).sorted(candidates)

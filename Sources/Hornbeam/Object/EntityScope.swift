@@ -27,6 +27,8 @@ public final class EntityScope {
     /// The snapshot that the context holds, without a reference of its own: reading a property pays for none.
     private(set) var snapshot: Unmanaged<StoreSnapshot>?
     private let coordinator: PersistentStoreCoordinator
+    /// True when the context has a parent, whose unsaved changes show here.
+    let isNested: Bool
 
     init(
         entity: EntityDescription, objectClass: ManagedObject.Type,
@@ -45,6 +47,7 @@ public final class EntityScope {
         livingContext = context.isAfterlife ? nil : context
         afterlife = context.isAfterlife ? context : nil
         coordinator = context.persistentStoreCoordinator
+        isNested = context.parent != nil
         snapshot = context.snapshot.map(Unmanaged.passUnretained)
     }
 

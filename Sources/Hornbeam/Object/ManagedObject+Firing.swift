@@ -11,6 +11,10 @@ extension ManagedObject {
             if state.contains(.gone) { throw missingRow() }
             return
         }
+        if fillFromParent() {
+            if state.contains(.gone) { throw missingRow() }
+            return
+        }
         let snapshot = try scope.context.readingSnapshot()
         guard try snapshot.withRow(scope.entity, key, &hint, { _ in true }) != nil else {
             markGone()
@@ -21,7 +25,7 @@ extension ManagedObject {
 
     /// Fills a fault; a failure shows as zero values and comes out at `save()`.
     final func fireIfNeeded() {
-        guard state.contains(.fault) else { return }
+        guard state.contains(.fault), !fillFromParent() else { return }
         do {
             let snapshot = try scope.context.readingSnapshot()
             if try snapshot.withRow(scope.entity, key, &hint, { _ in true }) != nil {
@@ -34,7 +38,7 @@ extension ManagedObject {
         }
     }
 
-    private func becomeRealised() {
+    final func becomeRealised() {
         state.remove(.fault)
         let wasSilent = state.contains(.silent)
         state.insert(.silent)

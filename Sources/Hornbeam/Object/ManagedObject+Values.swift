@@ -77,6 +77,7 @@ extension ManagedObject {
         let record = self.record ?? ObjectRecord(propertyCount: scope.properties.count)
         self.record = record
         record.version = storedVersion()
+        if scope.isNested, let snapshot = scope.livingContext?.snapshot { freezeRow(from: snapshot) }
         return record
     }
 

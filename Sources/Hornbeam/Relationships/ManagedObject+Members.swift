@@ -28,18 +28,21 @@ extension ManagedObject {
     }
 
     final func storedMembers(of property: PropertyDescription) -> [ManagedObjectID] {
-        readStored(property, or: []) { snapshot, context in
+        if let parentObject { return parentObject.members(of: property) }
+        return readStored(property, or: []) { snapshot, context in
             try snapshot.members(of: property, owner: key).map { context.objectID($0) }
         }
     }
 
     final func storedMemberCount(of property: PropertyDescription) -> Int {
-        readStored(property, or: 0) { snapshot, _ in
+        if let parentObject { return parentObject.memberCount(of: property) }
+        return readStored(property, or: 0) { snapshot, _ in
             try snapshot.memberCount(of: property, owner: key)
         }
     }
 
     final func isStoredMember(_ member: ManagedObjectID, of property: PropertyDescription) -> Bool {
+        if let parentObject { return parentObject.hasMember(member, in: property) }
         guard !member.isTemporaryID else { return false }
         return readStored(property, or: false) { snapshot, context in
             guard let reference = context.reference(member) else { return false }

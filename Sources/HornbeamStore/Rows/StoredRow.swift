@@ -123,6 +123,11 @@ package struct RowValues: Sendable {
     package var version: UInt32
     /// By property index; `.null` for to-many and transient properties.
     package var values: [PropertyValue]
+
+    package init(version: UInt32, values: [PropertyValue]) {
+        self.version = version
+        self.values = values
+    }
 }
 
 /// Where a row was last seen: a hint that is checked on use. `RowHint()` is "unknown".

@@ -20,6 +20,15 @@ package struct VersionConflict: Sendable {
     package var storedVersion: UInt32
     /// By property index; nil when the row is gone.
     package var storedValues: [PropertyValue]?
+
+    package init(
+        reference: ObjectReference, expectedVersion: UInt32, storedVersion: UInt32, storedValues: [PropertyValue]?
+    ) {
+        self.reference = reference
+        self.expectedVersion = expectedVersion
+        self.storedVersion = storedVersion
+        self.storedValues = storedValues
+    }
 }
 
 /// A value that must be unique and that several objects want.

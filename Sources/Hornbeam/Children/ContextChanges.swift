@@ -1,0 +1,133 @@
+internal import HornbeamModel
+internal import HornbeamStore
+
+/// What one context changed, as values: what a child hands to its parent.
+struct ContextChanges: Sendable {
+    enum Kind { case inserted, updated, deleted, watched }
+
+    struct Change: Sendable {
+        var id: ManagedObjectID
+        var kind: Kind
+        /// Attributes and to-ones by property index.
+        var values: [(index: Int, value: PropertyValue)] = []
+        /// Changed members of to-many relationships by property index, ascending.
+        var members: [(index: Int, change: ToManyChange)] = []
+    }
+
+    var changes: [Change] = []
+    var isEmpty: Bool { changes.isEmpty }
+
+    init(_ objects: [ManagedObject]) {
+        for object in objects {
+            guard let kind = Kind(object) else { continue }
+            var change = Change(id: object.objectID, kind: kind)
+            if kind == .inserted || kind == .updated, let record = object.record {
+                let indexes = kind == .inserted ? record.held : record.changed
+                change.values = indexes.indexes.compactMap { index in
+                    object.scope.properties[index].isToMany ? nil : (index, record.values[index])
+                }
+                change.members = record.toMany.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+            }
+            changes.append(change)
+        }
+    }
+}
+
+extension ContextChanges.Kind {
+    /// Nil for an object that a save has nothing to do with.
+    fileprivate init?(_ object: ManagedObject) {
+        if object.state.contains(.deleted) {
+            self = .deleted
+        } else if object.isInserted {
+            self = .inserted
+        } else if object.isUpdated {
+            self = .updated
+        } else if object.state.contains(.watched) {
+            self = .watched
+        } else {
+            return nil
+        }
+    }
+}
+
+extension ManagedObjectContext {
+    /// Makes another context's changes those of this one.
+    ///
+    /// New objects first, then values, then relationships with both of their ends, then orders, then deletions
+    /// with their rules: members that only this context has are taken care of too.
+    func take(_ changes: ContextChanges) {
+        let pairs = changes.changes.map { (receiver(of: $0), $0) }
+        for (object, change) in pairs {
+            for (index, value) in change.values where object.scope.properties[index].isAttribute {
+                object.assign(value, to: object.scope.properties[index])
+            }
+        }
+        for (object, change) in pairs { takeDestinations(of: change, into: object) }
+        for (object, change) in pairs { takeMembers(of: change, into: object) }
+        for (object, change) in pairs { takeOrders(of: change, into: object) }
+        for (object, change) in pairs {
+            if change.kind == .deleted, !object.isDeleted { delete(object) }
+            if change.kind == .watched { detectConflicts(for: object) }
+        }
+    }
+
+    private func receiver(of change: ContextChanges.Change) -> ManagedObject {
+        guard change.kind == .inserted else { return object(with: change.id) }
+        if let object = registeredObject(for: change.id) {
+            if object.state.contains(.deleted) {
+                insert(object)
+            } else if object.state.contains(.gone) {
+                revive(object)
+            }
+            return object
+        }
+        let scope = scope(at: change.id.entityIndex(in: persistentStoreCoordinator.managedObjectModel))
+        let state: ObjectState = change.id.isTemporaryID ? [.temporary, .inserted] : .inserted
+        let object = scope.objectClass.init(
+            ObjectBirth(scope: scope, key: change.id.reference, hint: RowHint(), state: state))
+        register(object)
+        return object
+    }
+
+    private func takeDestinations(of change: ContextChanges.Change, into object: ManagedObject) {
+        for (index, value) in change.values where object.scope.properties[index].isToOne {
+            let property = object.scope.properties[index]
+            if case .objectID(let id) = value {
+                object.setDestination(self.object(with: id), of: property)
+            } else {
+                object.setDestination(nil, of: property)
+            }
+        }
+    }
+
+    private func takeMembers(of change: ContextChanges.Change, into object: ManagedObject) {
+        for (index, members) in change.members {
+            let property = object.scope.properties[index]
+            if let inverse = property.inverse, !inverse.isToMany { continue }
+            for id in members.removed.sorted(by: { $0.order(to: $1) == .less }) {
+                object.remove(self.object(with: id), from: property)
+            }
+            for id in members.addedInOrder { object.add(self.object(with: id), to: property) }
+        }
+    }
+
+    private func takeOrders(of change: ContextChanges.Change, into object: ManagedObject) {
+        for (index, members) in change.members {
+            guard let order = members.order else { continue }
+            let property = object.scope.properties[index]
+            let present = object.members(of: property)
+            let here = Set(present)
+            let named = Set(order)
+            object.reorder(order.filter(here.contains) + present.filter { !named.contains($0) }, in: property)
+        }
+    }
+}
+
+extension ManagedObjectID {
+    fileprivate func entityIndex(in model: ManagedObjectModel) -> Int {
+        guard let entity = model.entitiesByName[entityName] else {
+            preconditionFailure("The ID \(self) is of an entity that the parent's model does not have.")
+        }
+        return entity.index
+    }
+}

@@ -1,0 +1,134 @@
+internal import HornbeamModel
+internal import HornbeamStore
+
+// A child context reads what its parent shows, unsaved changes included, and saves into it (MOC-6). Both live
+// in one isolation, so that a child asks its parent directly and nothing is copied that nobody looks at.
+
+extension ManagedObjectContext {
+    /// A scratch pad over this context: it sees this context's unsaved changes, and its `save()` hands its own
+    /// changes to this context without writing anything. Children may have children.
+    ///
+    /// ```swift
+    /// let draft = context.newChildContext()
+    /// let event = try draft.existingObject(Event.self, with: id)
+    /// event.name = "Perhaps"
+    /// try draft.save()        // now `context` has the change; or let go of `draft`, and nothing happened
+    /// ```
+    /// A child keeps its parent alive, and lives where the parent lives. IDs of new objects stay temporary until
+    /// the outermost context saves, and change in all contexts then. Source: MOC-6, SAV-6.
+    public func newChildContext() -> ManagedObjectContext {
+        let child = ManagedObjectContext(parent: self)
+        children.removeAll { $0.context == nil }
+        children.append(WeakContext(context: child))
+        return child
+    }
+
+    /// The nearest context above that shows an object otherwise than the store does, and the object there.
+    func parentObject(forKey key: UInt64) -> ManagedObject? {
+        var above = parent
+        while let context = above {
+            if let object = context.registry[key], object.isOwnView { return object }
+            above = context.parent
+        }
+        return nil
+    }
+
+    /// True when a context above has an object of that temporary ID.
+    func isKnownAbove(_ id: ManagedObjectID) -> Bool {
+        guard let parent else { return false }
+        return parent.registeredObject(for: id) != nil || parent.isKnownAbove(id)
+    }
+
+    /// What the parent shows of an object now; nil when it is deleted there, or in the store.
+    func parentRow(of object: ManagedObject) throws -> RowValues? {
+        if let source = parentObject(forKey: object.key) {
+            return source.isDeleted || source.state.contains(.detached) ? nil : source.shownRow
+        }
+        guard let parent, !object.state.contains(.temporary) else { return nil }
+        return try parent.readingSnapshot().values(object.scope.entity, object.key)
+    }
+
+    /// Shows what the parent shows since it changed: unchanged objects are read anew, changed ones take the
+    /// parent's values as their base where both do not disagree.
+    func followParent() {
+        guard let parent, editsSeen != parent.edits else { return }
+        editsSeen = parent.edits
+        guard automaticallyMergesChangesFromParent else { return }
+        for object in registry.objects where !object.isInserted {
+            if object.hasChanges {
+                if let row = try? parentRow(of: object) { rebase(object, on: row) }
+            } else if object.isOwnView || parentObject(forKey: object.key) != nil {
+                object.record = nil
+                object.hint = RowHint()
+                object.state.remove(.gone)
+                object.state.insert(.fault)
+            }
+        }
+        rebaseMembers()
+    }
+
+    /// Objects that were new have the IDs that they keep, in this context and in those below.
+    func adopt(_ changes: [ManagedObjectID: ManagedObjectID]) {
+        for (old, new) in changes {
+            guard let object = registeredObject(for: old) else { continue }
+            rekey(object, to: new.reference)
+        }
+        replaceReferences(changes)
+        for object in registry.objects { object.record?.replaceFrozen(changes) }
+        for child in children { child.context?.adopt(changes) }
+    }
+}
+
+/// A child that nobody keeps is gone.
+struct WeakContext {
+    weak var context: ManagedObjectContext?
+}
+
+extension ManagedObject {
+    /// True when the object does not just show its row.
+    final var isOwnView: Bool {
+        hasChanges || record?.frozenRow != nil || !state.isDisjoint(with: [.gone, .temporary])
+    }
+
+    /// The object above that this one reads instead of a row; nil in a context without a parent.
+    final var parentObject: ManagedObject? {
+        scope.isNested ? scope.context.parentObject(forKey: key) : nil
+    }
+
+    /// Attributes and to-ones as they are in memory, transient ones included.
+    final var shownRow: RowValues {
+        RowValues(
+            version: record?.version ?? storedVersion(),
+            values: scope.properties.map { $0.isToMany ? .null : currentValue(of: $0) })
+    }
+
+    /// Fills a fault from the parent; false when the parent shows nothing but the row.
+    final func fillFromParent() -> Bool {
+        guard scope.isNested else { return false }
+        guard let source = parentObject else {
+            if state.contains(.temporary) { markGone() }
+            return state.contains(.gone)
+        }
+        if source.isDeleted || source.state.contains(.detached) {
+            markGone()
+        } else {
+            let record = record ?? ObjectRecord(propertyCount: scope.properties.count)
+            record.frozenRow = source.shownRow
+            self.record = record
+            becomeRealised()
+        }
+        return true
+    }
+}
+
+extension ObjectRecord {
+    /// Puts permanent IDs in the place of temporary ones in the copy of the row.
+    func replaceFrozen(_ changes: [ManagedObjectID: ManagedObjectID]) {
+        guard let row = frozenRow else { return }
+        var values = row.values
+        for index in values.indices {
+            if case .objectID(let id) = values[index], let new = changes[id] { values[index] = .objectID(new) }
+        }
+        frozenRow = RowValues(version: row.version, values: values)
+    }
+}

@@ -1,0 +1,85 @@
+internal import HornbeamModel
+internal import HornbeamStore
+
+// The save of a child: conflicts with the parent are settled as those with a store are, then the changes
+// become the parent's (SAV-6). Nothing is written, IDs stay as they are.
+
+extension ManagedObjectContext {
+    func push(into parent: ManagedObjectContext) throws {
+        for _ in 0..<10 {
+            let conflicts = try conflictsWithParent()
+            if conflicts.isEmpty { break }
+            try resolve(conflicts.map(\.1), error: Self.error(of: conflicts))
+            try validate()
+        }
+        tracked.compact()
+        let saved = tracked.all
+        let changes = ContextChanges(saved)
+        let announcement = announcement(of: saved)
+        parent.processPendingChanges()
+        parent.take(changes)
+        parent.processPendingChanges()
+        for object in saved { settlePushed(object) }
+        tracked.removeAll()
+        editsSeen = parent.edits
+        edits &+= 1
+        for object in saved { object.didSave() }
+        for object in saved where object.state.contains(.deleted) { dismiss(object) }
+        post(Self.didSaveObjectIDsNotification, announcement)
+        sweepIfDue()
+    }
+
+    /// The objects that the parent shows otherwise than they were when they were first changed here.
+    private func conflictsWithParent() throws -> [(ManagedObject, VersionConflict)] {
+        var conflicts: [(ManagedObject, VersionConflict)] = []
+        for object in tracked.all where !object.isInserted && object.hasChanges || object.state.contains(.watched) {
+            guard !object.state.contains(.gone), let base = object.record?.frozenRow else { continue }
+            let row = try parentRow(of: object)
+            if let row, row.values == base.values { continue }
+            conflicts.append(
+                (
+                    object,
+                    VersionConflict(
+                        reference: ObjectReference(object.scope.entity, object.key), expectedVersion: base.version,
+                        storedVersion: row?.version ?? 0, storedValues: row?.values)
+                ))
+        }
+        return conflicts
+    }
+
+    private static func error(of conflicts: [(ManagedObject, VersionConflict)]) -> HornbeamError {
+        let details = conflicts.map { object, conflict in
+            HornbeamError(
+                .mergeConflict,
+                "The \(object.scope.entity.name) was \(conflict.storedValues == nil ? "deleted" : "changed") in the parent "
+                    + "context since this context read it. Refresh it, or set a merge policy.",
+                entity: object.scope.entity.name, objectIDs: [object.objectID])
+        }
+        if details.count == 1 { return details[0] }
+        return HornbeamError(
+            .mergeConflict,
+            "The save was refused: \(details.count) objects were changed or deleted in the parent context since they were "
+                + "read. See the details, or set a merge policy.",
+            objectIDs: conflicts.map(\.0.objectID), details: details)
+    }
+
+    private func announcement(of saved: [ManagedObject]) -> ObjectChanges {
+        ObjectChanges(
+            inserted: Set(saved.filter { $0.isInserted && !$0.isDeleted }.map(\.objectID)),
+            updated: Set(saved.filter(\.isUpdated).map(\.objectID)),
+            deleted: Set(saved.filter { $0.state.contains(.deleted) }.map(\.objectID)),
+            author: transactionAuthor, contextName: name)
+    }
+
+    /// The object is as the parent has it now.
+    private func settlePushed(_ object: ManagedObject) {
+        object.state.remove([.inserted, .updated, .tracked, .touched, .stirred, .watched])
+        guard !object.state.contains(.deleted) else { return }
+        object.hint = RowHint()
+        object.record = nil
+        guard let source = parentObject(forKey: object.key) else { return }
+        let record = ObjectRecord(propertyCount: object.scope.properties.count)
+        record.frozenRow = source.shownRow
+        object.record = record
+    }
+}
