@@ -15,6 +15,7 @@ let package = Package(
         .library(name: "Hornbeam", targets: ["Hornbeam"]),
         .library(name: "HornbeamXcodeModels", targets: ["HornbeamXcodeModels"]),
         .executable(name: "hornbeam", targets: ["HornbeamTool"]),
+        .executable(name: "crash-harness", targets: ["CrashHarness"]),
     ],
     traits: [
         .trait(name: "Rivals", description: "Measure SQLite and LMDB beside Hornbeam in the benchmarks."),
@@ -38,6 +39,9 @@ let package = Package(
             dependencies: ["CLZ4", "Hornbeam", "HornbeamStore", "HornbeamEngine", "HornbeamXcodeModels"],
             swiftSettings: common),
         .executableTarget(
+            name: "CrashHarness", dependencies: ["HornbeamEngine", "HornbeamModel", "HornbeamStore", "Hornbeam"],
+            swiftSettings: common),
+        .executableTarget(
             name: "Benchmarks",
             dependencies: [
                 "HornbeamEngine", "Hornbeam",
@@ -51,7 +55,9 @@ let package = Package(
         .systemLibrary(
             name: "CLMDB", path: "Benchmarks/CLMDB", pkgConfig: "lmdb",
             providers: [.apt(["liblmdb-dev"]), .brew(["lmdb"])]),
-        .testTarget(name: "HornbeamEngineTests", dependencies: ["HornbeamEngine"], swiftSettings: common),
+        .testTarget(
+            name: "HornbeamEngineTests", dependencies: ["HornbeamEngine", "CrashHarness"], swiftSettings: common),
+        .testTarget(name: "CrashHarnessTests", dependencies: ["CrashHarness", "HornbeamEngine"], swiftSettings: common),
         .testTarget(name: "HornbeamModelTests", dependencies: ["HornbeamModel"], swiftSettings: common),
         .testTarget(
             name: "HornbeamXcodeModelsTests", dependencies: ["HornbeamXcodeModels", "HornbeamModel"],

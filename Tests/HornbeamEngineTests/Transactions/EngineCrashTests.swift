@@ -1,5 +1,6 @@
 import Testing
 
+@testable import CrashHarness
 @testable import HornbeamEngine
 
 /// The engine on a disk that crashes at every operation, in every way the enumerator knows.

@@ -1,5 +1,6 @@
 import Testing
 
+@testable import CrashHarness
 @testable import HornbeamEngine
 
 /// What the world does wrong: every call that can fail does, and nothing acknowledged is lost.

@@ -1,23 +1,13 @@
 import Testing
 
+@testable import CrashHarness
 @testable import HornbeamEngine
 
 /// A table beside a dictionary of rows: whatever is done to both, both answer alike.
 @Suite struct TableModelTests {
-    /// A row as the model keeps it: nil is null.
-    struct Row: Equatable {
-        var long: Int64?
-        var flag: Bool?
-        var small: Int16?
-        var text: [UInt8]?
-        var wide: [UInt8]?
-    }
+    typealias Row = OracleRow
 
-    static let layout = ColumnLayout(columns: [
-        Column(id: ColumnID(1), kind: .fixed8), Column(id: ColumnID(2), kind: .bit),
-        Column(id: ColumnID(3), kind: .fixed2), Column(id: ColumnID(4), kind: .bytes),
-        Column(id: ColumnID(5), kind: .bytes),
-    ])
+    static let layout = OracleRow.layout
 
     /// Small pages split and merge most, so they get most seeds.
     static let cases = (1...20).map { (512, UInt64($0)) } + [1024, 4096, 16384].flatMap { [($0, 1), ($0, 2)] }
@@ -37,14 +27,14 @@ import Testing
                 switch Int.random(in: 0..<10, using: &random) {
                 case 0..<5:
                     next += Int.random(in: 0..<10, using: &random) == 0 ? UInt64.random(in: 1...70_000, using: &random) : 1
-                    let row = Self.randomRow(pageSize, &random)
-                    Self.fill(buffer, row)
+                    let row = Row.random(pageSize: pageSize, &random)
+                    row.fill(buffer)
                     try transaction.put(buffer, key: next, in: tree)
                     model[next] = row
                 case 5:
                     let key = UInt64.random(in: 0...next, using: &random)
-                    let row = Self.randomRow(pageSize, &random)
-                    Self.fill(buffer, row)
+                    let row = Row.random(pageSize: pageSize, &random)
+                    row.fill(buffer)
                     try transaction.put(buffer, key: key, in: tree)
                     model[key] = row
                 case 6:
@@ -126,40 +116,13 @@ import Testing
         #expect(try store.engine.check().problems == [])
     }
 
-    // MARK: Rows
-
-    static func randomRow(_ pageSize: Int, _ random: inout SplitMix) -> Row {
-        func maybe<T>(_ value: T) -> T? { Int.random(in: 0..<4, using: &random) == 0 ? nil : value }
-        let large = Int.random(in: 0..<40, using: &random) == 0 ? pageSize * 2 : pageSize / 16
-        let text = (0..<Int.random(in: 0...large, using: &random)).map { UInt8(truncatingIfNeeded: $0) }
-        return Row(
-            long: maybe(.random(in: .min ... .max, using: &random)), flag: maybe(.random(using: &random)),
-            small: maybe(.random(in: .min ... .max, using: &random)), text: maybe(text), wide: maybe([1, 2, 3]))
-    }
-
-    static func fill(_ buffer: RowBuffer, _ row: Row) {
-        buffer.reset()
-        if let long = row.long { buffer.set(0, long) }
-        if let flag = row.flag { buffer.setBit(1, flag) }
-        if let small = row.small { buffer.set(2, small) }
-        if let text = row.text { text.withUnsafeBytes { buffer.setBytes(3, $0) } }
-        if let wide = row.wide { wide.withUnsafeBytes { buffer.setBytes(4, $0) } }
-    }
-
-    static func read(_ view: RowView) throws(EngineError) -> Row {
-        Row(
-            long: view.isNull(0) ? nil : view.load(0, as: Int64.self), flag: view.isNull(1) ? nil : view.bit(1),
-            small: view.isNull(2) ? nil : view.load(2, as: Int16.self),
-            text: view.isNull(3) ? nil : try view.bytes(3), wide: view.isNull(4) ? nil : try view.bytes(4))
-    }
-
     static func expectEqual(_ table: TableView, _ model: [UInt64: Row]) throws {
         #expect(table.count == model.count)
         var keys: [UInt64] = []
         try table.forEachLeaf { leaf throws(EngineError) in
             for slot in 0..<leaf.count {
                 keys.append(leaf.key(slot))
-                let row = try read(leaf.row(slot))
+                let row = try Row(leaf.row(slot))
                 #expect(row == model[leaf.key(slot)], "key \(leaf.key(slot))")
             }
             return true
@@ -176,7 +139,7 @@ import Testing
             #expect(try table.rank(of: key) == n)
             var location = RowLocation()
             for _ in 0..<2 {
-                let row = try table.withRow(key, at: &location) { row throws(EngineError) in try read(row) }
+                let row = try table.withRow(key, at: &location) { row throws(EngineError) in try Row(row) }
                 #expect(row == model[key])
             }
         }

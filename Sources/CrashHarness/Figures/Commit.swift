@@ -1,0 +1,21 @@
+import Foundation
+
+/// The commit that the harness runs from.
+enum Commit {
+    /// Short, with a mark when the working copy differs; "unknown" outside a repository.
+    static let current: String = describe() ?? "unknown"
+
+    private static func describe() -> String? {
+        let git = Process()
+        git.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        git.arguments = ["git", "describe", "--always", "--dirty=+", "--exclude=*"]
+        let output = Pipe()
+        git.standardOutput = output
+        git.standardError = FileHandle.nullDevice
+        guard (try? git.run()) != nil else { return nil }
+        let data = output.fileHandleForReading.readDataToEndOfFile()
+        git.waitUntilExit()
+        let text = String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+        return git.terminationStatus == 0 && !text.isEmpty ? text : nil
+    }
+}

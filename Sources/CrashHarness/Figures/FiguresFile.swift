@@ -1,0 +1,53 @@
+import Foundation
+
+/// The sums over all runs, in a file of JSON that is added to under a lock and replaced by renaming.
+struct FiguresFile {
+    /// What one mode has done in all its runs.
+    struct ModeSums: Codable, Equatable {
+        var runs = 0
+        var rounds = 0
+        var findings = 0
+        var seconds = 0
+        var figures: [String: Int] = [:]
+        var lists: [String: [String]] = [:]
+        /// The commits that were run, oldest first.
+        var commits: [String] = []
+
+        mutating func add(_ other: ModeSums) {
+            runs += other.runs
+            rounds += other.rounds
+            findings += other.findings
+            seconds += other.seconds
+            figures.merge(other.figures, uniquingKeysWith: +)
+            lists.merge(other.lists) { Set($0).union($1).sorted() }
+            commits += other.commits.filter { !commits.contains($0) }
+        }
+    }
+
+    struct Content: Codable, Equatable {
+        var modes: [String: ModeSums] = [:]
+    }
+
+    let path: String
+    init(_ path: String) { self.path = path }
+
+    /// Empty when there is no file yet.
+    func read() throws -> Content {
+        guard FileManager.default.fileExists(atPath: path) else { return Content() }
+        return try JSONDecoder().decode(Content.self, from: Data(contentsOf: URL(fileURLWithPath: path)))
+    }
+
+    /// Adds the figures of a run. Processes that do so at once wait for each other, and none reads half a file.
+    func add(_ sums: ModeSums, to mode: String) throws {
+        let lock = open(path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o666)
+        guard lock >= 0, flock(lock, LOCK_EX) == 0 else { throw Finding("The figures in \(path) cannot be locked.") }
+        defer { close(lock) }
+        var content = try read()
+        content.modes[mode, default: ModeSums()].add(sums)
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
+        let draft = path + ".new"
+        try (encoder.encode(content) + Data("\n".utf8)).write(to: URL(fileURLWithPath: draft))
+        guard rename(draft, path) == 0 else { throw Finding("The figures in \(path) cannot be replaced.") }
+    }
+}
