@@ -10,7 +10,7 @@ final class BatchSession {
 
     let transaction: WriteTransaction
     let row: RowBuffer
-    private(set) var change = StoreChange()
+    private var change = StoreChange()
     private let store: Store
     private let table: EntityTable
     private let announces: Bool
@@ -20,10 +20,13 @@ final class BatchSession {
     private var memberEntries: [EntryRun]
     private var key = IndexKey()
     private var touchedOwners: [ObjectReference: PropertyMask] = [:]
+    /// True when unique keys are looked up before rows are appended, so that none may wait to be written.
+    private let writesUniqueKeysAtOnce: Bool
 
-    init(_ store: Store, _ table: EntityTable) throws(EngineError) {
+    init(_ store: Store, _ table: EntityTable, writesUniqueKeysAtOnce: Bool) throws(EngineError) {
         self.store = store
         self.table = table
+        self.writesUniqueKeysAtOnce = writesUniqueKeysAtOnce
         transaction = try store.engine.begin()
         row = RowBuffer(layout: try transaction.table(table.tree).layout)
         announces = !store.announcer.isIdle
@@ -52,8 +55,8 @@ final class BatchSession {
             for element in index.elements { key.append(cells[element.property.index], element) }
             key.finishComponents()
             if index.isUnique, key.hasNull { continue }
-            if key.isCut {
-                try putCut(index, object)
+            if key.isCut || (index.isUnique && writesUniqueKeysAtOnce) {
+                try putAtOnce(index, object)
                 continue
             }
             if !index.isUnique { key.append(objectKey: object.key) }
@@ -62,9 +65,11 @@ final class BatchSession {
         if (entries.first?.count ?? 0) >= Self.entriesMax { try writeEntries() }
     }
 
-    /// Long keys are rare: each is written at once.
-    private func putCut(_ index: ValueIndex, _ object: ObjectReference) throws {
-        if try transaction.value(index.cutKeysName) == nil { try transaction.setValue(index.cutKeysName, [1]) }
+    /// For long keys, which are rare, and for those that are looked up.
+    private func putAtOnce(_ index: ValueIndex, _ object: ObjectReference) throws {
+        if key.isCut, try transaction.value(index.cutKeysName) == nil {
+            try transaction.setValue(index.cutKeysName, [1])
+        }
         if index.isUnique {
             if let holder = try UniqueKeys.take(index, &key, for: object, in: transaction, schema: store.schema) {
                 throw conflict(index, object, holder)
@@ -99,8 +104,21 @@ final class BatchSession {
                 }
             }
         }
+    }
+
+    /// Everything that was changed, for the announcement.
+    func finishedChange() -> StoreChange {
+        guard !touchedOwners.isEmpty else { return change }
+        for object in change.inserted { touchedOwners[object] = nil }
         change.updated = touchedOwners.sorted { $0.key < $1.key }
             .map { StoreChange.Updated(reference: $0.key, properties: $0.value) }
+        return change
+    }
+
+    /// Takes note of objects that were changed beside the rows of the batch.
+    func note(_ other: StoreChange) {
+        guard announces else { return }
+        for object in other.updated { touchedOwners[object.reference, default: PropertyMask()].formUnion(object.properties) }
     }
 
     private func write(_ run: inout EntryRun, _ index: ValueIndex) throws {
@@ -129,7 +147,9 @@ final class BatchSession {
         }
     }
 
-    private func conflict(_ index: ValueIndex, _ object: ObjectReference, _ holder: ObjectReference) -> SaveConflicts {
+    func conflict(
+        _ index: ValueIndex, _ object: ObjectReference, _ holder: ObjectReference
+    ) -> SaveConflicts {
         var conflicts = SaveConflicts()
         conflicts.uniques = [
             UniqueConflict(

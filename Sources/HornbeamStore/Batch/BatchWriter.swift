@@ -23,8 +23,20 @@ package final class BatchWriter {
         package var author: String?
         package var contextName: String?
         package var originator: UInt64 = 0
+        /// What a row does whose unique values a stored object has already; other than `fail` by `append(_:)` with values only.
+        package var conflictRule = ConflictRule.fail
 
         package init() {}
+    }
+
+    /// What a row does whose unique values another object has.
+    package enum ConflictRule: Sendable {
+        /// Ends the batch with an error.
+        case fail
+        /// Leaves the other object as it is.
+        case skip
+        /// Gives the other object the values that the row names.
+        case update
     }
 
     /// What a batch did.
@@ -61,7 +73,9 @@ package final class BatchWriter {
     /// The row that is being filled.
     func row() throws -> RowBuffer {
         if let session { return session.row }
-        let session = try EngineError.translated { () throws(EngineError) in try BatchSession(store, table) }
+        let session = try EngineError.translated { () throws(EngineError) in
+            try BatchSession(store, table, writesUniqueKeysAtOnce: options.conflictRule != .fail)
+        }
         self.session = session
         return session.row
     }
@@ -168,8 +182,13 @@ package final class BatchWriter {
     ///   since the last commit is kept then.
     @discardableResult
     package func append() throws -> UInt64 {
+        try endingOnError { try appendRow() }
+    }
+
+    /// Runs the body; an error ends the batch's transaction.
+    func endingOnError<R>(_ body: () throws -> R) throws -> R {
         do {
-            return try appendRow()
+            return try body()
         } catch {
             session?.transaction.abort()
             session = nil
@@ -180,6 +199,13 @@ package final class BatchWriter {
     private func appendRow() throws -> UInt64 {
         _ = try row()
         guard let session else { preconditionFailure("A batch that has a row has a session.") }
+        return try appendRow(session).key
+    }
+
+    /// Writes the row. `body` runs before the commit that the row may be the last of.
+    func appendRow(
+        _ session: BatchSession, _ body: (ObjectReference) throws -> Void = { _ in }
+    ) throws -> ObjectReference {
         let key = try session.takeKey()
         session.row.set(EntityTable.versionColumn, UInt32(1))
         try session.transaction.put(session.row, key: key, in: table.tree)
@@ -190,12 +216,17 @@ package final class BatchWriter {
         }
         session.noteInserted(object)
         startRow(session)
+        try body(object)
+        try countRow()
+        return object
+    }
+
+    /// Counts a row that was written, and commits when it is time.
+    func countRow() throws {
         receipt.rows += 1
         rowsSinceCommit += 1
-        if options.commitEvery > 0, rowsSinceCommit >= options.commitEvery {
-            try commit(.lazy(maxDelay: .seconds(1)))
-        }
-        return key
+        guard options.commitEvery > 0, rowsSinceCommit >= options.commitEvery else { return }
+        try commit(.lazy(maxDelay: .seconds(1)))
     }
 
     private func startRow(_ session: BatchSession) {
@@ -222,7 +253,7 @@ package final class BatchWriter {
             session.transaction.abort()
             throw (error as? EngineError).map { HornbeamError($0) } ?? error
         }
-        var change = session.change
+        var change = session.finishedChange()
         change.author = options.author
         change.contextName = options.contextName
         change.originator = options.originator

@@ -56,7 +56,8 @@ final class SaveExecution {
         masks[object, default: PropertyMask()].formUnion(mask)
     }
 
-    private func finishChange() {
+    /// Puts together what is announced.
+    func finishChange() {
         change.author = changes.author
         change.contextName = changes.contextName
         change.originator = changes.originator
@@ -75,6 +76,14 @@ struct UpdateValues {
     let mask: PropertyMask
     /// By property index; nil for what does not change.
     let values: [PropertyValue?]
+
+    init(table: EntityTable, key: UInt64, version: UInt32, mask: PropertyMask, values: [PropertyValue?]) {
+        self.table = table
+        self.key = key
+        self.version = version
+        self.mask = mask
+        self.values = values
+    }
 
     init(_ update: ChangeSet.Update, table: EntityTable) {
         self.table = table

@@ -15,6 +15,24 @@ enum UniqueKeys {
         return try holder(stored, index, schema: schema)
     }
 
+    /// The object that has a key; nil when nobody has.
+    static func holder(
+        of key: IndexKey, _ index: ValueIndex, in transaction: WriteTransaction, schema: Schema
+    ) throws(EngineError) -> ObjectReference? {
+        guard key.isCut else {
+            return try transaction.index(index.tree).get(key.bytes).map { (value) throws(EngineError) in
+                try holder(value, index, schema: schema)
+            }
+        }
+        var found: [UInt8]?
+        try transaction.index(index.tree).forEach(in: KeyRange(prefix: key.bytes)) { (_, value) throws(EngineError) -> Bool in
+            found = [UInt8](value)
+            return false
+        }
+        guard let found else { return nil }
+        return try holder(found, index, schema: schema)
+    }
+
     /// The object key, little-endian, and the entity number where it can be several.
     static func value(_ index: ValueIndex, _ object: ObjectReference, schema: Schema) -> [UInt8] {
         var value = withUnsafeBytes(of: object.key.littleEndian) { [UInt8]($0) }

@@ -1,0 +1,156 @@
+public import HornbeamModel
+internal import HornbeamStore
+
+/// One new object of a batch insert while it is being filled.
+///
+/// Lent to the request's handler, call by call. A property that is not set has its default. A value that does not fit its property
+/// ends the request with an error once the handler returns.
+public final class BatchRow {
+    public let entity: EntityDescription
+    private let writer: BatchWriter
+    /// True when values go into the cells as they are set; else they are kept until the row is complete.
+    private let isDirect: Bool
+    private var given = PropertySet()
+    private var values: [PropertyValue?]
+    private var members: [Int: [ObjectReference]] = [:]
+    private let reference: (ManagedObjectID) -> ObjectReference?
+    /// Properties with a default, for new objects that do not name them.
+    private let defaults: [(index: Int, value: PropertyValue)]
+    private var failure: (any Error)?
+
+    init(
+        _ entity: EntityDescription, _ writer: BatchWriter, isDirect: Bool,
+        reference: @escaping (ManagedObjectID) -> ObjectReference?
+    ) {
+        self.entity = entity
+        self.writer = writer
+        self.isDirect = isDirect
+        self.reference = reference
+        values = Array(repeating: nil, count: entity.properties.count)
+        defaults = entity.properties.filter { !$0.isTransient && !$0.defaultValue.isNull }
+            .map { ($0.index, $0.defaultValue) }
+    }
+
+    // MARK: Setting values
+
+    /// Sets an attribute: `row.set(Event.latitude, 59.9)`. Traps when the entity has no such attribute.
+    @inlinable
+    public func set<Value: AttributeValue>(_ token: Attribute<Value>, _ value: Value) {
+        set(token.nameID, value.propertyValue)
+    }
+
+    /// Sets a to-one relationship to a stored object; nil for none.
+    public func set<Object>(_ token: ToOne<Object>, _ id: ManagedObjectID?) {
+        set(token.nameID, id.map(PropertyValue.objectID) ?? .null)
+    }
+
+    /// Makes stored objects members of a to-many relationship of the new object, in addition to those it has.
+    public func add<Object>(_ ids: some Sequence<ManagedObjectID>, to token: ToMany<Object>) {
+        add(ids, to: property(token.nameID))
+    }
+
+    /// Makes stored objects the last members of an ordered relationship of the new object.
+    public func add<Object>(_ ids: some Sequence<ManagedObjectID>, to token: OrderedToMany<Object>) {
+        add(ids, to: property(token.nameID))
+    }
+
+    /// Sets a property by its name; a name that the entity does not have ends the request with `unknownKey`.
+    public func set(_ name: String, _ value: PropertyValue) {
+        do {
+            let property = try entity.property(named: name)
+            guard property.isToMany else { return try assign(value, to: property) }
+            switch value {
+            case .array(let list): add(try list.map { try objectID($0, property) }, to: property)
+            case .set(let list): add(try list.map { try objectID($0, property) }, to: property)
+            default: throw notMembers(value, property)
+            }
+        } catch {
+            fail(error)
+        }
+    }
+
+    @usableFromInline
+    func set(_ nameID: PropertyNameID, _ value: PropertyValue) {
+        let property = property(nameID)
+        do { try assign(value, to: property) } catch { fail(error) }
+    }
+
+    private func property(_ nameID: PropertyNameID) -> PropertyDescription {
+        guard let index = entity.index(of: nameID) else {
+            preconditionFailure("\(entity.name) has no property of the token that was set in a batch row.")
+        }
+        return entity.properties[index]
+    }
+
+    private func assign(_ value: PropertyValue, to property: PropertyDescription) throws {
+        if property.isTransient { return }
+        if property.isDerived { throw derived(property) }
+        given.insert(property.index)
+        guard isDirect else { return values[property.index] = value }
+        switch value {
+        case .int(let number): try writer.set(property, number)
+        case .double(let number): try writer.set(property, number)
+        case .string(let text): try writer.set(property, text)
+        default: try writer.set(property, value)
+        }
+    }
+
+    private func add(_ ids: some Sequence<ManagedObjectID>, to property: PropertyDescription) {
+        for id in ids {
+            guard let reference = reference(id) else { return fail(foreign(id, property)) }
+            members[property.index, default: []].append(reference)
+        }
+    }
+
+    // MARK: Errors
+
+    private func fail(_ error: any Error) { failure = failure ?? error }
+
+    private func objectID(_ value: PropertyValue, _ property: PropertyDescription) throws -> ManagedObjectID {
+        if case .objectID(let id) = value { return id }
+        throw notMembers(value, property)
+    }
+
+    private func notMembers(_ value: PropertyValue, _ property: PropertyDescription) -> HornbeamError {
+        HornbeamError(
+            .typeMismatch,
+            "The members of “\(entity.name).\(property.name)” are an array or a set of object IDs, and "
+                + "\(value.kindWithArticle) was given.",
+            entity: entity.name, key: property.name, value: value)
+    }
+
+    private func derived(_ property: PropertyDescription) -> HornbeamError {
+        HornbeamError(
+            .validation, "“\(entity.name).\(property.name)” is derived: it is computed, and cannot be set.",
+            entity: entity.name, key: property.name)
+    }
+
+    private func foreign(_ id: ManagedObjectID, _ property: PropertyDescription) -> HornbeamError {
+        HornbeamError(
+            .relationshipAcrossStores,
+            "“\(entity.name).\(property.name)” names an object that was never saved, or one of another store.",
+            entity: entity.name, key: property.name, objectIDs: [id])
+    }
+
+    // MARK: Writing
+
+    /// Writes the row and empties it for the next one.
+    func write() throws -> BatchWriter.RowOutcome {
+        defer { clear() }
+        if let failure { throw failure }
+        guard isDirect else { return try writer.append(values, members: members) }
+        for (index, value) in defaults where !given.contains(index) {
+            try writer.set(entity.properties[index], value)
+        }
+        let key = members.isEmpty ? try writer.append() : try writer.append(members: members)
+        return .inserted(ObjectReference(entity, key))
+    }
+
+    private func clear() {
+        failure = nil
+        given.removeAll()
+        members.removeAll(keepingCapacity: true)
+        guard !isDirect else { return }
+        for index in values.indices { values[index] = nil }
+    }
+}

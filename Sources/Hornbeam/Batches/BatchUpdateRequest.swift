@@ -1,0 +1,59 @@
+public import Foundation
+public import HornbeamModel
+
+/// Sets properties of all objects that satisfy a predicate, without making them (BAT-2).
+///
+/// ```swift
+/// var request = BatchUpdateRequest(Event.self, predicate: Event.longitude > 37)
+/// try request.set(Event.magnitude, to: FetchExpression(format: "magnitude + 1"))
+/// request.set(Event.place, to: oslo.objectID)
+/// let result = try context.execute(request)
+/// ```
+/// Expressions see the values before the update. Hooks do not run, and nothing is validated but types and unique values; derived
+/// attributes are computed anew. Contexts, fetched results and history hear of it as of a save.
+public struct BatchUpdateRequest: Hashable, Sendable {
+    public let entityName: String
+    public var predicate: FetchPredicate?
+    /// False for objects of exactly the entity.
+    public var includesSubentities = true
+    /// The properties to set, by name: attributes, and to-one relationships as a constant ID or null.
+    public var propertiesToUpdate: [String: FetchExpression] = [:]
+    public var resultType = BatchResultType.status
+    /// The identities of the stores to change; nil for all (FET-17).
+    public var affectedStores: [UUID]?
+
+    public init(entityName: String, predicate: FetchPredicate? = nil) {
+        self.entityName = entityName
+        self.predicate = predicate
+    }
+
+    /// - Parameter type: The class of the objects, whose `entityName` is the entity.
+    public init(_ type: ManagedObject.Type, predicate: FetchPredicate? = nil) {
+        self.init(entityName: type.entityName, predicate: predicate)
+    }
+
+    /// Sets an attribute to one value.
+    public mutating func set<Value: AttributeValue>(_ token: Attribute<Value>, to value: Value) {
+        propertiesToUpdate[token.name] = FetchExpression(value.propertyValue)
+    }
+
+    /// Sets an attribute to what an expression gives for each object.
+    public mutating func set<Value: AttributeValue>(_ token: Attribute<Value>, to expression: FetchExpression) {
+        propertiesToUpdate[token.name] = expression
+    }
+
+    /// Sets a to-one relationship to a stored object; nil for none.
+    public mutating func set<Object>(_ token: ToOne<Object>, to id: ManagedObjectID?) {
+        propertiesToUpdate[token.name] = FetchExpression(id.map(PropertyValue.objectID) ?? .null)
+    }
+
+    /// Sets a property by its name to one value.
+    public mutating func set(_ name: String, to value: PropertyValue) {
+        propertiesToUpdate[name] = FetchExpression(value)
+    }
+}
+
+extension FetchExpression {
+    /// A constant.
+    fileprivate init(_ value: PropertyValue) { self.init(node: .constant(value)) }
+}

@@ -1,0 +1,181 @@
+internal import HornbeamEngine
+package import HornbeamModel
+
+/// Deletes all objects that a request finds, and those that their delete rules take along (BAT-3).
+package struct BatchDelete: Sendable {
+    package var request: FetchDescription
+    package var collectsObjects = false
+    package var origin = BatchOrigin()
+
+    package init(request: FetchDescription) { self.request = request }
+}
+
+extension Store {
+    /// Carries out a batch delete in one transaction.
+    ///
+    /// - Throws: `deleteDenied` when a deny rule holds an object back; nothing is deleted then.
+    package func delete(_ delete: BatchDelete) throws -> BatchOutcome {
+        try inBatchTransaction(delete.origin, collectsObjects: delete.collectsObjects) { transaction, base in
+            var execution = BatchDeleteExecution(delete, transaction, base)
+            return try execution.run()
+        }
+    }
+}
+
+/// Carries out one batch delete: finds who goes, checks who may not, lets others forget them, removes rows and entries.
+struct BatchDeleteExecution {
+    private let delete: BatchDelete
+    private let transaction: WriteTransaction
+    private let base: StoreSnapshot
+    /// Who goes, in the order in which they were found.
+    private var doomed: [ObjectReference] = []
+    private var isDoomed: Set<ObjectReference> = []
+
+    init(_ delete: BatchDelete, _ transaction: WriteTransaction, _ base: StoreSnapshot) {
+        self.delete = delete
+        self.transaction = transaction
+        self.base = base
+    }
+
+    mutating func run() throws -> (change: StoreChange, outcome: BatchOutcome) {
+        doomed = try base.fetch(delete.request).references
+        var change = StoreChange()
+        if isPlain {
+            doomed.sort()
+        } else {
+            isDoomed = Set(doomed)
+            try followCascades()
+            try requireAllowed()
+            try nullify(&change)
+        }
+        try remove(&change)
+        change.deleted = doomed.sorted()
+        return (change, BatchOutcome(count: doomed.count, objects: change.deleted))
+    }
+
+    private func table(_ object: ObjectReference) -> EntityTable { base.schema.table(at: object.entityIndex) }
+
+    /// True when no object found has a relationship: nobody follows, nobody is told.
+    private var isPlain: Bool {
+        let entities = Set(doomed.map(\.entityIndex))
+        return entities.allSatisfy { index in
+            let table = base.schema.table(at: index)
+            return table.linksAsMember.isEmpty && !table.entity.properties.contains(where: \.isRelationship)
+        }
+    }
+
+    // MARK: Rules
+
+    private mutating func followCascades() throws {
+        var next = 0
+        while next < doomed.count {
+            let object = doomed[next]
+            next += 1
+            for property in table(object).entity.properties where property.deleteRule == .cascade && !property.isTransient {
+                for destination in try destinations(property, object) where isDoomed.insert(destination).inserted {
+                    doomed.append(destination)
+                }
+            }
+        }
+    }
+
+    /// All objects that a deny rule holds back are named together (DEL-4).
+    private func requireAllowed() throws {
+        var denied: [HornbeamError] = []
+        for object in doomed {
+            for property in table(object).entity.properties where property.deleteRule == .deny && !property.isTransient {
+                let isHeld = try destinations(property, object).contains { !isDoomed.contains($0) }
+                if isHeld { denied.append(denial(property, object)) }
+            }
+        }
+        if let error = HornbeamError.combining(denied) { throw error }
+    }
+
+    private func denial(_ property: PropertyDescription, _ object: ObjectReference) -> HornbeamError {
+        let entity = table(object).entity.name
+        return HornbeamError(
+            .deleteDenied,
+            "The \(entity) cannot be deleted while “\(property.name)” leads to other objects. Delete those too, or "
+                + "clear the relationship first.",
+            entity: entity, key: property.name, objectIDs: [base.reader.origins.objectID(object)])
+    }
+
+    /// To-ones at the other end are cleared; to-manys lose their members as the rows go.
+    private func nullify(_ change: inout StoreChange) throws {
+        let isDoomed = isDoomed
+        var pending = PendingRows(transaction, base.reader) { isDoomed.contains($0) }
+        for object in doomed {
+            for property in table(object).entity.properties where property.isRelationship && !property.isTransient {
+                guard property.deleteRule != .noAction, let inverse = property.inverse, inverse.isToOne else { continue }
+                for destination in try destinations(property, object) where !isDoomed.contains(destination) {
+                    try pending.clear(inverse, of: destination, pointingAt: object)
+                }
+            }
+        }
+        if !pending.isEmpty { try pending.write(&change) }
+    }
+
+    private func destinations(_ property: PropertyDescription, _ object: ObjectReference) throws -> [ObjectReference] {
+        if property.isToMany { return try base.members(of: property, owner: object.key) }
+        var hint = RowHint()
+        let target = try base.toOne(of: property, table(object).entity, object.key, &hint) ?? nil
+        return target.map { [$0] } ?? []
+    }
+
+    // MARK: Rows
+
+    private func remove(_ change: inout StoreChange) throws {
+        for table in base.schema.tables {
+            guard let table else { continue }
+            let keys = doomed.filter { $0.entityIndex == table.index }.map(\.key).sorted()
+            if keys.isEmpty { continue }
+            if table.mirrors.isEmpty, table.linksAsOwner.isEmpty, table.linksAsMember.isEmpty {
+                try removeUnlinked(keys, table)
+            } else {
+                try removeLinked(keys, table, &change)
+            }
+        }
+    }
+
+    /// Rows that no relationship tree knows: entries are removed index by index in key order, then the rows together.
+    private func removeUnlinked(_ keys: [UInt64], _ table: EntityTable) throws {
+        for index in table.indexes {
+            var run = EntryRun()
+            var key = IndexKey()
+            try EngineError.translated { () throws(EngineError) in
+                try base.view(table).forEachRow(keys) { (position, row, _) throws(EngineError) -> Bool in
+                    try index.fill(&key, from: row, of: table)
+                    if index.isUnique, key.hasNull { return true }
+                    if !index.isUnique || key.isCut { key.append(objectKey: keys[position]) }
+                    run.append(key.bytes, ObjectReference(entityIndex: table.index, key: keys[position]))
+                    return true
+                }
+                try run.forEachSorted { (entry, _) throws(EngineError) in _ = try transaction.delete(entry, from: index.tree) }
+            }
+        }
+        _ = try transaction.delete(keys, from: table.tree)
+    }
+
+    private func removeLinked(_ keys: [UInt64], _ table: EntityTable, _ change: inout StoreChange) throws {
+        var changes = ChangeSet()
+        changes.deletes = keys.map { ChangeSet.Delete(entity: table.entity, key: $0, expectedVersion: 0) }
+        let execution = SaveExecution(changes, transaction: transaction, reader: base.reader)
+        try execution.claimUniqueKeys([])
+        for delete in changes.deletes { try execution.carryOut(delete) }
+        execution.finishChange()
+        var others = execution.change
+        others.deleted = []
+        others.updated.removeAll { isDoomed.contains($0.reference) }
+        change.merge(others)
+    }
+}
+
+extension PendingRows {
+    /// Clears a to-one that still names an object that goes.
+    mutating func clear(
+        _ property: PropertyDescription, of object: ObjectReference, pointingAt gone: ObjectReference
+    ) throws {
+        guard try current(property, of: object) == gone else { return }
+        put(.null, property, object)
+    }
+}

@@ -1,0 +1,195 @@
+internal import Foundation
+internal import HornbeamEngine
+package import HornbeamModel
+
+/// Sets properties of all objects that a request finds, without making objects of them (BAT-2).
+package struct BatchUpdate: Sendable {
+    package struct Assignment: Sendable {
+        package var property: PropertyDescription
+        package var expression: FetchExpression
+
+        package init(_ property: PropertyDescription, _ expression: FetchExpression) {
+            self.property = property
+            self.expression = expression
+        }
+    }
+
+    package var request: FetchDescription
+    /// Attributes and to-ones, each once. Expressions see the values before the update.
+    package var assignments: [Assignment]
+    package var collectsObjects = false
+    package var origin = BatchOrigin()
+
+    package init(request: FetchDescription, assignments: [Assignment]) {
+        self.request = request
+        self.assignments = assignments
+    }
+}
+
+extension Store {
+    /// Carries out a batch update in one transaction.
+    ///
+    /// - Throws: `SaveConflicts` when a unique value would occur twice; `HornbeamError` for values that do not fit.
+    package func update(_ update: BatchUpdate) throws -> BatchOutcome {
+        try inBatchTransaction(update.origin, collectsObjects: update.collectsObjects) { transaction, base in
+            var execution = BatchUpdateExecution(update, transaction, base)
+            return try execution.run()
+        }
+    }
+}
+
+/// Carries out one batch update: cells of fixed width that no index looks at are set column by column, all else row by row.
+struct BatchUpdateExecution {
+    /// Rows that are read and written at a time.
+    private static let stride = 16_384
+
+    private let update: BatchUpdate
+    private let transaction: WriteTransaction
+    private let base: StoreSnapshot
+    private let constants: [PropertyValue?]
+    private let now = PropertyValue.date(Date())
+    private var change = StoreChange()
+
+    init(_ update: BatchUpdate, _ transaction: WriteTransaction, _ base: StoreSnapshot) {
+        self.update = update
+        self.transaction = transaction
+        self.base = base
+        constants = update.assignments.map { $0.expression.constantValue }
+    }
+
+    mutating func run() throws -> (change: StoreChange, outcome: BatchOutcome) {
+        let found = try base.fetch(update.request).references.sorted()
+        var outcome = BatchOutcome()
+        outcome.count = found.count
+        outcome.objects = found
+        for table in base.schema.tables {
+            guard let table else { continue }
+            let keys = found.filter { $0.entityIndex == table.index }.map(\.key)
+            if keys.isEmpty { continue }
+            let derived = table.derived(after: update.assignments)
+            if derived.isEmpty, update.assignments.allSatisfy({ table.canPatch($0.property) }) {
+                try patch(keys, table)
+            } else {
+                try rewrite(keys, table, derived)
+            }
+        }
+        return (change, outcome)
+    }
+
+    // MARK: Columns
+
+    private mutating func patch(_ keys: [UInt64], _ table: EntityTable) throws {
+        var writers = try zip(update.assignments, constants).map { try ColumnWriter($0, constant: $1, table) }
+        let mask = PropertyMask(update.assignments.map(\.property.index))
+        for start in Swift.stride(from: 0, to: keys.count, by: Self.stride) {
+            let part = Array(keys[start ..< min(start + Self.stride, keys.count)])
+            try patch(part, table, &writers)
+            for key in part {
+                let reference = ObjectReference(entityIndex: table.index, key: key)
+                change.updated.append(StoreChange.Updated(reference: reference, properties: mask))
+            }
+        }
+    }
+
+    private func patch(_ keys: [UInt64], _ table: EntityTable, _ writers: inout [ColumnWriter]) throws {
+        var versions: [UInt32] = []
+        versions.reserveCapacity(keys.count)
+        for index in writers.indices { writers[index].start(keys.count) }
+        let context = FilterContext(base)
+        let isComputed = writers.contains { $0.constant == nil }
+        try context.run { () throws(EngineError) in
+            try base.view(table).forEachRow(keys) { (position, row, _) throws(EngineError) -> Bool in
+                versions.append(row.load(EntityTable.versionColumn, as: UInt32.self) &+ 1)
+                guard isComputed else { return true }
+                do {
+                    for index in writers.indices { try writers[index].take(row, keys[position], base, table) }
+                    return true
+                } catch let error as EngineError {
+                    throw error
+                } catch {
+                    throw context.fail(error)
+                }
+            }
+        }
+        for writer in writers { try writer.write(keys, transaction, table) }
+        try versions.withUnsafeBytes {
+            try transaction.patch(EntityTable.versionColumn, of: keys, values: $0, in: table.tree)
+        }
+    }
+
+    // MARK: Rows
+
+    private mutating func rewrite(
+        _ keys: [UInt64], _ table: EntityTable, _ derived: [PropertyDescription]
+    ) throws {
+        var pending = PendingRows(transaction, base.reader)
+        let isTogether = update.assignments.contains { table.isUnique($0.property) || $0.property.hasToOneInverse }
+        let stride = isTogether ? keys.count : Self.stride
+        for start in Swift.stride(from: 0, to: keys.count, by: stride) {
+            for key in keys[start ..< min(start + stride, keys.count)] {
+                try assign(to: ObjectReference(entityIndex: table.index, key: key), table, derived, &pending)
+            }
+            try pending.write(&change)
+        }
+    }
+
+    private func assign(
+        to object: ObjectReference, _ table: EntityTable, _ derived: [PropertyDescription],
+        _ pending: inout PendingRows
+    ) throws {
+        let stored = StoredObject(object, snapshot: base)
+        var new = RowInProgress(entity: table.entity, snapshot: base, stored: stored)
+        for (assignment, constant) in zip(update.assignments, constants) {
+            let value = try constant ?? assignment.expression.value(with: stored).storableValue
+            new.values[assignment.property.index] = value
+            try pending.set(assignment.property, of: object, to: value)
+        }
+        for property in derived {
+            guard let value = try property.derivation?.value(of: new, now: now) else { continue }
+            try pending.set(property, of: object, to: property.coerced(value))
+        }
+    }
+}
+
+extension EntityTable {
+    /// True when a property's cells can be set without regard to anything else in the store.
+    fileprivate func canPatch(_ property: PropertyDescription) -> Bool {
+        guard let column = columns[property.index], column.type != .reference, column.type.fixedWidth != nil else {
+            return false
+        }
+        return !indexes.contains { $0.elements.contains { $0.property == property } }
+    }
+
+    /// The attributes whose values follow from what is assigned.
+    fileprivate func derived(after assignments: [BatchUpdate.Assignment]) -> [PropertyDescription] {
+        entity.properties.filter { property in
+            guard let derivation = property.derivation, columns[property.index] != nil else { return false }
+            guard let source = derivation.sourceProperty else { return true }
+            return assignments.contains { $0.property.name == source }
+        }
+    }
+
+    fileprivate func isUnique(_ property: PropertyDescription) -> Bool {
+        indexes.contains { $0.isUnique && $0.elements.contains { $0.property == property } }
+    }
+}
+
+extension PropertyDescription {
+    /// True for a to-one relationship whose inverse is one too: setting it changes the other object's row.
+    var hasToOneInverse: Bool { isToOne && inverse?.isToOne == true }
+}
+
+extension FetchExpression {
+    /// The value, where it is the same for all objects.
+    var constantValue: PropertyValue? {
+        if case .constant(let value) = node { value } else { nil }
+    }
+}
+
+extension EvaluatedValue {
+    /// The value as a property may hold it: an object as its ID.
+    var storableValue: PropertyValue {
+        if case .object(let object) = self { return object.evaluatedIdentity ?? .null }
+        return propertyValue ?? .null
+    }
+}

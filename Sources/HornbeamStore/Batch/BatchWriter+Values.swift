@@ -1,0 +1,153 @@
+internal import Foundation
+internal import HornbeamEngine
+package import HornbeamModel
+
+// Rows given as values: for entities and requests where a row is more than its cells.
+
+extension BatchWriter {
+    /// What became of a row.
+    package enum RowOutcome: Sendable {
+        case inserted(ObjectReference)
+        case updated(ObjectReference)
+        case skipped(ObjectReference)
+    }
+
+    /// True when a row of the entity is more than its cells, so that it must be given as values.
+    package static func needsValues(_ entity: EntityDescription) -> Bool {
+        entity.properties.contains { ($0.isDerived && !$0.isTransient) || $0.hasToOneInverse }
+    }
+
+    /// Writes a row given as values, with what it changes elsewhere: partners of one-to-one relationships, members, derived values.
+    ///
+    /// - Parameters:
+    ///   - values: By property index, attributes and to-ones; nil for what is not given, of which a new object gets the default.
+    ///   - members: Members of to-many relationships to add, by property index.
+    /// - Throws: As `append()`.
+    package func append(_ values: [PropertyValue?], members: [Int: [ObjectReference]] = [:]) throws -> RowOutcome {
+        try endingOnError {
+            _ = try row()
+            let outcome: RowOutcome
+            if options.conflictRule != .fail, let holder = try holder(of: values) {
+                guard options.conflictRule == .update else { return .skipped(holder) }
+                try change(holder, values, members)
+                try countRow()
+                outcome = .updated(holder)
+            } else {
+                outcome = .inserted(try insert(values, members))
+            }
+            return outcome
+        }
+    }
+
+    /// As `append()`, for a row that was set cell by cell and has members of to-many relationships.
+    package func append(members: [Int: [ObjectReference]]) throws -> UInt64 {
+        try endingOnError {
+            _ = try row()
+            return try appendRow(linking: members, partners: []).key
+        }
+    }
+
+    // MARK: New rows
+
+    private func insert(_ given: [PropertyValue?], _ members: [Int: [ObjectReference]]) throws -> ObjectReference {
+        var new = RowInProgress(entity: table.entity, snapshot: try store.snapshot())
+        new.members = members
+        for property in table.entity.properties where !property.isToMany && !property.isTransient {
+            let value = given[property.index] ?? property.defaultValue
+            if !value.isNull { new.values[property.index] = value }
+        }
+        try derive(&new)
+        for property in table.entity.properties {
+            if let value = new.values[property.index] { try set(property, value) }
+        }
+        let partners = table.entity.properties.compactMap { property -> (PropertyDescription, PropertyValue)? in
+            guard property.hasToOneInverse, let value = new.values[property.index] else { return nil }
+            return (property, value)
+        }
+        return try appendRow(linking: members, partners: partners)
+    }
+
+    /// Writes the row, and what hangs on it before the commit that it may be the last of.
+    private func appendRow(
+        linking members: [Int: [ObjectReference]], partners: [(PropertyDescription, PropertyValue)]
+    ) throws -> ObjectReference {
+        guard let session else { preconditionFailure("A batch that has a row has a session.") }
+        return try appendRow(session) { object in
+            if members.isEmpty, partners.isEmpty { return }
+            try session.writeEntries()
+            var pending = PendingRows(session.transaction, store.reader)
+            for (property, value) in partners {
+                guard let target = try pending.target(value, property) else { continue }
+                try pending.meet(target, property, object)
+            }
+            try link(object, members, &pending, session)
+        }
+    }
+
+    private func derive(_ row: inout RowInProgress) throws {
+        let now = PropertyValue.date(Date())
+        for property in table.entity.properties where !property.isTransient {
+            guard let derivation = property.derivation else { continue }
+            row.values[property.index] = try property.coerced(derivation.value(of: row, now: now))
+        }
+    }
+
+    // MARK: Stored rows
+
+    /// The object that has the row's unique values.
+    private func holder(of values: [PropertyValue?]) throws -> ObjectReference? {
+        guard let session else { return nil }
+        var coerced = values
+        for (position, value) in values.enumerated() {
+            guard let column = table.columns[position] else { continue }
+            let value = value ?? column.property.defaultValue
+            coerced[position] = column.type == .reference ? value : try column.coerced(value)
+        }
+        var key = IndexKey()
+        var found: ObjectReference?
+        for index in table.indexes where index.isUnique {
+            index.fill(&key, from: coerced)
+            guard !key.hasNull,
+                let holder = try UniqueKeys.holder(of: key, index, in: session.transaction, schema: store.schema)
+            else { continue }
+            let isOther = found != nil && found != holder
+            if isOther || holder.entityIndex != table.index { throw session.conflict(index, holder, holder) }
+            found = holder
+        }
+        return found
+    }
+
+    private func change(
+        _ object: ObjectReference, _ given: [PropertyValue?], _ members: [Int: [ObjectReference]]
+    ) throws {
+        guard let session else { return }
+        try session.writeEntries()
+        var pending = PendingRows(session.transaction, store.reader)
+        for property in table.entity.properties where !property.isToMany && !property.isTransient {
+            guard let value = given[property.index], !property.isDerived else { continue }
+            try pending.set(property, of: object, to: value)
+        }
+        try link(object, members, &pending, session)
+    }
+
+    /// Adds members, and writes what is pending.
+    private func link(
+        _ object: ObjectReference, _ members: [Int: [ObjectReference]], _ pending: inout PendingRows,
+        _ session: BatchSession
+    ) throws {
+        let execution = SaveExecution(ChangeSet(), transaction: session.transaction, reader: store.reader)
+        for (index, added) in members.sorted(by: { $0.key < $1.key }) {
+            let relationship = table.entity.properties[index]
+            if let inverse = relationship.inverse, inverse.isToOne {
+                let owner = PropertyValue.objectID(store.objectID(object))
+                for member in added { try pending.set(inverse, of: member, to: owner) }
+            } else {
+                try execution.carryOut(ChangeSet.Link(relationship: relationship, owner: object, added: added))
+            }
+        }
+        execution.finishChange()
+        var change = execution.change
+        try pending.write(&change)
+        session.note(change)
+    }
+}

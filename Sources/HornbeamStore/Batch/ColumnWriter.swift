@@ -1,0 +1,139 @@
+internal import Foundation
+internal import HornbeamEngine
+internal import HornbeamModel
+
+/// Computes the cells of one fixed-width column for many rows, to be set together.
+struct ColumnWriter {
+    /// The coerced value that all rows get; nil when it is computed for each.
+    let constant: PropertyValue?
+    private let column: StoredColumn
+    private let expression: FetchExpression
+    private let step: IntegerStep?
+    private let width: Int
+    private var cells: [UInt8] = []
+    private var nulls: [Bool] = []
+    private var hasNulls = false
+
+    init(_ assignment: BatchUpdate.Assignment, constant: PropertyValue?, _ table: EntityTable) throws {
+        column = table.column(assignment.property)
+        expression = assignment.expression
+        self.constant = try constant.map { [column] in try column.coerced($0) }
+        step = constant == nil ? IntegerStep(expression, column, table) : nil
+        guard let width = column.type.fixedWidth else {
+            preconditionFailure("Columns of variable width are not patched.")
+        }
+        self.width = width
+    }
+
+    mutating func start(_ count: Int) {
+        if constant != nil {
+            // The cells of the last rows serve again.
+            if nulls.count == count { return }
+        }
+        cells.removeAll(keepingCapacity: true)
+        nulls.removeAll(keepingCapacity: true)
+        hasNulls = false
+        cells.reserveCapacity(count * width)
+        nulls.reserveCapacity(count)
+        guard let constant else { return }
+        for _ in 0 ..< count { append(constant) }
+    }
+
+    /// Computes the cell of a row.
+    mutating func take(_ row: RowView, _ key: UInt64, _ base: StoreSnapshot, _ table: EntityTable) throws {
+        guard constant == nil else { return }
+        if let step, let number = step.value(in: row) { return append(number) }
+        let object = ObjectReference(entityIndex: table.index, key: key)
+        let value = try expression.value(with: StoredObject(object, row: row, table: table, snapshot: base))
+        append(try column.coerced(value.storableValue))
+    }
+
+    func write(_ keys: [UInt64], _ transaction: WriteTransaction, _ table: EntityTable) throws(EngineError) {
+        try cells.lent { cells throws(EngineError) in
+            try transaction.patch(
+                column.column, of: keys, values: cells, nulls: hasNulls ? nulls : nil, in: table.tree)
+        }
+    }
+
+    private mutating func append(_ number: Int64) {
+        nulls.append(false)
+        withUnsafeBytes(of: number.littleEndian) { cells.append(contentsOf: $0.prefix(width)) }
+    }
+
+    private mutating func append(_ value: PropertyValue) {
+        guard !value.isNull else {
+            hasNulls = true
+            nulls.append(true)
+            return cells.append(contentsOf: repeatElement(0, count: width))
+        }
+        nulls.append(false)
+        switch (column.type, value) {
+        case (.float, .double(let number)): put(Float(number))
+        case (_, .int(let number)): withUnsafeBytes(of: number.littleEndian) { cells.append(contentsOf: $0.prefix(width)) }
+        case (_, .double(let number)): put(number)
+        case (_, .bool(let flag)): cells.append(flag ? 1 : 0)
+        case (_, .date(let date)): put(date.timeIntervalSinceReferenceDate)
+        case (_, .uuid(let uuid)): put(uuid.uuid)
+        default: preconditionFailure("A \(value.kindName) is no value of a column of fixed width.")
+        }
+    }
+
+    private mutating func put<T: BitwiseCopyable>(_ value: T) {
+        withUnsafeBytes(of: value) { cells.append(contentsOf: $0) }
+    }
+}
+
+/// `attribute + n` and `attribute - n` over whole numbers, computed without the interpreter.
+struct IntegerStep {
+    private let source: StoredColumn
+    private let step: Int64
+    private let range: ClosedRange<Int64>
+
+    /// Nil for all other expressions.
+    init?(_ expression: FetchExpression, _ target: StoredColumn, _ table: EntityTable) {
+        guard case .function(let function, let arguments) = expression.node, arguments.count == 2,
+            case .keyPath(.evaluatedObject, let steps) = arguments[0], steps.count == 1, case .name(let name) = steps[0],
+            case .constant(.int(let number)) = arguments[1], number != .min,
+            let property = table.entity.propertiesByName[name], let source = table.columns[property.index],
+            source.type.integerRange != nil, let range = target.type.integerRange
+        else { return nil }
+        switch function {
+        case .add: step = number
+        case .subtract: step = -number
+        default: return nil
+        }
+        self.source = source
+        self.range = range
+    }
+
+    /// Nil where the interpreter must say what follows: a null, an overflow.
+    @inline(__always)
+    func value(in row: RowView) -> Int64? {
+        if row.isNull(source.column) { return nil }
+        let (sum, isOverflow) = source.int(in: row).addingReportingOverflow(step)
+        return isOverflow || !range.contains(sum) ? nil : sum
+    }
+}
+
+extension CellType {
+    /// The bytes of a cell that a patch takes; nil for variable ones.
+    var fixedWidth: Int? {
+        switch self {
+        case .bool: 1
+        case .int16: 2
+        case .int32, .float: 4
+        case .int64, .double, .date: 8
+        case .uuid: 16
+        case .reference, .decimal, .string, .uri, .data, .objectID: nil
+        }
+    }
+
+    var integerRange: ClosedRange<Int64>? {
+        switch self {
+        case .int16: Int64(Int16.min) ... Int64(Int16.max)
+        case .int32: Int64(Int32.min) ... Int64(Int32.max)
+        case .int64: Int64.min ... Int64.max
+        default: nil
+        }
+    }
+}

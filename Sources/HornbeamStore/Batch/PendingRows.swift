@@ -1,0 +1,110 @@
+internal import HornbeamEngine
+internal import HornbeamModel
+
+/// New values of rows, gathered from a batch before they are written, with the other ends of one-to-one relationships kept in step.
+struct PendingRows {
+    private let transaction: WriteTransaction
+    private let reader: RowReader
+    private var order: [ObjectReference] = []
+    private var values: [ObjectReference: [Int: PropertyValue]] = [:]
+    /// True for rows that the batch deletes, which take no more values.
+    private let isGone: (ObjectReference) -> Bool
+
+    init(
+        _ transaction: WriteTransaction, _ reader: RowReader,
+        isGone: @escaping (ObjectReference) -> Bool = { _ in false }
+    ) {
+        self.transaction = transaction
+        self.reader = reader
+        self.isGone = isGone
+    }
+
+    var isEmpty: Bool { order.isEmpty }
+
+    /// Sets an attribute or a to-one. Where the inverse is a to-one, partners let go of each other as they do in objects.
+    mutating func set(_ property: PropertyDescription, of object: ObjectReference, to value: PropertyValue) throws {
+        guard property.hasToOneInverse, let inverse = property.inverse else { return put(value, property, object) }
+        let target = try target(value, property)
+        let old = try current(property, of: object)
+        put(value, property, object)
+        if old == target { return }
+        if let old, try current(inverse, of: old) == object { put(.null, inverse, old) }
+        if let target { try meet(target, property, object) }
+    }
+
+    /// Lets the target of a one-to-one relationship name its new partner, and the old partner nobody.
+    mutating func meet(_ target: ObjectReference, _ property: PropertyDescription, _ object: ObjectReference) throws {
+        guard let inverse = property.inverse else { return }
+        if let rival = try current(inverse, of: target), rival != object { put(.null, property, rival) }
+        put(.objectID(reader.origins.objectID(object)), inverse, target)
+    }
+
+    mutating func put(_ value: PropertyValue, _ property: PropertyDescription, _ object: ObjectReference) {
+        if isGone(object) { return }
+        if values[object] == nil { order.append(object) }
+        values[object, default: [:]][property.index] = value
+    }
+
+    func target(_ value: PropertyValue, _ property: PropertyDescription) throws -> ObjectReference? {
+        if value.isNull { return nil }
+        let table = reader.schema.table(property.entity.concreteDescendants[0])
+        return try table.column(property).reference(value, schema: reader.schema, origin: reader.origins)
+    }
+
+    func current(_ property: PropertyDescription, of object: ObjectReference) throws -> ObjectReference? {
+        if let value = values[object]?[property.index] {
+            guard case .objectID(let id) = value else { return nil }
+            return reader.origins.reference(id)
+        }
+        let table = reader.schema.table(at: object.entityIndex)
+        let target = try transaction.table(table.tree).withRow(object.key) { (row) throws(EngineError) in
+            table.column(property).reference(in: row, schema: reader.schema)
+        }
+        return target ?? nil
+    }
+
+    /// Writes what was gathered and forgets it.
+    mutating func write(_ change: inout StoreChange) throws {
+        let execution = SaveExecution(ChangeSet(), transaction: transaction, reader: reader)
+        var updates: [UpdateValues] = []
+        for object in order {
+            guard let new = values[object] else { continue }
+            let table = reader.schema.table(at: object.entityIndex)
+            let version = try transaction.table(table.tree).withRow(object.key) { (row) throws(EngineError) in
+                row.load(EntityTable.versionColumn, as: UInt32.self)
+            }
+            guard let version else { continue }
+            updates.append(UpdateValues(table, key: object.key, version: version, new))
+        }
+        try execution.claimUniqueKeys(updates)
+        for update in updates { try execution.carryOut(update) }
+        execution.finishChange()
+        change.merge(execution.change)
+        order = []
+        values = [:]
+    }
+}
+
+extension UpdateValues {
+    /// - Parameter new: By property index.
+    init(_ table: EntityTable, key: UInt64, version: UInt32, _ new: [Int: PropertyValue]) {
+        var values = [PropertyValue?](repeating: nil, count: table.columns.count)
+        for (index, value) in new { values[index] = value }
+        self.init(table: table, key: key, version: version, mask: PropertyMask(new.keys), values: values)
+    }
+}
+
+extension StoreChange {
+    /// Adds what another part of the same commit changed.
+    mutating func merge(_ other: StoreChange) {
+        inserted += other.inserted
+        deleted += other.deleted
+        if updated.isEmpty || other.updated.isEmpty {
+            updated += other.updated
+            return
+        }
+        var masks = Dictionary(updated.map { ($0.reference, $0.properties) }, uniquingKeysWith: { a, _ in a })
+        for object in other.updated { masks[object.reference, default: PropertyMask()].formUnion(object.properties) }
+        updated = masks.sorted { $0.key < $1.key }.map { Updated(reference: $0.key, properties: $0.value) }
+    }
+}

@@ -1,0 +1,43 @@
+internal import HornbeamEngine
+internal import HornbeamModel
+
+extension Store {
+    /// A transaction, and the state that it starts from: nobody else writes before it ends, so what is read there holds.
+    func beginOnSnapshot() throws -> (transaction: WriteTransaction, base: StoreSnapshot) {
+        try requireWritable()
+        let transaction = try EngineError.translated { () throws(EngineError) in try engine.begin() }
+        do {
+            try EngineError.translated { () throws(EngineError) in
+                try engine.waitUntilDurable(transaction.baseTransaction)
+            }
+            let base = try snapshot()
+            precondition(
+                base.transaction == transaction.baseTransaction.rawValue,
+                "What is durable can be read, and nobody else writes now.")
+            return (transaction, base)
+        } catch {
+            transaction.abort()
+            throw error
+        }
+    }
+
+    /// Runs the body in a transaction that is committed when it returns, and dropped when it throws.
+    func inBatchTransaction(
+        _ origin: BatchOrigin, collectsObjects: Bool,
+        _ body: (WriteTransaction, StoreSnapshot) throws -> (change: StoreChange, outcome: BatchOutcome)
+    ) throws -> BatchOutcome {
+        let (transaction, base) = try beginOnSnapshot()
+        var (change, outcome): (StoreChange, BatchOutcome)
+        do {
+            (change, outcome) = try body(transaction, base)
+        } catch {
+            transaction.abort()
+            throw (error as? EngineError).map { HornbeamError($0) } ?? error
+        }
+        change.author = origin.author
+        change.contextName = origin.contextName
+        outcome.transaction = try commit(transaction, durability, announcing: change)
+        if !collectsObjects { outcome.objects = [] }
+        return outcome
+    }
+}
