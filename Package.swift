@@ -23,23 +23,27 @@ let package = Package(
     targets: [
         .systemLibrary(
             name: "CLZ4", pkgConfig: "liblz4", providers: [.apt(["liblz4-dev"]), .brew(["lz4"])]),
+        .target(name: "HornbeamThreads", swiftSettings: common + [.strictMemorySafety()]),
         .target(
-            name: "HornbeamEngine", dependencies: ["CLZ4"],
+            name: "HornbeamEngine", dependencies: ["CLZ4", "HornbeamThreads"],
             swiftSettings: common + [.strictMemorySafety()]),
-        .target(name: "HornbeamModel", swiftSettings: common),
+        .target(name: "HornbeamModel", dependencies: ["HornbeamThreads"], swiftSettings: common),
         .target(name: "HornbeamXcodeModels", dependencies: ["HornbeamModel"], swiftSettings: common),
         .target(
-            name: "HornbeamStore", dependencies: ["HornbeamEngine", "HornbeamModel"],
+            name: "HornbeamStore", dependencies: ["HornbeamEngine", "HornbeamModel", "HornbeamThreads"],
             swiftSettings: common),
         .target(
-            name: "Hornbeam", dependencies: ["HornbeamModel", "HornbeamStore"],
+            name: "Hornbeam", dependencies: ["HornbeamModel", "HornbeamStore", "HornbeamThreads"],
             swiftSettings: common),
         .executableTarget(
             name: "HornbeamTool",
-            dependencies: ["CLZ4", "Hornbeam", "HornbeamStore", "HornbeamEngine", "HornbeamXcodeModels"],
+            dependencies: [
+                "CLZ4", "Hornbeam", "HornbeamStore", "HornbeamEngine", "HornbeamXcodeModels", "HornbeamThreads",
+            ],
             swiftSettings: common),
         .executableTarget(
-            name: "CrashHarness", dependencies: ["HornbeamEngine", "HornbeamModel", "HornbeamStore", "Hornbeam"],
+            name: "CrashHarness",
+            dependencies: ["HornbeamEngine", "HornbeamModel", "HornbeamStore", "Hornbeam", "HornbeamThreads"],
             swiftSettings: common),
         .executableTarget(
             name: "Benchmarks",
@@ -56,17 +60,20 @@ let package = Package(
             name: "CLMDB", path: "Benchmarks/CLMDB", pkgConfig: "lmdb",
             providers: [.apt(["liblmdb-dev"]), .brew(["lmdb"])]),
         .testTarget(
-            name: "HornbeamEngineTests", dependencies: ["HornbeamEngine", "CrashHarness"], swiftSettings: common),
+            name: "HornbeamEngineTests", dependencies: ["HornbeamEngine", "HornbeamThreads", "CrashHarness"],
+            swiftSettings: common),
         .testTarget(name: "CrashHarnessTests", dependencies: ["CrashHarness", "HornbeamEngine"], swiftSettings: common),
         .testTarget(name: "HornbeamModelTests", dependencies: ["HornbeamModel"], swiftSettings: common),
         .testTarget(
             name: "HornbeamXcodeModelsTests", dependencies: ["HornbeamXcodeModels", "HornbeamModel"],
             swiftSettings: common),
         .testTarget(
-            name: "HornbeamStoreTests", dependencies: ["HornbeamStore", "HornbeamEngine", "HornbeamModel"],
+            name: "HornbeamStoreTests",
+            dependencies: ["HornbeamStore", "HornbeamEngine", "HornbeamModel", "HornbeamThreads"],
             swiftSettings: common),
         .testTarget(
-            name: "HornbeamTests", dependencies: ["Hornbeam", "HornbeamStore", "HornbeamEngine"],
+            name: "HornbeamTests",
+            dependencies: ["Hornbeam", "HornbeamStore", "HornbeamEngine", "HornbeamThreads"],
             swiftSettings: common),
         .testTarget(
             name: "HornbeamToolTests", dependencies: ["HornbeamTool", "Hornbeam"], swiftSettings: common),

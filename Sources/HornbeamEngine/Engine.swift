@@ -4,7 +4,7 @@
 // Transactions/CommitPipeline.swift, that of a checkpoint in Checkpoint/Checkpointer.swift, opening in Recovery.swift.
 
 import Glibc
-import Synchronization
+import HornbeamThreads
 
 /// The parts that commits and checkpoints share.
 final class EngineCore: Sendable {
@@ -34,7 +34,7 @@ package final class Engine: Sendable {
     let core: EngineCore
     let checkpointer: Checkpointer
     let options: EngineOptions
-    private let state: Mutex<State>
+    private let state: Guarded<State>
     private let maintenance: Maintenance
     /// The folder of the store.
     package let path: String
@@ -58,7 +58,7 @@ package final class Engine: Sendable {
         self.checkpointer = checkpointer
         self.options = options
         storeIdentifier = identifier
-        state = Mutex(State())
+        state = Guarded(State())
         maintenance = Maintenance()
     }
 

@@ -1,7 +1,7 @@
 package import Foundation
 internal import HornbeamEngine
 package import HornbeamModel
-internal import Synchronization
+internal import HornbeamThreads
 
 /// An open store: the room where the engine's bytes and the model's objects meet.
 ///
@@ -17,10 +17,10 @@ package final class Store: Sendable {
     let reader: RowReader
     let durability: SaveDurability
     let announcer = Announcer()
-    private let keys: Mutex<KeyReserve>
-    private let cachedMetadata: Mutex<[String: PropertyValue]>
+    private let keys: Guarded<KeyReserve>
+    private let cachedMetadata: Guarded<[String: PropertyValue]>
     /// The newest snapshot that is still in use, so that contexts share one.
-    private let newest = Mutex<WeakSnapshot>(WeakSnapshot())
+    private let newest = Guarded<WeakSnapshot>(WeakSnapshot())
     /// Keeps the folder of a memory store alive.
     private let memory: MemoryLocation?
 
@@ -36,8 +36,8 @@ package final class Store: Sendable {
         model = reader.schema.model
         isReadOnly = options.readOnly
         durability = options.durability
-        keys = Mutex(KeyReserve())
-        cachedMetadata = Mutex(metadata)
+        keys = Guarded(KeyReserve())
+        cachedMetadata = Guarded(metadata)
     }
 
     var schema: Schema { reader.schema }

@@ -1,5 +1,6 @@
 import Dispatch
 import HornbeamModel
+import HornbeamThreads
 import Synchronization
 import Testing
 @testable import HornbeamStore
@@ -17,7 +18,7 @@ struct ConcurrencyTests {
         let counters = try (0 ..< 3).map { try library.insert("Book", ["title": .string("\($0)"), "pages": 0]) }
         let acknowledged = Atomic<Int>(0)
         let refused = Atomic<Int>(0)
-        let failures = Mutex<[String]>([])
+        let failures = Guarded<[String]>([])
         let heard = Heard()
         let observation = library.store.observe { heard.add($0) }
         defer { observation.cancel() }
@@ -77,7 +78,7 @@ struct ConcurrencyTests {
     @Test("keys that threads reserve at once are never the same")
     func reservedKeysAreDistinct() throws {
         let library = try Library()
-        let keys = Mutex<Set<UInt64>>([])
+        let keys = Guarded<Set<UInt64>>([])
         DispatchQueue.concurrentPerform(iterations: 8) { _ in
             for count in 1 ... 50 {
                 guard let first = try? library.store.reserveKeys(count) else { continue }

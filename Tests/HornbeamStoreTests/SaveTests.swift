@@ -1,6 +1,6 @@
 import Foundation
 import HornbeamModel
-import Synchronization
+import HornbeamThreads
 import Testing
 @testable import HornbeamStore
 
@@ -152,7 +152,7 @@ struct SaveTests {
 
 /// Gathers announced changes.
 final class Heard: Sendable {
-    private let list = Mutex<[StoreChange]>([])
+    private let list = Guarded<[StoreChange]>([])
     func add(_ change: StoreChange) { list.withLock { $0.append(change) } }
     var changes: [StoreChange] { list.withLock { $0 } }
 }

@@ -1,6 +1,6 @@
 import Foundation
 import Hornbeam
-import Synchronization
+import HornbeamThreads
 import Testing
 
 /// An actor of a user's own, on Hornbeam's threads.
@@ -20,8 +20,8 @@ private actor Importer {
 
 /// A value that several threads write to.
 private final class Shared<Value: Sendable>: Sendable {
-    private let value: Mutex<Value>
-    init(_ value: Value) { self.value = Mutex(value) }
+    private let value: Guarded<Value>
+    init(_ value: Value) { self.value = Guarded(value) }
     func change(_ body: (inout Value) -> Void) { value.withLock { body(&$0) } }
     var now: Value { value.withLock { $0 } }
 }

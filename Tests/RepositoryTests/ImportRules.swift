@@ -6,16 +6,19 @@ import Testing
         "Foundation", "FoundationEssentials", "Synchronization", "Observation", "Dispatch", "Glibc", "Musl", "Darwin",
     ]
 
+    private static let libc: Set<String> = ["Synchronization", "Glibc", "Musl", "Darwin"]
+
     private static let allowed: [String: Set<String>] = [
-        "HornbeamEngine": ["CLZ4", "Synchronization", "Glibc", "Musl", "Darwin"],
-        "HornbeamModel": system,
+        "HornbeamThreads": libc,
+        "HornbeamEngine": libc.union(["CLZ4", "HornbeamThreads"]),
+        "HornbeamModel": system.union(["HornbeamThreads"]),
         "HornbeamXcodeModels": system.union(["FoundationXML", "HornbeamModel"]),
-        "HornbeamStore": system.union(["HornbeamEngine", "HornbeamModel"]),
-        "Hornbeam": system.union(["HornbeamModel", "HornbeamStore"]),
+        "HornbeamStore": system.union(["HornbeamThreads", "HornbeamEngine", "HornbeamModel"]),
+        "Hornbeam": system.union(["HornbeamThreads", "HornbeamModel", "HornbeamStore"]),
         "HornbeamTool": system.union([
-            "CLZ4", "HornbeamEngine", "HornbeamModel", "HornbeamXcodeModels", "HornbeamStore", "Hornbeam",
+            "CLZ4", "HornbeamThreads", "HornbeamEngine", "HornbeamModel", "HornbeamXcodeModels", "HornbeamStore", "Hornbeam",
         ]),
-        "CrashHarness": system.union(["HornbeamEngine", "HornbeamModel", "HornbeamStore", "Hornbeam"]),
+        "CrashHarness": system.union(["HornbeamThreads", "HornbeamEngine", "HornbeamModel", "HornbeamStore", "Hornbeam"]),
         "Benchmarks": system.union(["HornbeamEngine", "HornbeamModel", "Hornbeam", "CSQLite", "CLMDB"]),
     ]
 

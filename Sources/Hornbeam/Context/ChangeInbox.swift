@@ -1,5 +1,5 @@
 internal import HornbeamStore
-internal import Synchronization
+internal import HornbeamThreads
 
 /// Commits announced to one context and not yet taken in. Filled by whoever commits, emptied by the context.
 ///
@@ -23,7 +23,7 @@ final class ChangeInbox: Sendable {
     }
 
     private let limit: Int
-    private let state = Mutex(State())
+    private let state = Guarded(State())
 
     init(limit: Int = 65_536) { self.limit = limit }
 

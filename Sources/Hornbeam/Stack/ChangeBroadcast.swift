@@ -1,6 +1,6 @@
 internal import HornbeamModel
 internal import HornbeamStore
-internal import Synchronization
+internal import HornbeamThreads
 
 /// Hands each commit to the contexts' inboxes and to the streams of changes.
 final class ChangeBroadcast: Sendable {
@@ -9,7 +9,7 @@ final class ChangeBroadcast: Sendable {
         var streams: [UInt64: AsyncStream<ObjectChanges>.Continuation] = [:]
         var lastStream: UInt64 = 0
     }
-    private let state = Mutex(State())
+    private let state = Guarded(State())
 
     func subscribe(_ inbox: ChangeInbox, token: UInt64) {
         state.withLock { $0.inboxes[token] = inbox }

@@ -1,6 +1,6 @@
 public import Foundation
 public import HornbeamModel
-internal import Synchronization
+internal import HornbeamThreads
 
 /// A model, its store and its contexts in one: where an app begins.
 ///
@@ -14,7 +14,7 @@ public final class PersistentContainer: Sendable {
     public let name: String
     public let persistentStoreCoordinator: PersistentStoreCoordinator
 
-    private let descriptions: Mutex<[PersistentStoreDescription]>
+    private let descriptions: Guarded<[PersistentStoreDescription]>
     @MainActor private var madeViewContext: ManagedObjectContext?
 
     /// - Parameter classes: The classes of the model's entities. Entities without one have plain `ManagedObject`s.
@@ -24,7 +24,7 @@ public final class PersistentContainer: Sendable {
         persistentStoreCoordinator = try PersistentStoreCoordinator(
             managedObjectModel: model, classes: classes)
         let url = Self.defaultDirectoryURL().appending(path: name + ".hornbeam")
-        descriptions = Mutex([PersistentStoreDescription(url: url)])
+        descriptions = Guarded([PersistentStoreDescription(url: url)])
     }
 
     /// A container with an open store at a place on disk.

@@ -1,6 +1,7 @@
 public import Foundation
 public import HornbeamModel
 internal import HornbeamStore
+internal import HornbeamThreads
 internal import Synchronization
 
 /// Stands between contexts and the store: one model, one store, any number of contexts (STK-1).
@@ -11,7 +12,7 @@ public final class PersistentStoreCoordinator: Sendable {
     let binding: ClassBinding
     let broadcast = ChangeBroadcast()
 
-    private let loaded = Mutex<Loaded?>(nil)
+    private let loaded = Guarded<Loaded?>(nil)
     private let lastToken = Atomic<UInt64>(0)
 
     private struct Loaded {

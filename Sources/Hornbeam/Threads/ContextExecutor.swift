@@ -1,4 +1,5 @@
 internal import Foundation
+internal import HornbeamThreads
 
 /// Runs one actor's work in order on Hornbeam's own threads, where blocking for the disk is allowed.
 ///

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import HornbeamThreads
 
 /// The threads that background contexts run on.
 ///

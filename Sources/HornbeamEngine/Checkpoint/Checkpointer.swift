@@ -4,12 +4,13 @@
 // then references in memory change to disk addresses, and log segments and empty page files that not even the
 // previous checkpoint needs are removed. A failure before the meta write leaves everything as it was.
 
+import HornbeamThreads
 import Synchronization
 
 final class Checkpointer: Sendable {
     private let engine: EngineCore
     private let appender: PageAppender
-    private let state: Mutex<State>
+    private let state: Guarded<State>
 
     private struct State {
         /// The newest checkpoint, and the one before it.
@@ -24,7 +25,7 @@ final class Checkpointer: Sendable {
     init(_ engine: EngineCore, latest: MetaState, previous: MetaState?) {
         self.engine = engine
         appender = engine.files.makeAppender()
-        state = Mutex(State(latest: latest, previous: previous))
+        state = Guarded(State(latest: latest, previous: previous))
     }
 
     var latest: MetaState { state.withLock { $0.latest } }

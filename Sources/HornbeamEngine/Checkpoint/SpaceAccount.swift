@@ -6,7 +6,7 @@
 // File table, little-endian: u32 files, then per file u32 number | u64 live bytes | u64 the transaction from which
 // on no version needs the file (2⁶⁴−1 = still needed).
 
-import Synchronization
+import HornbeamThreads
 
 /// Live bytes per page file.
 struct FileTable: Sendable, Equatable {
@@ -51,7 +51,7 @@ struct FileTable: Sendable, Equatable {
 /// Births and deaths of pages since the last checkpoint.
 final class SpaceAccount: Sendable {
     private let files: PageFiles
-    private let state: Mutex<State>
+    private let state: Guarded<State>
 
     private struct State {
         var table: FileTable
@@ -63,7 +63,7 @@ final class SpaceAccount: Sendable {
 
     init(files: PageFiles, table: FileTable) {
         self.files = files
-        state = Mutex(State(table: table))
+        state = Guarded(State(table: table))
     }
 
     /// A transaction was executed.

@@ -1,7 +1,7 @@
 // A file in memory: pieces of 64 KiB, allocated when first written with anything but zeros, so that a pre-zeroed log
 // segment costs nothing and a growing file never moves.
 
-internal import Synchronization
+internal import HornbeamThreads
 
 /// An open file of a `MemoryFileSystem`.
 final class MemoryFile: File {
@@ -12,7 +12,7 @@ final class MemoryFile: File {
             /// A nil piece is all zeros.
             var pieces: [[UInt8]?] = []
         }
-        let bytes = Mutex(Bytes())
+        let bytes = Guarded(Bytes())
     }
 
     static let pieceBytes = 65536

@@ -1,6 +1,7 @@
 // Folders and files in memory, for stores that live no longer than their process. Nothing is durable and syncing does
 // nothing; names, errors and locks behave as on a disk, so the engine above is the same.
 
+internal import HornbeamThreads
 internal import Synchronization
 
 /// Folders and files in memory.
@@ -18,7 +19,7 @@ package final class MemoryFileSystem: FileSystem {
     }
 
     /// Guards the names; each file guards its own bytes.
-    private let state = Mutex(State())
+    private let state = Guarded(State())
 
     package init() {}
 
@@ -26,7 +27,7 @@ package final class MemoryFileSystem: FileSystem {
     private struct Weak {
         weak var value: MemoryFileSystem?
     }
-    private static let roots = Mutex<[String: Weak]>([:])
+    private static let roots = Guarded<[String: Weak]>([:])
 
     /// The file system of that name in this process, made at first use and shared as long as somebody holds it.
     package static func named(_ name: String) -> MemoryFileSystem {

@@ -7,6 +7,7 @@ internal import Glibc
 #else
 internal import Darwin
 #endif
+internal import HornbeamThreads
 internal import Synchronization
 
 /// The exclusive lock of a file of the operating system.
@@ -18,7 +19,7 @@ final class PosixFileLock: FileLock {
     }
 
     /// The files locked by this process.
-    private static let held = Mutex<Set<Identity>>([])
+    private static let held = Guarded<Set<Identity>>([])
 
     private let descriptor: Int32
     private let identity: Identity

@@ -9,7 +9,7 @@
 //
 // Byte 0 carries the writer's lock. The check is XXH64 of the position, seeded with the store's identifier.
 
-internal import Synchronization
+internal import HornbeamThreads
 
 /// The note of the log's durable position.
 package final class DurableCounter: Sendable {
@@ -18,15 +18,15 @@ package final class DurableCounter: Sendable {
 
     private let seed: UInt64
     /// The file; nil after it failed once: the note is a help, and no commit fails for it.
-    private let file: Mutex<(any File)?>
+    private let file: Guarded<(any File)?>
 
     /// The counter in the lock file at a path, which exists.
     package init(_ path: String, fileSystem: any FileSystem, store: StoreIdentifier) {
         seed = store.high ^ PageHeader.mixed(store.low)
         do throws(EngineError) {
-            file = Mutex(try fileSystem.open(path, .readWrite))
+            file = Guarded(try fileSystem.open(path, .readWrite))
         } catch {
-            file = Mutex(nil)
+            file = Guarded(nil)
         }
     }
 

@@ -1,7 +1,5 @@
 // One segment being read: groups out of hostile bytes, and what lies behind the last of them.
 
-internal import Synchronization
-
 /// A segment open for reading.
 struct LogSegment {
     let file: any File

@@ -1,6 +1,6 @@
 // The segments of the log: the spare that is zeroed ahead, the step from one segment to the next, and removal.
 
-internal import Synchronization
+internal import HornbeamThreads
 
 /// A segment's file before it has a name and a header.
 struct LogSpare {

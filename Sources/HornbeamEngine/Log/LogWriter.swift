@@ -5,6 +5,7 @@
 // failed write or sync of the log poisons the writer for good, since what is durable is then unknown. Errors that come
 // before anything was logged (no room for the next segment) leave the writer as it was.
 
+internal import HornbeamThreads
 internal import Synchronization
 
 /// Writes the log of one store.
@@ -34,11 +35,11 @@ package final class LogWriter: Sendable {
     // Order of locks: syncing, state, spare.
 
     /// Makes syncs follow one another: of two at once only one would be told of a failure.
-    let syncing = Mutex(())
+    let syncing = Guarded(())
     /// Guards what an append changes; held across the write on purpose, the next group's place depends on it.
-    let state: Mutex<State>
+    let state: Guarded<State>
     /// The next segment, zeroed and synced, without a header.
-    let spare = Mutex<LogSpare?>(nil)
+    let spare = Guarded<LogSpare?>(nil)
     private let durablePosition: Atomic<UInt64>
     private let counter: DurableCounter?
 
@@ -56,7 +57,7 @@ package final class LogWriter: Sendable {
         self.options = options
         let highest = try fileSystem.list(directory).compactMap(LogSegmentNumber.init(fileName:)).max()
         let number = highest.map { max($0.next, nextSegment) } ?? nextSegment
-        state = Mutex(State(mark: end, seed: end.check, nextSegment: number, nextSegmentBytes: options.firstSegmentBytes))
+        state = Guarded(State(mark: end, seed: end.check, nextSegment: number, nextSegmentBytes: options.firstSegmentBytes))
         durablePosition = Atomic(end.position.rawValue)
         self.counter = counter
     }

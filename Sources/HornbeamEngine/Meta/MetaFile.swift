@@ -9,7 +9,7 @@
 // A checkpoint rewrites both copies of the slot that holds the older state, with one sync; the other slot stays as it
 // is, so a crash at any moment leaves a state to start from. It is the only file whose bytes are written twice.
 
-internal import Synchronization
+internal import HornbeamThreads
 
 /// The meta file of one store.
 package final class MetaFile: Sendable {
@@ -28,12 +28,12 @@ package final class MetaFile: Sendable {
     package let path: String
     private let file: any File
     /// Guards the slots, on disk and here; held across the write on purpose.
-    private let slots: Mutex<Slots>
+    private let slots: Guarded<Slots>
 
     private init(path: String, file: any File, blocks: [MetaBlock?]) {
         self.path = path
         self.file = file
-        slots = Mutex(Slots(blocks: blocks))
+        slots = Guarded(Slots(blocks: blocks))
     }
 
     /// Creates the meta file of a new store with its first state, and syncs it; the folder is the caller's to sync.

@@ -1,6 +1,6 @@
 // From the appender's buffer to the disk: flush, sync, and what to do when that fails.
 
-internal import Synchronization
+internal import HornbeamThreads
 
 extension PageAppender {
     /// Hands what is buffered to the operating system, so that it can be read back from the file.

@@ -2,7 +2,7 @@
 // assign the address, compute the check that depends on it, and copy the record into a buffer that goes out in large
 // writes. What was appended is durable after `sync()`; nothing may name it in durable form before.
 
-internal import Synchronization
+internal import HornbeamThreads
 
 /// Appends pages. Any number of threads may append at once; several appenders write to different files.
 package final class PageAppender: Sendable {
@@ -40,12 +40,12 @@ package final class PageAppender: Sendable {
 
     let files: PageFiles
     /// Guards everything that an append changes; held across the large writes on purpose, they are the pace.
-    let state: Mutex<State>
+    let state: Guarded<State>
 
     init(files: PageFiles, fileSizeLimit: Int, bufferBytes: Int) {
         let capacity = max(bufferBytes, PageAppender.payloadBytesMax + 4096)
         self.files = files
-        state = Mutex(State(buffer: WriteBuffer(bytes: capacity), fileSizeLimit: UInt64(fileSizeLimit)))
+        state = Guarded(State(buffer: WriteBuffer(bytes: capacity), fileSizeLimit: UInt64(fileSizeLimit)))
     }
 
     deinit {

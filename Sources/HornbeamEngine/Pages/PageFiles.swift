@@ -2,7 +2,7 @@
 // again. No byte is written twice; a file goes away whole. Files grow through appenders, each with files of its own,
 // and are read from any thread. Nothing here knows trees: who references what is the business of the layers above.
 
-internal import Synchronization
+internal import HornbeamThreads
 
 /// The page files of one store.
 package final class PageFiles: Sendable {
@@ -32,7 +32,7 @@ package final class PageFiles: Sendable {
     let fileSystem: any FileSystem
     let salt: UInt64
     /// Guards the table of open files and the next number.
-    private let state: Mutex<State>
+    private let state: Guarded<State>
 
     /// The page files in a folder. New files get numbers from `nextFile` on, above every number present.
     package init(
@@ -42,7 +42,7 @@ package final class PageFiles: Sendable {
         self.fileSystem = fileSystem
         self.salt = salt
         let highest = try fileSystem.list(directory).compactMap(PageFileNumber.init(fileName:)).max()
-        state = Mutex(State(nextFile: highest.map { max($0.next, nextFile) } ?? nextFile))
+        state = Guarded(State(nextFile: highest.map { max($0.next, nextFile) } ?? nextFile))
     }
 
     /// The number that the next new file gets; kept in the meta file, so that numbers never come back.

@@ -8,6 +8,7 @@
 // its content stops being what it was. Frames leave use through limbo unless nobody else ever saw them.
 
 import Glibc
+import HornbeamThreads
 import Synchronization
 
 /// What the pool knows of a frame. Cells that readers look at are atomic; the others belong to the writer or the lock.
@@ -43,7 +44,7 @@ struct FrameInfo: ~Copyable {
     /// The first frame, at the beginning of a huge page.
     nonisolated(unsafe) private let base: UnsafeMutableRawPointer  // fixed at init
     nonisolated(unsafe) let infos: UnsafeMutablePointer<FrameInfo>  // fixed at init; cells as FrameInfo says
-    private let state = Mutex(State())
+    private let state = Guarded(State())
 
     private struct State {
         var free: [UInt32] = []

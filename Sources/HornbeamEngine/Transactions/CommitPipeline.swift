@@ -9,6 +9,7 @@
 // written (and synced, if any of the group asked for it); `executed` is the newest version, `published` ≤ `executed`.
 
 import Glibc
+import HornbeamThreads
 
 final class CommitPipeline: Sendable {
     /// A transaction that was executed and waits for the log.

@@ -1,6 +1,7 @@
 // The background thread of an engine: checkpoints, lazy syncs and the next log segment.
 
 import Glibc
+import HornbeamThreads
 
 /// A thread that tends an engine until it is stopped or the engine goes.
 @safe final class Maintenance: Sendable {

@@ -4,11 +4,12 @@
 // waits on the list of the newest of them and moves down when that one goes, so that an idle reader of an old
 // version keeps the nodes of its own version alive, not those of every version since.
 
+import HornbeamThreads
 import Synchronization
 
 final class VersionRegistry: Sendable {
     private let pool: FramePool
-    private let state: Mutex<State>
+    private let state: Guarded<State>
     private let newest: Atomic<UInt64>
 
     private struct State {
@@ -32,7 +33,7 @@ final class VersionRegistry: Sendable {
 
     init(pool: FramePool, first: StoreVersion) {
         self.pool = pool
-        state = Mutex(State(live: [Live(version: first, holders: 1)]))
+        state = Guarded(State(live: [Live(version: first, holders: 1)]))
         newest = Atomic(first.number.rawValue)
     }
 

@@ -1,4 +1,4 @@
-internal import Synchronization
+internal import HornbeamThreads
 
 /// The number of a property's name, equal for equal names throughout the process.
 ///
@@ -18,5 +18,5 @@ public struct PropertyNameID: Hashable, Sendable {
         }
     }
 
-    private static let known = Mutex<[String: Int]>([:])
+    private static let known = Guarded<[String: Int]>([:])
 }

@@ -1,4 +1,4 @@
-internal import Synchronization
+internal import HornbeamThreads
 
 /// Tells observers of commits. The engine calls it for one published commit after the other, in commit order.
 final class Announcer: Sendable {
@@ -9,7 +9,7 @@ final class Announcer: Sendable {
         var nextObserver: UInt64 = 1
     }
 
-    private let state = Mutex(State())
+    private let state = Guarded(State())
 
     func announce(_ change: StoreChange) {
         for observer in state.withLock({ $0.observers }) { observer.body(change) }

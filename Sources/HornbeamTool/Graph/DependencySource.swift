@@ -1,5 +1,5 @@
 import Hornbeam
-import Synchronization
+import HornbeamThreads
 
 /// Reads the catalogue a second time and hands out its dependencies in batches, to any number of threads.
 final class DependencySource: Sendable {
@@ -12,10 +12,10 @@ final class DependencySource: Sendable {
     }
 
     /// Guards reader, directory and progress: one thread reads at a time.
-    private let state: Mutex<State>
+    private let state: Guarded<State>
 
     init(_ catalogue: Catalogue, packages: PackageDirectory, isSilent: Bool) {
-        state = Mutex(
+        state = Guarded(
             State(
                 reader: catalogue.reader(), packages: packages,
                 progress: ProgressLine("importing dependencies", isSilent: isSilent)))

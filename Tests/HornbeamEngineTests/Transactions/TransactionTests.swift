@@ -1,4 +1,4 @@
-import Synchronization
+import HornbeamThreads
 import Testing
 
 @testable import HornbeamEngine
@@ -157,7 +157,7 @@ import Testing
 
     /// The versions that a store announced.
     private final class Announcements: Sendable {
-        let numbers = Mutex<[UInt64]>([])
+        let numbers = Guarded<[UInt64]>([])
     }
 
     @Test func concurrentWritersShareSyncsAndLoseNothing() async throws {

@@ -1,4 +1,4 @@
-import Synchronization
+import HornbeamThreads
 import Testing
 
 @testable import HornbeamEngine
@@ -16,8 +16,8 @@ import Testing
 
     /// What writers were promised.
     private final class Promises: Sendable {
-        let kept = Mutex<[[UInt8]]>([])
-        let failures = Mutex<[EngineError.Code]>([])
+        let kept = Guarded<[[UInt8]]>([])
+        let failures = Guarded<[EngineError.Code]>([])
     }
 
     private func write(_ engine: Engine, _ writer: Int, rounds: Int, _ promises: Promises) {

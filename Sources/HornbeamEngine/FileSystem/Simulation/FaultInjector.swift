@@ -1,6 +1,6 @@
 // A file system around another that counts every call and lets chosen ones fail.
 
-internal import Synchronization
+internal import HornbeamThreads
 
 /// Injects faults into the calls of another file system, and counts them.
 package final class FaultInjector: FileSystem {
@@ -22,7 +22,7 @@ package final class FaultInjector: FileSystem {
 
     let inner: any FileSystem
     /// Guards rules and counts; never held during a call of the inner file system.
-    private let state = Mutex(State())
+    private let state = Guarded(State())
 
     package init(_ inner: any FileSystem) { self.inner = inner }
 

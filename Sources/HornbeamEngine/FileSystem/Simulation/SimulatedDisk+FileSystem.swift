@@ -1,6 +1,6 @@
 // The simulated disk as a file system.
 
-internal import Synchronization
+internal import HornbeamThreads
 
 extension SimulatedDisk {
     package func open(_ path: String, _ mode: FileMode) throws(EngineError) -> any File {

@@ -2,7 +2,7 @@
 // power fails, and what was created, renamed or removed may be lost until the folder is synced. The disk records every
 // operation, so that afterwards the state after a crash at any of them can be made: itself a disk to open a store on.
 
-internal import Synchronization
+internal import HornbeamThreads
 
 /// A file system with sync semantics that records what is done to it.
 package final class SimulatedDisk: FileSystem {
@@ -47,7 +47,7 @@ package final class SimulatedDisk: FileSystem {
     }
 
     /// Guards everything.
-    let state: Mutex<State>
+    let state: Guarded<State>
 
     /// An empty disk.
     package convenience init() { self.init(DiskState()) }
@@ -57,7 +57,7 @@ package final class SimulatedDisk: FileSystem {
         let synced = base.nodes.compactMapValues { node -> [UInt8]? in
             if case .file(let content) = node { content } else { nil }
         }
-        state = Mutex(
+        state = Guarded(
             State(
                 live: base, synced: synced, nextNode: (base.nodes.keys.max() ?? 0) + 1, journal: Journal(base: base)))
     }

@@ -1,5 +1,5 @@
 public import Foundation
-internal import Synchronization
+internal import HornbeamThreads
 
 extension ModelDefinition: Codable {
     /// The version of the file format. A file of a higher one is refused by name.
@@ -138,5 +138,5 @@ extension ManagedObjectModel {
         }
     }
 
-    private static let decodedModels = Mutex<[[UInt8]: ManagedObjectModel]>([:])
+    private static let decodedModels = Guarded<[[UInt8]: ManagedObjectModel]>([:])
 }

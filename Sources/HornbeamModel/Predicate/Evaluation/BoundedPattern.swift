@@ -1,5 +1,5 @@
 import Foundation
-import Synchronization
+internal import HornbeamThreads
 
 /// The right side of MATCHES: an ICU regular expression that must match the whole text, with a bound on
 /// the work, so that `(a+)+b` against a long text ends with an error instead of not ending.
@@ -27,7 +27,7 @@ struct BoundedPattern: Sendable {
         }
     }
 
-    private static let cache = Mutex<[String: BoundedPattern]>([:])
+    private static let cache = Guarded<[String: BoundedPattern]>([:])
 
     /// The pattern, compiled once; some hundred patterns are kept.
     static func cached(_ pattern: String, _ options: FetchPredicate.Options) throws -> BoundedPattern {

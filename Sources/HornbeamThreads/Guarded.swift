@@ -1,0 +1,48 @@
+// A value and its lock, so that nobody touches the one without the other.
+
+/// A value behind a lock that threads can also wait on.
+///
+/// `@unchecked Sendable`: the value is touched only while the monitor is locked.
+@safe package struct Guarded<Value: ~Copyable>: ~Copyable, @unchecked Sendable {
+    @usableFromInline package let monitor: Monitor
+    @usableFromInline package let value: UnsafeMutablePointer<Value>
+
+    @inlinable
+    package init(_ value: consuming sending Value) {
+        monitor = Monitor()
+        unsafe self.value = .allocate(capacity: 1)
+        unsafe self.value.initialize(to: value)
+    }
+
+    @inlinable
+    deinit {
+        unsafe value.deinitialize(count: 1)
+        unsafe value.deallocate()
+    }
+
+    @inlinable
+    package borrowing func withLock<Result: ~Copyable, E: Error>(
+        _ body: (inout sending Value) throws(E) -> sending Result
+    ) throws(E) -> sending Result {
+        monitor.lock()
+        defer { monitor.unlock() }
+        return try unsafe body(&value.pointee)
+    }
+
+    /// Wakes one waiting thread.
+    package borrowing func signal() { monitor.signal(.progress) }
+
+    /// Blocks until the body gives a result. `idle` is told +1 before and −1 after each sleep.
+    package borrowing func wait<Result>(
+        _ body: (inout Value) -> Result?, idle: (inout Value, Int) -> Void = { _, _ in }
+    ) -> Result {
+        monitor.lock()
+        defer { monitor.unlock() }
+        while true {
+            if let result = unsafe body(&value.pointee) { return result }
+            unsafe idle(&value.pointee, 1)
+            monitor.wait(.progress)
+            unsafe idle(&value.pointee, -1)
+        }
+    }
+}
