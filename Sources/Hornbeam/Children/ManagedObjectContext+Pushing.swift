@@ -21,6 +21,7 @@ extension ManagedObjectContext {
         parent.processPendingChanges()
         for object in saved { settlePushed(object) }
         tracked.removeAll()
+        concludeMerges()
         editsSeen = parent.edits
         edits &+= 1
         for object in saved { object.didSave() }

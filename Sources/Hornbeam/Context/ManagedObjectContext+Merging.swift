@@ -9,7 +9,10 @@ extension ManagedObjectContext {
     /// Takes in now what other contexts have saved (NOT-7).
     ///
     /// Fetches, counts and saves do this by themselves.
-    public func mergeChanges() throws { try advance() }
+    public func mergeChanges() throws { try move() }
+
+    /// Moves on also when pinned.
+    func move() throws { try advance() }
 
     /// Moves to the newest state of the store and takes in what was announced.
     ///
@@ -22,19 +25,36 @@ extension ManagedObjectContext {
             return followParent()
         }
         let new = try newestSnapshot()
-        let foreign = arrived.isOverflowing ? try [differences(new)] : arrived.changes.map(ForeignChange.init)
-        if !foreign.isEmpty, let old {
-            if automaticallyMergesChangesFromParent {
-                freezeDeleted(foreign, old)
-            } else {
-                freezeChanged(foreign, old, except: settled)
-            }
+        let (taken, ignored) = try sorted(arrived, new)
+        if let old {
+            freezeDeleted(taken, old)
+            freezeChanged(ignored, old, except: settled)
         }
         snapshot = new
         edits &+= 1
-        if automaticallyMergesChangesFromParent { takeIn(foreign, new) }
-        if !foreign.isEmpty { rebaseMembers() }
+        takeIn(taken, new)
+        if !taken.isEmpty || !ignored.isEmpty { rebaseMembers() }
         followParent()
+    }
+
+    /// What this context takes in, and what it passes over since it follows neither the store nor whoever saved.
+    private func sorted(
+        _ arrived: ChangeInbox.Delivery, _ new: StoreSnapshot
+    ) throws -> (taken: [ForeignChange], ignored: [ForeignChange]) {
+        if arrived.isOverflowing {
+            let all = try [differences(new)]
+            return automaticallyMergesChangesFromParent || !observed.isEmpty ? (all, []) : ([], all)
+        }
+        if automaticallyMergesChangesFromParent { return (arrived.changes.map(ForeignChange.init), []) }
+        var result: (taken: [ForeignChange], ignored: [ForeignChange]) = ([], [])
+        for change in arrived.changes {
+            if observed.contains(change.originator) {
+                result.taken.append(ForeignChange(change))
+            } else {
+                result.ignored.append(ForeignChange(change))
+            }
+        }
+        return result
     }
 
     private func newestTransaction() throws -> UInt64 {
@@ -82,6 +102,7 @@ extension ManagedObjectContext {
             for reference in change.inserted { summary.inserted.insert(objectID(reference)) }
             for reference in change.updated {
                 guard let object = registry[reference.key] else { continue }
+                if !object.hasChanges, !object.scope.isNested { object.record?.frozenRow = nil }
                 rebase(object, new)
                 summary.refreshed.insert(object.objectID)
             }
@@ -107,13 +128,17 @@ extension ManagedObjectContext {
 
     /// As above, on a row that was read already.
     func rebase(_ object: ManagedObject, on row: RowValues) {
-        guard object.record != nil, object.mergesCleanly(with: row.values) else { return }
+        // A deletion of what others changed is for the save's policy to judge.
+        guard let record = object.record, !object.state.contains(.deleted) else { return }
+        mergeReport.properties += object.applyMergeRules(row.values, includingRelationships: false)
+        guard object.mergesCleanly(with: row.values) else { return }
+        if record.version != row.version { mergeReport.rebased.insert(object.objectID) }
         object.adopt(row.values, version: row.version)
         settleUpdatedState(of: object)
     }
 
     /// Another context deleted the object: with changes of our own it is a conflict for the save.
-    private func takeInDeletion(of object: ManagedObject) {
+    func takeInDeletion(of object: ManagedObject) {
         object.state.remove(.fault)
         if object.state.contains(.deleted) {
             object.state.insert(.gone)

@@ -17,6 +17,8 @@ extension ManagedObjectContext {
         tracked.removeAll()
         failures.removeAll()
         event = PendingEvent()
+        mergeReport = MergeReport()
+        upserted.removeAll()
         edits &+= 1
     }
 
@@ -43,6 +45,8 @@ extension ManagedObjectContext {
         event = PendingEvent()
         _ = inbox.drain()
         snapshot = nil
+        mergeReport = MergeReport()
+        upserted.removeAll()
         edits &+= 1
         post(Self.didChangeObjectsNotification, ObjectChanges(invalidatedAll: true))
     }
@@ -82,7 +86,7 @@ extension ManagedObjectContext {
         }
     }
 
-    private func renew(_ object: ManagedObject, mergeChanges: Bool) {
+    func renew(_ object: ManagedObject, mergeChanges: Bool) {
         failures[ObjectIdentifier(object)] = nil
         object.state.remove(.failed)
         if mergeChanges, object.hasChanges {

@@ -8,7 +8,7 @@ extension ManagedObjectContext {
     /// Without changes it does nothing. When it throws, nothing was written and the changes are still here:
     /// correct them, `rollback()`, or choose a merge policy, and save again.
     /// - Throws: Validation errors, all together in one (`multipleErrors` 1560); `mergeConflict` 133020,
-    ///   `constraintConflict` 133021; what reading an object failed with; the store's error.
+    ///   `constraintConflict` 133021; what a custom merge policy threw; what reading an object failed with; the store's error.
     public func save() throws {
         precondition(!isSaving, "save() was called inside willSave or didSave of the same context.")
         isSaving = true
@@ -99,11 +99,18 @@ extension ManagedObjectContext {
         for object in draft.deleted { freezeForReaders(object) }
         for object in saved { settle(object) }
         tracked.removeAll()
+        concludeMerges()
         moveOn(to: receipt, saved)
         for object in saved { object.didSave() }
         for object in draft.deleted { dismiss(object) }
         post(Self.didSaveObjectIDsNotification, changes)
         sweepIfDue()
+    }
+
+    func concludeMerges() {
+        lastMergeReport = mergeReport
+        mergeReport = MergeReport()
+        upserted.removeAll()
     }
 
     /// New objects have their permanent IDs now, here and in the contexts below.

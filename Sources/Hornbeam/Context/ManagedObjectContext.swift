@@ -50,6 +50,14 @@ public final class ManagedObjectContext {
     /// What happened since the last `processPendingChanges`.
     var event = PendingEvent()
     var isSaving = false
+    /// What the last successful save, and the merges before it, did with others' changes to the same objects.
+    public internal(set) var lastMergeReport = MergeReport()
+    /// What was merged since then.
+    var mergeReport = MergeReport()
+    /// New objects that stand for whichever object has their unique values.
+    var upserted: Set<ObjectIdentifier> = []
+    /// The contexts whose saves are taken in though this one does not follow.
+    var observed: Set<UInt64> = []
     /// The contexts that read through this one.
     var children: [WeakContext] = []
     /// Grows with everything that a child could see of this context.

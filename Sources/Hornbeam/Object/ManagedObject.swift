@@ -76,6 +76,10 @@ nonisolated open class ManagedObject {
     /// Called after the object forgot its values (OBJ-6).
     open func didTurnIntoFault() {}
 
+    /// The value that two changes of one property make together, for properties with the merge rule `custom`; nil
+    /// leaves it to the merge policy (MRG-6). To-one relationships are IDs here.
+    open class func mergedValue(for conflict: PropertyConflict) -> PropertyValue? { nil }
+
     /// Checks the object before it is written for the first time. Call super when overriding (VAL-2).
     open func validateForInsert() throws { try validateProperties() }
 

@@ -14,6 +14,8 @@ public actor BackgroundContext {
     private let executor: ContextExecutor
     private let context: ManagedObjectContext
     private nonisolated let inbox: ChangeInbox
+    /// Who this context is, for contexts that want to observe its saves.
+    public nonisolated let identity: ContextIdentity
 
     public nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
@@ -21,6 +23,7 @@ public actor BackgroundContext {
         executor = ContextExecutor()
         context = ManagedObjectContext(coordinator: coordinator)
         inbox = context.inbox
+        identity = context.identity
     }
 
     /// Makes the context take in saves while nobody uses it, so that it pins no old state of the store.

@@ -37,6 +37,8 @@ public struct AttributeDescription: Hashable, Sendable {
     public var valueClassName: String?
     /// Allows large values to be kept apart from the row (ATT-14). A permission, not an order.
     public var allowsExternalBinaryDataStorage: Bool
+    /// What becomes of the value when two contexts changed it at once; nil leaves it to the merge policy (MRG-6).
+    public var mergeRule: MergeRule?
     /// Keeps the value in the history's tombstone when the object is deleted (ATT-15).
     public var preservesValueInHistoryOnDeletion: Bool
     /// Kept for synchronisation services; no effect on the store (ATT-16).
@@ -78,6 +80,7 @@ public struct AttributeDescription: Hashable, Sendable {
         compositeName = composite
         valueTransformerName = transformer
         valueClassName = nil
+        mergeRule = nil
         allowsExternalBinaryDataStorage = false
         preservesValueInHistoryOnDeletion = false
         allowsCloudEncryption = false

@@ -127,6 +127,14 @@ extension PropertyDescription {
         }
     }
 
+    /// What becomes of the property when two contexts changed it at once; nil leaves it to the merge policy (MRG-6).
+    public var mergeRule: MergeRule? {
+        switch kind {
+        case .attribute(let attribute): attribute.mergeRule
+        case .relationship(let relationship): relationship.mergeRule
+        }
+    }
+
     /// The notes that the model holds on the property (MOD-7).
     public var userInfo: [String: String] {
         switch kind {

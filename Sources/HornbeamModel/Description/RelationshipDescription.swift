@@ -34,6 +34,9 @@ public struct RelationshipDescription: Hashable, Sendable {
     /// The most objects of a to-many at save; 0 means any number (REL-2).
     public var maxCount: Int
     public var deleteRule: DeleteRule
+    /// What becomes of a to-one that two contexts changed at once: `mine`, `theirs` or `custom`; nil leaves it to the
+    /// merge policy (MRG-6). To-many relationships are always merged member by member (MRG-11).
+    public var mergeRule: MergeRule?
     /// The name by which this relationship is known to older versions of the model; nil means `name` (MOD-13).
     public var renamingIdentifier: String?
     /// Text that makes this version differ from others though nothing else does (MOD-12).
@@ -57,6 +60,7 @@ public struct RelationshipDescription: Hashable, Sendable {
         self.minCount = minCount
         self.maxCount = maxCount ?? (toMany ? 0 : 1)
         self.deleteRule = deleteRule
+        mergeRule = nil
         self.renamingIdentifier = renamingIdentifier
         versionHashModifier = nil
         self.userInfo = userInfo

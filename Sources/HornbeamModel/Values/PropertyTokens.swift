@@ -39,19 +39,21 @@ public struct Attribute<Value: AttributeValue>: PropertyToken {
     ///   - minimumLength, maximumLength: The limits of a string in characters, or of data in bytes.
     ///   - pattern: A regular expression that the whole string must match.
     ///   - derivation: What the value is computed from at each save.
+    ///   - merge: What becomes of the value when two contexts changed it at once.
     public init(
         _ name: String, default defaultValue: Value? = nil, type: AttributeType? = nil,
         unique: Bool = false, indexed: Bool = false, transient: Bool = false,
         minimum: Value? = nil, maximum: Value? = nil,
         minimumLength: Int? = nil, maximumLength: Int? = nil, pattern: String? = nil,
-        derivation: String? = nil, renamedFrom renamingIdentifier: String? = nil
+        derivation: String? = nil, merge: MergeRule? = nil, renamedFrom renamingIdentifier: String? = nil
     ) {
-        let description = AttributeDescription(
+        var description = AttributeDescription(
             name, type ?? Value.attributeType, optional: Value.isOptionalValue, transient: transient,
             default: defaultValue?.propertyValue ?? .null,
             minimum: minimum?.propertyValue, maximum: maximum?.propertyValue,
             minimumLength: minimumLength, maximumLength: maximumLength, pattern: pattern,
             derivation: derivation, renamedFrom: renamingIdentifier)
+        description.mergeRule = merge
         self.init(describing: description, unique: unique, indexed: indexed)
     }
 
@@ -67,13 +69,14 @@ extension Attribute where Value == PropertyValue {
         default defaultValue: PropertyValue = .null, unique: Bool = false, indexed: Bool = false,
         transient: Bool = false, minimum: PropertyValue? = nil, maximum: PropertyValue? = nil,
         minimumLength: Int? = nil, maximumLength: Int? = nil, pattern: String? = nil,
-        derivation: String? = nil, renamedFrom renamingIdentifier: String? = nil
+        derivation: String? = nil, merge: MergeRule? = nil, renamedFrom renamingIdentifier: String? = nil
     ) {
-        let description = AttributeDescription(
+        var description = AttributeDescription(
             name, type, optional: optional, transient: transient, default: defaultValue,
             minimum: minimum, maximum: maximum, minimumLength: minimumLength,
             maximumLength: maximumLength, pattern: pattern, derivation: derivation,
             renamedFrom: renamingIdentifier)
+        description.mergeRule = merge
         self.init(describing: description, unique: unique, indexed: indexed)
     }
 }
@@ -92,13 +95,15 @@ public struct ToOne<Object>: PropertyToken {
 
     public init(
         _ name: String, to destination: String? = nil, inverse: String? = nil, optional: Bool = true,
-        deleteRule: DeleteRule = .nullify, renamedFrom renamingIdentifier: String? = nil
+        deleteRule: DeleteRule = .nullify, merge: MergeRule? = nil, renamedFrom renamingIdentifier: String? = nil
     ) {
         self.name = name
         nameID = PropertyNameID(name)
-        description = Boxed(RelationshipDescription(
+        var description = RelationshipDescription(
             name, to: destination ?? String(describing: Object.self), inverse: inverse,
-            optional: optional, deleteRule: deleteRule, renamedFrom: renamingIdentifier))
+            optional: optional, deleteRule: deleteRule, renamedFrom: renamingIdentifier)
+        description.mergeRule = merge
+        self.description = Boxed(description)
     }
 
     public var part: EntityPart { EntityPart(content: .relationship(description.value)) }
@@ -108,11 +113,11 @@ extension ToOne where Object == UntypedObject {
     /// A to-one relationship to the entity of that name: `ToOne("author", to: "Author", inverse: "books")`.
     public init(
         _ name: String, to destination: String, inverse: String? = nil, optional: Bool = true,
-        deleteRule: DeleteRule = .nullify, renamedFrom renamingIdentifier: String? = nil
+        deleteRule: DeleteRule = .nullify, merge: MergeRule? = nil, renamedFrom renamingIdentifier: String? = nil
     ) {
         self.init(
             name, to: Optional(destination), inverse: inverse, optional: optional,
-            deleteRule: deleteRule, renamedFrom: renamingIdentifier)
+            deleteRule: deleteRule, merge: merge, renamedFrom: renamingIdentifier)
     }
 }
 

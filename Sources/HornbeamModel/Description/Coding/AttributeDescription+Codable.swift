@@ -1,7 +1,7 @@
 extension AttributeDescription: Codable {
     private enum Key: String, CodingKey, CaseIterable {
         case name, type, optional, transient, `default`, minimum, maximum, minimumLength, maximumLength, pattern
-        case rules, derivation, composite, transformer, valueClass, externalStorage, preservedAfterDeletion
+        case rules, merge, derivation, composite, transformer, valueClass, externalStorage, preservedAfterDeletion
         case cloudEncryption, spotlight, externalRecord, scalar, renamedFrom, versionHashModifier, userInfo
     }
 
@@ -18,6 +18,7 @@ extension AttributeDescription: Codable {
         try members.encodeIfPresent(maximumLength, forKey: .maximumLength)
         try members.encodeIfPresent(pattern, forKey: .pattern)
         try members.encode(rules, forKey: .rules, unless: [])
+        try members.encodeIfPresent(mergeRule, forKey: .merge)
         try members.encodeIfPresent(derivation, forKey: .derivation)
         try members.encodeIfPresent(compositeName, forKey: .composite)
         try members.encodeIfPresent(valueTransformerName, forKey: .transformer)
@@ -45,6 +46,7 @@ extension AttributeDescription: Codable {
         maximumLength = try members.decodeIfPresent(Int.self, forKey: .maximumLength)
         pattern = try members.decodeIfPresent(String.self, forKey: .pattern)
         rules = try members.decode(forKey: .rules, default: [])
+        mergeRule = try members.decodeIfPresent(MergeRule.self, forKey: .merge)
         derivation = try members.decodeIfPresent(String.self, forKey: .derivation)
         compositeName = try members.decodeIfPresent(String.self, forKey: .composite)
         valueTransformerName = try members.decodeIfPresent(String.self, forKey: .transformer)

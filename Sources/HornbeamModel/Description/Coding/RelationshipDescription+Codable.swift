@@ -1,6 +1,6 @@
 extension RelationshipDescription: Codable {
     private enum Key: String, CodingKey, CaseIterable {
-        case name, destination, inverse, toMany, ordered, optional, transient, minCount, maxCount, deleteRule
+        case name, destination, inverse, toMany, ordered, optional, transient, minCount, maxCount, deleteRule, merge
         case renamedFrom, versionHashModifier, userInfo
     }
 
@@ -16,6 +16,7 @@ extension RelationshipDescription: Codable {
         try members.encode(minCount, forKey: .minCount, unless: 0)
         try members.encode(maxCount, forKey: .maxCount, unless: isToMany ? 0 : 1)
         try members.encode(deleteRule, forKey: .deleteRule, unless: .nullify)
+        try members.encodeIfPresent(mergeRule, forKey: .merge)
         try members.encodeIfPresent(renamingIdentifier, forKey: .renamedFrom)
         try members.encodeIfPresent(versionHashModifier, forKey: .versionHashModifier)
         try members.encodeSorted(userInfo, forKey: .userInfo)
@@ -36,6 +37,7 @@ extension RelationshipDescription: Codable {
             deleteRule: try members.decode(forKey: .deleteRule, default: .nullify),
             renamedFrom: try members.decodeIfPresent(String.self, forKey: .renamedFrom),
             userInfo: try members.decode(forKey: .userInfo, default: [:]))
+        mergeRule = try members.decodeIfPresent(MergeRule.self, forKey: .merge)
         versionHashModifier = try members.decodeIfPresent(String.self, forKey: .versionHashModifier)
     }
 }

@@ -5,6 +5,9 @@ extension ModelCompiler {
         checkLimits(of: attribute, in: entity)
         checkLengths(of: attribute, in: entity)
         checkPattern(of: attribute, in: entity)
+        if let rule = attribute.mergeRule, !rule.fits(attribute.type) {
+            report("has the merge rule \(rule), which means nothing for the type \(attribute.type).", attribute, entity)
+        }
         for rule in attribute.rules {
             do {
                 _ = try FetchPredicate(format: rule.predicate)

@@ -1,6 +1,7 @@
 extension ModelCompiler {
     mutating func check(_ relationship: RelationshipDescription, of entity: Entity) {
         checkCounts(of: relationship, in: entity)
+        checkMergeRule(of: relationship, in: entity)
         guard entitiesByName[relationship.destinationEntityName] != nil else {
             report(
                 "leads to the entity “\(relationship.destinationEntityName)”, which is not in the model"
@@ -29,6 +30,16 @@ extension ModelCompiler {
         if relationship.maxCount > 0, relationship.minCount > relationship.maxCount {
             report("has a minimum count above its maximum count: it could never be saved.", relationship, entity)
         }
+    }
+
+    private mutating func checkMergeRule(of relationship: RelationshipDescription, in entity: Entity) {
+        guard let rule = relationship.mergeRule else { return }
+        let fitting: [MergeRule] = relationship.isToMany ? [.union] : [.mine, .theirs, .custom]
+        guard !fitting.contains(rule) else { return }
+        report(
+            "has the merge rule \(rule): a relationship to \(relationship.isToMany ? "many" : "one") has "
+                + fitting.map(\.rawValue).joined(separator: ", ") + ".",
+            relationship, entity)
     }
 
     private mutating func checkInverse(of relationship: RelationshipDescription, in entity: Entity) {

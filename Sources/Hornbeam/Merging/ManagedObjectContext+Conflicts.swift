@@ -1,0 +1,212 @@
+internal import HornbeamModel
+internal import HornbeamStore
+
+// Conflicts at save: rules of the model first, then three-way merges where both sides agree to differ, the
+// merge policy where they do not.
+
+extension ManagedObjectContext {
+    /// Changes what is pending so that the save can be tried again.
+    ///
+    /// - Throws: The conflicts, when the policy is `error` or cannot settle them.
+    func resolve(_ conflicts: SaveConflicts, _ draft: SaveDraft) throws {
+        try resolve(conflicts.versions, error: error(of: conflicts, draft))
+        for conflict in conflicts.uniques {
+            guard try settle(conflict, draft) else { throw error(of: conflicts, draft) }
+        }
+    }
+
+    /// Settles conflicts of versions, or throws the error.
+    func resolve(_ conflicts: [VersionConflict], error: @autoclosure () -> HornbeamError) throws {
+        for conflict in conflicts {
+            guard let object = registry[conflict.reference.key] else { continue }
+            if mergesByItself(object, conflict) {
+                adopt(conflict, in: object)
+                mergeReport.rebased.insert(object.objectID)
+                continue
+            }
+            try consultResolver(object, conflict)
+            if mergePolicy.kind == .error {
+                guard mergePolicy.resolver != nil, isSettled(object, conflict) else { throw error() }
+                adopt(conflict, in: object)
+            } else {
+                settle(object, conflict)
+            }
+        }
+    }
+
+    /// The error, with the IDs that the objects have in this context.
+    private func error(of conflicts: SaveConflicts, _ draft: SaveDraft) -> HornbeamError {
+        var error = conflicts.error
+        error.objectIDs = error.objectIDs.map { draft.object(withKey: $0.reference)?.objectID ?? $0 }
+        return error
+    }
+
+    /// True when no property is left that both sides changed to different values.
+    private func isSettled(_ object: ManagedObject, _ conflict: VersionConflict) -> Bool {
+        guard let stored = conflict.storedValues, !object.state.contains(.deleted), !object.state.contains(.watched)
+        else { return false }
+        return object.mergesCleanly(with: stored)
+    }
+
+    /// Applies the rules of the model; true when nothing is left to the policy.
+    private func mergesByItself(_ object: ManagedObject, _ conflict: VersionConflict) -> Bool {
+        guard let stored = conflict.storedValues, !object.state.contains(.deleted), !object.state.contains(.watched)
+        else { return false }
+        let merged = object.applyMergeRules(stored, includingRelationships: true)
+        mergeReport.properties += merged
+        guard automaticallyMergesChangesFromParent || !merged.isEmpty else { return false }
+        return object.mergesCleanly(with: stored)
+    }
+
+    /// Takes the stored row as the base of the pending changes.
+    private func adopt(_ conflict: VersionConflict, in object: ManagedObject) {
+        guard let stored = conflict.storedValues else { return }
+        object.adopt(stored, version: conflict.storedVersion)
+        settleUpdatedState(of: object)
+    }
+
+    // MARK: The policy
+
+    /// Lets a custom policy choose values.
+    private func consultResolver(_ object: ManagedObject, _ conflict: VersionConflict) throws {
+        guard let resolver = mergePolicy.resolver else { return }
+        let values = try resolver.resolve(object.mergeConflict(conflict))
+        guard let stored = conflict.storedValues, !object.state.contains(.deleted) else { return }
+        for (key, value) in values.sorted(by: { $0.key < $1.key }) {
+            let property = try object.entity.property(named: key)
+            guard !property.isToMany, !property.isTransient else { continue }
+            let result = property.isAttribute ? try property.coerced(value) : value
+            if let conflict = object.conflict(at: property.index, stored) {
+                mergeReport.properties.append(.init(conflict: conflict, result: result, decision: .policy(mergePolicy)))
+            }
+            _ = object.writableRecord()
+            object.settle(property, as: result, over: stored[property.index])
+        }
+    }
+
+    private func settle(_ object: ManagedObject, _ conflict: VersionConflict) {
+        guard let stored = conflict.storedValues else { return settleDeletedElsewhere(object) }
+        let isDeleted = object.state.contains(.deleted)
+        switch mergePolicy.kind {
+        case .error: break
+        case .mergeByPropertyStoreTrump:
+            report(object, isDeleted ? .kept : nil)
+            object.state.remove(.deleted)
+            yield(object, stored)
+            adopt(conflict, in: object)
+        case .mergeByPropertyObjectTrump:
+            report(object, isDeleted ? .deletedDespiteChanges : nil)
+            report(object, stored) { $0.mine }
+            adopt(conflict, in: object)
+        case .overwrite:
+            report(object, isDeleted ? .deletedDespiteChanges : nil)
+            holdAllValues(of: object)
+            report(object, stored) { $0.mine }
+            adopt(conflict, in: object)
+        case .rollback:
+            report(object, isDeleted ? .kept : nil)
+            reportAllChanges(of: object, stored)
+            dropChanges(of: object)
+        }
+    }
+
+    /// Gives up the values that the other side changed too.
+    private func yield(_ object: ManagedObject, _ stored: [PropertyValue]) {
+        report(object, stored) { $0.theirs }
+        guard let record = object.record else { return }
+        for (index, original) in record.originals where stored[index] != original {
+            record.changed.remove(index)
+            record.originals[index] = nil
+            record.release(index)
+        }
+        settleUpdatedState(of: object)
+    }
+
+    /// Makes every value of the object one to be written.
+    private func holdAllValues(of object: ManagedObject) {
+        guard let record = object.record, !object.state.contains(.deleted) else { return }
+        for property in object.scope.properties where !property.isToMany && !property.isTransient {
+            let value = object.currentValue(of: property)
+            if record.originals[property.index] == nil { record.originals[property.index] = value }
+            record.hold(value, at: property.index)
+            record.changed.insert(property.index)
+        }
+    }
+
+    /// The row is gone: the object follows it, or is written again (MRG-10).
+    private func settleDeletedElsewhere(_ object: ManagedObject) {
+        if object.state.contains(.deleted) {
+            object.state.insert(.gone)
+            return
+        }
+        switch mergePolicy.kind {
+        case .mergeByPropertyObjectTrump, .overwrite:
+            report(object, .writtenAgain)
+            if let snapshot { object.freezeRow(from: snapshot) }
+            holdAllValues(of: object)
+            object.record?.frozenRow = nil
+            object.state.insert(.inserted)
+        case .error, .mergeByPropertyStoreTrump, .rollback:
+            report(object, .deletedByThem)
+            dropChanges(of: object)
+            object.markGone()
+        }
+    }
+
+    func dropChanges(of object: ManagedObject) {
+        object.state.remove([.updated, .deleted, .watched, .stirred])
+        object.record = nil
+        object.hint = RowHint()
+        if object.scope.isNested { object.state.insert(.fault) }
+    }
+
+    // MARK: The report
+
+    private func report(_ object: ManagedObject, _ outcome: MergeReport.Object.Outcome?) {
+        if let outcome { mergeReport.objects.append(.init(objectID: object.objectID, outcome: outcome)) }
+    }
+
+    /// Notes what becomes of the properties that both sides changed.
+    private func report(
+        _ object: ManagedObject, _ stored: [PropertyValue], _ result: (PropertyConflict) -> PropertyValue
+    ) {
+        guard let record = object.record, !object.state.contains(.deleted) else { return }
+        for index in record.originals.keys.sorted() {
+            guard let conflict = object.conflict(at: index, stored) else { continue }
+            mergeReport.properties.append(
+                .init(conflict: conflict, result: result(conflict), decision: .policy(mergePolicy)))
+        }
+    }
+
+    /// Notes that every change of mine is dropped, also where others changed nothing.
+    private func reportAllChanges(of object: ManagedObject, _ stored: [PropertyValue]) {
+        guard let record = object.record else { return }
+        for index in record.originals.keys.sorted() {
+            guard let base = record.originals[index] else { continue }
+            let conflict = PropertyConflict(
+                objectID: object.objectID, entityName: object.scope.entity.name, key: object.scope.properties[index].name,
+                base: base, mine: record.values[index], theirs: stored[index])
+            mergeReport.properties.append(
+                .init(conflict: conflict, result: stored[index], decision: .policy(mergePolicy)))
+        }
+    }
+}
+
+extension ManagedObject {
+    /// The conflict as a custom policy sees it.
+    fileprivate final func mergeConflict(_ conflict: VersionConflict) -> MergeConflict {
+        func named(_ value: (PropertyDescription) -> PropertyValue) -> [String: PropertyValue] {
+            var values: [String: PropertyValue] = [:]
+            for property in scope.properties where !property.isToMany && !property.isTransient {
+                values[property.name] = value(property)
+            }
+            return values
+        }
+        return MergeConflict(
+            objectID: objectID, entityName: scope.entity.name,
+            base: named { record?.originals[$0.index] ?? currentValue(of: $0) },
+            mine: state.contains(.deleted) ? nil : named { currentValue(of: $0) },
+            theirs: conflict.storedValues.map { stored in named { stored[$0.index] } },
+            oldVersion: Int(conflict.expectedVersion), newVersion: Int(conflict.storedVersion))
+    }
+}

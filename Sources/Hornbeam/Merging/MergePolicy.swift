@@ -1,0 +1,73 @@
+public import HornbeamModel
+
+/// What a save does when others saved the same objects meanwhile (section 1.15, MRG-1 … MRG-6).
+///
+/// Properties that only one side changed never conflict while the context merges the saves of others, and
+/// properties with a `MergeRule` follow it. What is left for the policy are other properties that both changed,
+/// deletions, and unique values. What it decided is in `lastMergeReport`.
+public struct MergePolicy: Hashable, Sendable {
+    package enum Kind: Int, Hashable, Sendable {
+        case error = 0
+        case mergeByPropertyStoreTrump = 1
+        case mergeByPropertyObjectTrump = 2
+        case overwrite = 3
+        case rollback = 4
+    }
+    package let kind: Kind
+    let resolver: Resolver?
+
+    /// The code of a custom policy; two policies are equal when they have the same one.
+    final class Resolver: Sendable {
+        let resolve: @Sendable (MergeConflict) throws -> [String: PropertyValue]
+        init(_ resolve: @escaping @Sendable (MergeConflict) throws -> [String: PropertyValue]) { self.resolve = resolve }
+    }
+
+    private init(_ kind: Kind, _ resolver: Resolver? = nil) {
+        self.kind = kind
+        self.resolver = resolver
+    }
+
+    /// The save throws and nothing is written (MRG-1). The default.
+    public static let error = MergePolicy(.error)
+    /// Where both changed a property, the store's value wins. A new object gives way to a stored one
+    /// with the same unique values (MRG-2).
+    public static let mergeByPropertyStoreTrump = MergePolicy(.mergeByPropertyStoreTrump)
+    /// Where both changed a property, this context's value wins. A new object takes the place of a
+    /// stored one with the same unique values (MRG-3, MRG-8).
+    public static let mergeByPropertyObjectTrump = MergePolicy(.mergeByPropertyObjectTrump)
+    /// The whole object as it is in memory replaces the stored one (MRG-4).
+    public static let overwrite = MergePolicy(.overwrite)
+    /// This context's changes of the object are dropped (MRG-5).
+    public static let rollback = MergePolicy(.rollback)
+
+    /// A policy of your own (MRG-6): it says the values of those properties that it cares for, and another
+    /// policy decides the rest.
+    ///
+    /// ```swift
+    /// context.mergePolicy = .custom(over: .mergeByPropertyStoreTrump) { conflict in
+    ///     guard conflict.entityName == "Player", let best = conflict.mine["best"] else { return [:] }
+    ///     return ["best": best]
+    /// }
+    /// ```
+    /// Called once per conflicting object and attempt, on the thread of the save, also when the object was deleted in
+    /// the store (`theirs` is nil, and values have no effect). To-many relationships are merged member by member.
+    ///
+    /// - Parameter resolve: The values by property name. What it throws, the save throws; nothing is written then.
+    public static func custom(
+        over base: MergePolicy,
+        _ resolve: @escaping @Sendable (MergeConflict) throws -> [String: PropertyValue]
+    ) -> MergePolicy {
+        MergePolicy(base.kind, Resolver(resolve))
+    }
+
+    public static func == (a: Self, b: Self) -> Bool { a.kind == b.kind && a.resolver === b.resolver }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(kind)
+        hasher.combine(resolver.map { ObjectIdentifier($0) })
+    }
+}
+
+extension MergePolicy: CustomStringConvertible {
+    public var description: String { resolver == nil ? "\(kind)" : "custom over \(kind)" }
+}
