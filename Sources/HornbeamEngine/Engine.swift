@@ -17,13 +17,16 @@ final class EngineCore: Sendable {
     /// Where values too large for a leaf go, before the log names them.
     let blobs: PageAppender
 
-    init(pool: FramePool, files: PageFiles, meta: MetaFile, first: StoreVersion, mark: LogMark, table: FileTable) {
+    init(
+        pool: FramePool, files: PageFiles, meta: MetaFile, first: StoreVersion, mark: LogMark, table: FileTable,
+        options: EngineOptions
+    ) {
         self.pool = pool
         self.files = files
         self.meta = meta
         blobs = files.makeAppender()
-        registry = VersionRegistry(pool: pool, first: first)
-        let space = SpaceAccount(files: files, table: table)
+        registry = VersionRegistry(pool: pool, retention: options.retention, first: first)
+        let space = SpaceAccount(files: files, table: table, version: first.number, policy: options.spacePolicy)
         self.space = space
         pipeline = CommitPipeline(registry: registry, pool: pool, first: first, mark: mark) { space.undo(above: $0) }
     }
@@ -36,6 +39,7 @@ package final class Engine: Sendable {
     let options: EngineOptions
     private let state: Guarded<State>
     private let maintenance: Maintenance
+    let cleaner = Cleaner()
     /// The folder of the store.
     package let path: String
     package let storeIdentifier: StoreIdentifier
@@ -93,11 +97,23 @@ package final class Engine: Sendable {
     /// The number of the newest published version; cheap.
     package var latest: TransactionNumber { core.registry.published }
 
-    /// The newest published version.
-    package func snapshot() throws(EngineError) -> Snapshot {
+    /// A snapshot of the newest published version, or of an older one that is alive: retained, pinned or read by others.
+    /// `isPinned`: no age limit ends it.
+    ///
+    /// Throws `snapshotExpired` when the version is kept no more, `closed` when the store is.
+    package func snapshot(
+        at number: TransactionNumber? = nil, isPinned: Bool = false
+    ) throws(EngineError) -> Snapshot {
         if state.withLock({ $0.isClosed }) { throw EngineError(.closed, "The store is closed.", path: path) }
-        return Snapshot(core.registry, pool: core.pool)
+        if let snapshot = Snapshot(core.registry, pool: core.pool, at: number, isPinned: isPinned) { return snapshot }
+        throw EngineError(
+            .snapshotExpired,
+            "The state after transaction \(number ?? latest) is kept no more; the oldest that is, is \(core.registry.live[0]). "
+                + "Retain more transactions, or pin those that will be needed.", path: path)
     }
+
+    /// The transactions whose states can be read now, ascending; the newest is the last.
+    package var retainedTransactions: [TransactionNumber] { core.registry.live }
 
     // MARK: Writing
 
@@ -123,22 +139,23 @@ package final class Engine: Sendable {
 
     func commit(
         _ transaction: WriteTransaction, _ durability: Durability,
-        published: (@Sendable (TransactionNumber) -> Void)?
+        published: (@Sendable (TransactionNumber) -> Void)?, isUpkeep: Bool
     ) throws(EngineError) -> TransactionNumber {
         guard transaction.hasChanges else {
             abort(transaction)
             return transaction.base.number
         }
         let version = transaction.makeVersion()
+        let isBig = isBig(transaction)
         do throws(EngineError) {
             if !transaction.ledger.newBlobs.isEmpty { try core.blobs.sync() }
-            if isBig(transaction) { try core.pipeline.drain() }
+            if isBig { try core.pipeline.drain() }
             try core.pipeline.requireNewest(transaction.base)
         } catch {
             abort(transaction)
             throw error
         }
-        if isBig(transaction) {
+        if isBig {
             try attach(transaction, version, published)
         } else {
             let (retired, born) = record(transaction)
@@ -150,7 +167,7 @@ package final class Engine: Sendable {
             core.pipeline.endTurn()
             try core.pipeline.wait(for: version.number, round: round, needsSync: durability == .full)
         }
-        afterCommit()
+        if !isUpkeep { afterCommit(isBig: isBig) }
         return version.number
     }
 
@@ -212,7 +229,10 @@ package final class Engine: Sendable {
         guard let log = state.withLock({ $0.log }) else {
             throw EngineError(.closed, "The store is closed.", path: path)
         }
-        do throws(EngineError) { try checkpointer.run(log: log) } catch {
+        do throws(EngineError) {
+            try checkpointer.run(log: log)
+            try winSpace(log)
+        } catch {
             if error.code == .durabilityLost { core.pipeline.close(error) }
             state.withLock { $0.checkpointPause = 100 }
             throw error
@@ -224,25 +244,37 @@ package final class Engine: Sendable {
     /// True if log or memory ask for a checkpoint.
     private var needsCheckpoint: Bool {
         let bytes = core.pipeline.statistics.logBytes - state.withLock { $0.lastCheckpointLogBytes }
-        if bytes > options.checkpointLogBytes { return true }
+        if bytes > options.checkpointLogBytes || core.space.isCheckpointDue { return true }
         let usage = core.pool.usage
         return bytes > 0 && usage.inUse - usage.cached > core.pool.capacity / 2
     }
 
     /// The commit is done: what upkeep meets now is told by the next call that needs it.
-    private func afterCommit() {
+    private func afterCommit(isBig: Bool) {
+        if !options.usesBackgroundThread { tendVersions() }
         guard needsCheckpoint else { return }
-        if options.usesBackgroundThread { maintenance.wake() } else { attempt { () throws(EngineError) in try checkpoint() } }
+        // Who replaces much of the store in one go waits for the space, else the next one would need it too.
+        if options.usesBackgroundThread, !(isBig && core.space.isCheckpointDue) { return maintenance.wake() }
+        attempt { () throws(EngineError) in try checkpoint() }
     }
 
     /// What the background thread does now and then. Errors come back with the next commit, which meets them itself;
     /// a full disk must not keep a checkpoint from freeing space.
     func maintain() {
+        tendVersions()
         attempt { () throws(EngineError) in try core.pipeline.syncIfDue() }
         attempt { () throws(EngineError) in
             if let log = state.withLock({ $0.log }), log.needsSpare { try log.prepareSpare() }
         }
-        attempt { () throws(EngineError) in if needsCheckpoint, !isPausing() { try checkpoint() } }
+        attempt { () throws(EngineError) in
+            if needsCheckpoint || cleaner.isUnfinished, !isPausing() { try checkpoint() }
+        }
+    }
+
+    /// Ends versions that are too old, and those that are only retained when the pool's memory runs short.
+    private func tendVersions() {
+        core.registry.endOldVersions()
+        if core.pool.isShort { core.registry.giveUpRetained() }
     }
 
     /// After a checkpoint failed, a while passes before the next: each writes all new pages again.
@@ -259,9 +291,21 @@ package final class Engine: Sendable {
         }
     }
 
+    /// Wins space back after a checkpoint, before the store is closed.
+    private func tidy(_ log: LogWriter) throws(EngineError) {
+        let files = try core.space.cleanable(readers: [])
+        guard core.space.policy.isOverdue(files) || core.space.isCheckpointDue else { return }
+        try checkpointer.run(log: log)
+        try winSpace(log)
+    }
+
     /// Waits for running transactions, writes a last checkpoint and removes the log. Snapshots that are still held can be read on.
     package func close() throws(EngineError) {
         maintenance.stop()
+        if let log = state.withLock({ $0.log }), core.pipeline.failure == nil {
+            // What cannot be won back now is not lost; the last checkpoint is what matters.
+            attempt { () throws(EngineError) in try tidy(log) }
+        }
         let (log, lock) = state.withLock { state in
             state.isClosed = true
             defer { (state.log, state.lock) = (nil, nil) }

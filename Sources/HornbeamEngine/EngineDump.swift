@@ -3,7 +3,7 @@
 extension Engine {
     /// Writes the structure of every tree (or one), a line per node, with keys at its edges. Reads every inner page.
     package func dump(tree name: String? = nil, leaves: Bool = false, to line: (String) -> Void) throws(EngineError) {
-        let snapshot = try snapshot()
+        let snapshot = try snapshot(isPinned: true)
         line("transaction \(snapshot.transaction), next object key \(snapshot.version.nextObjectKey)")
         for record in snapshot.version.trees where name == nil || record.name == name {
             let kind = record.layouts == nil ? "index" : "table"

@@ -24,6 +24,8 @@ package struct EngineError: Error, Sendable, Hashable, CustomStringConvertible {
         case durabilityLost
         /// The engine, the snapshot or the transaction is closed.
         case closed
+        /// The state is kept no more: a snapshot beyond its age limit, or a transaction that nobody retained.
+        case snapshotExpired
         /// A value does not fit the format: a key too long, a row too wide.
         case tooLarge
         /// A tree, column or name that does not exist, or exists already.

@@ -12,8 +12,7 @@ package enum Durability: Sendable, Hashable {
     /// Nanoseconds within which the sync must follow; 0 for `full`.
     var delayNanoseconds: UInt64 {
         guard case .lazy(let delay) = self else { return 0 }
-        let (seconds, attoseconds) = delay.components
-        return UInt64(max(seconds, 0)) &* 1_000_000_000 &+ UInt64(max(attoseconds, 0)) / 1_000_000_000
+        return delay.nanoseconds
     }
 }
 
@@ -30,9 +29,17 @@ package struct EngineOptions: Sendable {
     package var checkpointLogBytes = 64 << 20
     /// Bytes of redo from which a transaction is committed by a checkpoint instead.
     package var attachThreshold = 8 << 20
+    /// Dead bytes in page files that are left alone; beyond them and a third of the live bytes cleaning begins.
+    package var slackBytes = 1 << 20
+    /// Bytes at which a page file of a small store is full; those of large stores grow with it.
+    package var pageFileBytes = 4 << 20
     /// Frames at most, dirty nodes included; nil for four times the pool, at least 4 GiB.
     package var frameCeiling: Int?
     package var log = LogOptions()
+    /// Which replaced versions are kept, and when old snapshots end.
+    package var retention = Retention()
+
+    var spacePolicy: SpacePolicy { SpacePolicy(slack: slackBytes, fileBytesMin: pageFileBytes) }
 
     package init() {
         let memory = sysconf(Int32(_SC_PHYS_PAGES)) * sysconf(Int32(_SC_PAGESIZE))

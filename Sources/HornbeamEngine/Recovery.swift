@@ -59,7 +59,8 @@ struct Recovery {
         let (version, table) = try load(state.catalogue, state.fileTable, files, pageSize: state.pageSize)
         let pool = try FramePool(
             pageSize: state.pageSize, bytes: options.poolBytes, ceiling: options.frameCeiling, files: files)
-        let core = EngineCore(pool: pool, files: files, meta: meta, first: version, mark: state.log, table: table)
+        let core = EngineCore(pool: pool, files: files, meta: meta, first: version, mark: state.log, table: table,
+            options: options)
         let checkpointer = Checkpointer(core, latest: state, previous: previous)
         let engine = Engine(
             path: path, core: core, checkpointer: checkpointer, options: options, identifier: state.store)
@@ -131,7 +132,7 @@ extension Engine {
         guard version.number == number else {
             throw EngineError(.damaged, "The log attaches transaction \(number), the catalogue is of \(version.number).")
         }
-        core.space.adopt(table, number)
+        core.space.adopt(table, number, isCheckpoint: false)
         let previous = try core.pipeline.takeTurn()
         core.pipeline.adopt(version, retired: checkpointer.abandonNodes(of: previous))
         core.pipeline.endTurn()

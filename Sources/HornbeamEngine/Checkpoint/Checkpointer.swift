@@ -29,6 +29,8 @@ final class Checkpointer: Sendable {
     }
 
     var latest: MetaState { state.withLock { $0.latest } }
+    /// The newest transaction in the checkpoint before the last.
+    var previousTransaction: TransactionNumber { state.withLock { $0.previous?.transaction ?? .zero } }
     var statistics: (checkpoints: Int, bytesWritten: UInt64) { state.withLock { ($0.checkpoints, $0.bytesWritten) } }
 
     /// The log will go on in this segment: recovery found out which numbers were used.
@@ -86,7 +88,7 @@ final class Checkpointer: Sendable {
         meta.nextLogSegment = log?.nextSegment ?? before.latest.nextLogSegment
         meta.isCleanlyClosed = isClosing || log == nil
         try engine.meta.write(meta)
-        engine.space.adopt(image.table, version.number)
+        engine.space.adopt(image.table, version.number, isCheckpoint: true)
         state.withLock { state in
             state.previous = state.latest
             state.latest = meta
@@ -118,7 +120,7 @@ final class Checkpointer: Sendable {
 
     private func writeOnce(_ version: StoreVersion, _ sequence: UInt64) throws(EngineError) -> Image {
         try appender.seal()
-        appender.fileSizeLimit = Checkpointer.fileSizeLimit(live: engine.space.table.liveBytes)
+        appender.fileSizeLimit = engine.space.policy.fileSizeLimit(live: engine.space.table.liveBytes)
         let start = appender.bytesAppended
         let writer = TreeWriter(pool: engine.pool, files: engine.files, appender: appender, sequence: sequence)
         var roots: [PageReference] = []
@@ -132,9 +134,6 @@ final class Checkpointer: Sendable {
             catalogue: catalogue, fileTable: fileTable, table: table, written: writer.written,
             roots: Set(version.trees.filter(\.root.isInMemory).map(\.root.frame)))
     }
-
-    /// Page files grow with the store, so that a store has at most some dozens of them.
-    private static func fileSizeLimit(live: Int) -> Int { min(max(live / 32, 4 << 20), 1 << 30) }
 
     private func append(_ bytes: [UInt8], _ sequence: UInt64) throws(EngineError) -> PageReference {
         try bytes.lend { raw throws(EngineError) in
@@ -161,7 +160,7 @@ final class Checkpointer: Sendable {
 
     /// The attached version is durable.
     func settle(_ attachment: Attachment, _ version: TransactionNumber) {
-        engine.space.adopt(attachment.image.table, version)
+        engine.space.adopt(attachment.image.table, version, isCheckpoint: false)
         finalize(attachment.image)
     }
 
@@ -234,14 +233,26 @@ final class Checkpointer: Sendable {
     private func removableFiles() throws(EngineError) -> [PageFileNumber] {
         try engine.blobs.seal()
         let (latest, previous) = state.withLock { ($0.latest, $0.previous) }
+        return engine.space.disposable(
+            horizon: previous?.transaction ?? .zero, readers: engine.registry.live,
+            needed: try needed(by: [latest, previous ?? latest]))
+    }
+
+    private func needed(by states: [MetaState]) throws(EngineError) -> Set<PageFileNumber> {
         var needed = try engine.space.filesOfNewBlobs()
-        for meta in [latest, previous ?? latest] where !meta.catalogue.isEmpty {
+        for meta in states where !meta.catalogue.isEmpty {
             needed.formUnion(try engine.files.filesOfBlob(meta.catalogue))
             needed.formUnion(try engine.files.filesOfBlob(meta.fileTable))
         }
-        let reader = engine.registry.oldest.rawValue
-        let horizon = min(previous?.transaction.rawValue ?? 0, reader)
-        return engine.space.table.entries.filter { $0.value.emptySince <= horizon && !needed.contains($0.key) }
-            .map(\.key).sorted()
+        return needed
+    }
+
+    /// Bytes that the checkpoint before the newest keeps, and nobody else.
+    func bytesKeptByPrevious() throws(EngineError) -> Int {
+        let latest = latest
+        let files = engine.space.disposable(
+            horizon: latest.transaction, readers: engine.registry.live, needed: try needed(by: [latest]))
+        let kept = Set(files)
+        return try engine.files.files().reduce(0) { $0 + (kept.contains($1.number) ? Int($1.bytes) : 0) }
     }
 }

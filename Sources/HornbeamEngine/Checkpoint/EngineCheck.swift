@@ -18,7 +18,7 @@ extension Engine {
     /// Reads the whole store; `progress` is told the entries checked so far and their total. Problems are collected,
     /// not thrown; what is thrown is only that the store is closed.
     package func check(progress: ((Int, Int) -> Void)? = nil) throws(EngineError) -> CheckReport {
-        let snapshot = try snapshot()
+        let snapshot = try snapshot(isPinned: true)
         let check = VersionCheck(core: core, version: snapshot.version, progress: progress)
         check.run()
         return check.report

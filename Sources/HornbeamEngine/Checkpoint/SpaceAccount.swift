@@ -50,20 +50,30 @@ struct FileTable: Sendable, Equatable {
 
 /// Births and deaths of pages since the last checkpoint.
 final class SpaceAccount: Sendable {
-    private let files: PageFiles
+    let files: PageFiles
+    let policy: SpacePolicy
     private let state: Guarded<State>
 
     private struct State {
         var table: FileTable
+        /// The version that the table is of.
+        var version: TransactionNumber
+        /// Of each file, a version all of whose nodes were on disk when the file was begun: what is in it is younger,
+        /// and whoever reads that version or an older one does not need it.
+        var bornAfter: [PageFileNumber: TransactionNumber] = [:]
+        /// Bytes on disk that were replaced since the last checkpoint.
+        var replaced = 0
         /// What transactions replaced or added, by the number of the transaction; ascending.
         var dead: [(page: PageReference, at: UInt64)] = []
         var deadBlobs: [(blob: PageReference, at: UInt64)] = []
         var newBlobs: [(blob: PageReference, at: UInt64)] = []
     }
 
-    init(files: PageFiles, table: FileTable) {
+    init(files: PageFiles, table: FileTable, version: TransactionNumber, policy: SpacePolicy) {
         self.files = files
-        state = Guarded(State(table: table))
+        self.policy = policy
+        let born = table.entries.mapValues { _ in TransactionNumber.zero }
+        state = Guarded(State(table: table, version: version, bornAfter: born))
     }
 
     /// A transaction was executed.
@@ -73,6 +83,7 @@ final class SpaceAccount: Sendable {
             state.dead += deadPages.map { ($0, number.rawValue) }
             state.deadBlobs += deadBlobs.map { ($0, number.rawValue) }
             state.newBlobs += newBlobs.map { ($0, number.rawValue) }
+            state.replaced += (deadPages + deadBlobs).reduce(0) { $0 + $1.recordBytes }
         }
     }
 
@@ -101,6 +112,9 @@ final class SpaceAccount: Sendable {
             }
         }
         let present = Set(try files.files().map(\.number))
+        state.withLock { state in
+            for number in present where state.bornAfter[number] == nil { state.bornAfter[number] = state.version }
+        }
         for number in present where entries[number] == nil { entries[number] = .init() }
         entries = entries.filter { present.contains($0.key) || $0.value.live > 0 }
         for (number, entry) in entries {
@@ -110,13 +124,17 @@ final class SpaceAccount: Sendable {
         return FileTable(entries: entries)
     }
 
-    /// A checkpoint of a version is durable: its table is the one to build on.
-    func adopt(_ table: FileTable, _ version: TransactionNumber) {
+    /// A version's pages are durable: its table is the one to build on. What was replaced goes with a checkpoint only; a
+    /// big transaction's pages leave the old ones where they are.
+    func adopt(_ table: FileTable, _ version: TransactionNumber, isCheckpoint: Bool) {
         state.withLock { state in
             state.table = table
+            state.version = version
             state.dead.removeAll { $0.at <= version.rawValue }
             state.deadBlobs.removeAll { $0.at <= version.rawValue }
             state.newBlobs.removeAll { $0.at <= version.rawValue }
+            guard isCheckpoint else { return }
+            state.replaced = (state.dead.map(\.page) + state.deadBlobs.map(\.blob)).reduce(0) { $0 + $1.recordBytes }
         }
     }
 
@@ -130,7 +148,12 @@ final class SpaceAccount: Sendable {
     }
 
     /// A page file was removed.
-    func forget(_ file: PageFileNumber) { state.withLock { $0.table.entries[file] = nil } }
+    func forget(_ file: PageFileNumber) {
+        state.withLock { state in
+            state.table.entries[file] = nil
+            state.bornAfter[file] = nil
+        }
+    }
 
     /// Files that hold blobs of transactions after the last checkpoint.
     func filesOfNewBlobs() throws(EngineError) -> Set<PageFileNumber> {
@@ -142,6 +165,19 @@ final class SpaceAccount: Sendable {
     }
 
     var table: FileTable { state.withLock { $0.table } }
+
+    /// The table, and since which version each file may be needed.
+    var tableAndBirths: (table: FileTable, born: [PageFileNumber: TransactionNumber]) {
+        state.withLock { ($0.table, $0.bornAfter) }
+    }
+
+    /// Bytes on disk that were replaced since the last checkpoint.
+    var replaced: Int { state.withLock { $0.replaced } }
+
+    /// True if a checkpoint is due because it would free, or double, much of the store.
+    var isCheckpointDue: Bool {
+        state.withLock { policy.isCheckpointDue(replaced: $0.replaced, live: $0.table.liveBytes) }
+    }
 }
 
 extension PageFiles {

@@ -9,5 +9,6 @@ package struct TreeID: Hashable, Sendable, Comparable, CustomStringConvertible {
 
     package init(_ rawValue: UInt32) { self.rawValue = rawValue }
     package static func < (a: TreeID, b: TreeID) -> Bool { a.rawValue < b.rawValue }
+    var next: TreeID { TreeID(rawValue + 1) }
     package var description: String { "t\(rawValue)" }
 }

@@ -8,7 +8,6 @@
 // Guarded by the monitor: all of `state`. What holds: versions are published in order, and only after they are
 // written (and synced, if any of the group asked for it); `executed` is the newest version, `published` ≤ `executed`.
 
-import Glibc
 import HornbeamThreads
 
 final class CommitPipeline: Sendable {
@@ -210,7 +209,7 @@ final class CommitPipeline: Sendable {
         let group = unsafe state.pending
         unsafe state.pending = []
         unsafe state.isFlushing = true
-        let isDue = unsafe state.syncBy.map { $0 <= CommitPipeline.now() } ?? false
+        let isDue = unsafe state.syncBy.map { $0 <= Retention.monotonic() } ?? false
         let syncs = needsSync || isDue || group.contains { $0.needsSync }
         monitor.unlock()
         var failure: EngineError?
@@ -238,7 +237,7 @@ final class CommitPipeline: Sendable {
             unsafe state.durable = unsafe state.acknowledged
             unsafe state.syncBy = nil
         } else {
-            let due = group.map { CommitPipeline.now() &+ $0.syncWithin }
+            let due = group.map { Retention.monotonic() &+ $0.syncWithin }
             unsafe state.syncBy = (due + (unsafe state.syncBy.map { [$0] } ?? [])).min()
         }
         unsafe state.statistics.commits += group.count
@@ -297,16 +296,9 @@ final class CommitPipeline: Sendable {
         try wait(for: number, round: round, needsSync: true)
     }
 
-    /// Nanoseconds of the monotonic clock.
-    private static func now() -> UInt64 {
-        var time = timespec()
-        unsafe clock_gettime(CLOCK_MONOTONIC, &time)
-        return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
-    }
-
     /// Syncs what was acknowledged without a sync and is due.
     func syncIfDue() throws(EngineError) {
-        let isDue = monitor.withLock { unsafe state.syncBy.map { $0 <= CommitPipeline.now() } ?? false }
+        let isDue = monitor.withLock { unsafe state.syncBy.map { $0 <= Retention.monotonic() } ?? false }
         if isDue { try syncIfNeeded() }
     }
 

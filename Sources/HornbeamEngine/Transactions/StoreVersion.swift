@@ -3,6 +3,8 @@
 // A version costs an array of references; trees that a transaction did not touch share their records with the
 // version before.
 
+import Synchronization
+
 /// A tree as one version has it.
 final class TreeRecord: Sendable {
     let id: TreeID
@@ -29,6 +31,7 @@ final class StoreVersion: Sendable {
     let nextTree: UInt32
     /// The next number of the store-wide sequence.
     let nextObjectKey: UInt64
+    private let expired = Atomic(false)
 
     init(
         number: TransactionNumber, trees: [TreeRecord], names: [String: TreeID], nextTree: UInt32, nextObjectKey: UInt64
@@ -39,6 +42,12 @@ final class StoreVersion: Sendable {
         self.nextTree = nextTree
         self.nextObjectKey = nextObjectKey
     }
+
+    /// True once its nodes may be gone though somebody still holds a snapshot. Looked at inside an epoch.
+    @inline(__always)
+    var isExpired: Bool { expired.load(ordering: .acquiring) }
+
+    func expire() { expired.store(true, ordering: .sequentiallyConsistent) }
 
     /// The tree that holds named values.
     static let valuesTree = TreeID(1)

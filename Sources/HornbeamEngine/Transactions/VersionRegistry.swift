@@ -3,24 +3,34 @@
 // A node replaced by transaction d and born with transaction b is needed by the live versions in [b, d) only. It
 // waits on the list of the newest of them and moves down when that one goes, so that an idle reader of an old
 // version keeps the nodes of its own version alive, not those of every version since.
+//
+// Versions live while they are published, read, pinned, or among the last ones that the retention keeps. Those that are
+// only read can be expired: they leave the list though somebody holds them, and their readers are told.
 
 import HornbeamThreads
 import Synchronization
 
 final class VersionRegistry: Sendable {
-    private let pool: FramePool
-    private let state: Guarded<State>
+    let pool: FramePool
+    let retention: Retention
+    let state: Guarded<State>
     private let newest: Atomic<UInt64>
 
-    private struct State {
+    struct State {
         /// Ascending by number; the last one is published.
         var live: [Live]
+        /// The versions that the retention keeps, oldest first.
+        var retained: [TransactionNumber] = []
     }
 
-    private struct Live {
+    struct Live {
         let version: StoreVersion
-        /// Snapshots, and one for being published.
+        /// Snapshots, pins, and one for being published or retained.
         var holders: Int
+        /// Those of the holders whom no age limit ends.
+        var pins = 0
+        /// When the next version was published, on the options' clock.
+        var replacedAt: UInt64?
         var waiting: [Retired] = []
     }
 
@@ -31,8 +41,9 @@ final class VersionRegistry: Sendable {
         let birth: UInt64
     }
 
-    init(pool: FramePool, first: StoreVersion) {
+    init(pool: FramePool, retention: Retention, first: StoreVersion) {
         self.pool = pool
+        self.retention = retention
         state = Guarded(State(live: [Live(version: first, holders: 1)]))
         newest = Atomic(first.number.rawValue)
     }
@@ -40,45 +51,71 @@ final class VersionRegistry: Sendable {
     /// The number of the published version.
     var published: TransactionNumber { TransactionNumber(newest.load(ordering: .acquiring)) }
 
-    /// Takes hold of the published version.
+    /// Takes hold of the published version, which the engine itself reads.
     func acquire() -> StoreVersion {
+        state.withLock { Self.hold($0.live.count - 1, isPinned: true, &$0) }
+    }
+
+    /// Takes hold of a version, the published one if none is named; nil when it is alive no more.
+    func acquire(_ number: TransactionNumber?, isPinned: Bool) -> StoreVersion? {
         state.withLock { state in
-            state.live[state.live.count - 1].holders += 1
-            return state.live[state.live.count - 1].version
+            guard let number else { return Self.hold(state.live.count - 1, isPinned: isPinned, &state) }
+            guard let i = state.live.lastIndex(where: { $0.version.number == number }) else { return nil }
+            return Self.hold(i, isPinned: isPinned, &state)
         }
     }
 
+    private static func hold(_ i: Int, isPinned: Bool, _ state: inout State) -> StoreVersion {
+        state.live[i].holders += 1
+        state.live[i].pins += isPinned ? 1 : 0
+        return state.live[i].version
+    }
+
     /// Lets a version go.
-    func release(_ number: TransactionNumber) {
-        let free = state.withLock { Self.drop(number, &$0) }
+    func release(_ number: TransactionNumber, isPinned: Bool = true) {
+        let free = state.withLock { Self.drop(number, isPinned: isPinned, &$0) }
         pool.release(free)
     }
 
     /// Makes a version the one that new readers get.
     func publish(_ version: StoreVersion, retired: [Retired]) {
         let free = state.withLock { state in
-            let previous = state.live[state.live.count - 1].version.number
+            let previous = state.live.count - 1
+            let replaced = state.live[previous].version.number
+            state.live[previous].replacedAt = retention.clock()
             state.live.append(Live(version: version, holders: 1))
             var free = Self.settle(retired, before: state.live.count - 1, &state)
-            free += Self.drop(previous, &state)
+            if retention.count > 0 || retention.age != nil {
+                state.live[previous].pins += 1
+                state.retained.append(replaced)
+                free += trim(&state)
+            } else {
+                free += Self.drop(replaced, isPinned: false, &state)
+            }
             newest.store(version.number.rawValue, ordering: .releasing)
             return free
         }
         pool.release(free)
     }
 
-    /// The oldest version that anybody reads.
-    var oldest: TransactionNumber { state.withLock { $0.live[0].version.number } }
+    /// The versions alive, ascending.
+    var live: [TransactionNumber] { state.withLock { $0.live.map(\.version.number) } }
 
     /// Versions alive and nodes that wait for them.
     var counts: (versions: Int, waiting: Int) {
         state.withLock { ($0.live.count, $0.live.reduce(0) { $0 + $1.waiting.count }) }
     }
 
-    private static func drop(_ number: TransactionNumber, _ state: inout State) -> [Retired] {
+    /// Gives a hold back. Versions that were expired are gone already.
+    static func drop(_ number: TransactionNumber, isPinned: Bool, _ state: inout State) -> [Retired] {
         guard let i = state.live.lastIndex(where: { $0.version.number == number }) else { return [] }
         state.live[i].holders -= 1
-        guard state.live[i].holders == 0 else { return [] }
+        state.live[i].pins -= isPinned ? 1 : 0
+        return state.live[i].holders == 0 ? remove(i, &state) : []
+    }
+
+    /// Ends a version; gives back the nodes that no other one needs.
+    static func remove(_ i: Int, _ state: inout State) -> [Retired] {
         let waiting = state.live.remove(at: i).waiting
         return settle(waiting, before: i, &state)
     }
@@ -92,50 +129,5 @@ final class VersionRegistry: Sendable {
             if node.birth <= holder { state.live[end - 1].waiting.append(node) } else { free.append(node) }
         }
         return free
-    }
-}
-
-/// One committed state of the store. Any thread may read it; it lives as long as it is referenced.
-package final class Snapshot: Sendable {
-    let version: StoreVersion
-    let pool: FramePool
-    private let registry: VersionRegistry
-
-    init(_ registry: VersionRegistry, pool: FramePool) {
-        self.registry = registry
-        self.pool = pool
-        version = registry.acquire()
-    }
-
-    deinit { registry.release(version.number) }
-
-    /// The transaction whose result this is.
-    package var transaction: TransactionNumber { version.number }
-
-    package func tree(named name: String) -> TreeID? { version.names[name] }
-
-    /// The names of all trees, sorted.
-    package var treeNames: [String] { version.names.keys.sorted() }
-
-    package func index(_ id: TreeID) throws(EngineError) -> IndexView {
-        let record = try version.record(id)
-        guard record.layouts == nil else { throw EngineError(.unknownTree, "Tree \(id) is a table, not an index.") }
-        return IndexView(
-            root: TreeRoot(pool: pool, reference: record.root, hint: record.hint, leafKind: .indexLeaf), owner: self)
-    }
-
-    package func table(_ id: TreeID) throws(EngineError) -> TableView {
-        let record = try version.record(id)
-        guard let layouts = record.layouts else {
-            throw EngineError(.unknownTree, "Tree \(id) is an index, not a table.")
-        }
-        return TableView(
-            root: TreeRoot(pool: pool, reference: record.root, hint: record.hint, leafKind: .tableLeaf), layouts: layouts,
-            transaction: version.number.rawValue, owner: self)
-    }
-
-    /// A named value; nil if there is none.
-    package func value(_ name: String) throws(EngineError) -> [UInt8]? {
-        try index(StoreVersion.valuesTree).get(Array(name.utf8))
     }
 }

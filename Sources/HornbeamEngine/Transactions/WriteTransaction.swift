@@ -46,6 +46,8 @@ package final class WriteTransaction {
 
     package func tree(named name: String) -> TreeID? { names[name] }
 
+    func hasTree(_ id: TreeID) -> Bool { base.position(of: id) != nil }
+
     package func createIndex(named name: String) throws(EngineError) -> TreeID {
         let id = TreeID(nextTree)
         try create(id, named: name, layout: nil)
@@ -311,19 +313,20 @@ package final class WriteTransaction {
     package func index(_ id: TreeID) throws(EngineError) -> IndexView {
         let editor = try index(editing: id)
         return IndexView(
-            root: TreeRoot(pool: ledger.pool, reference: editor.root, hint: RootHint(), leafKind: .indexLeaf), owner: engine)
+            root: TreeRoot(pool: ledger.pool, reference: editor.root, hint: RootHint(), leafKind: .indexLeaf, version: nil),
+            owner: engine)
     }
 
     package func table(_ id: TreeID) throws(EngineError) -> TableView {
         let editor = try table(editing: id)
         return TableView(
-            root: TreeRoot(pool: ledger.pool, reference: editor.root, hint: RootHint(), leafKind: .tableLeaf), layouts: editor.layouts!,
-            transaction: TableView.noTransaction, owner: engine)
+            root: TreeRoot(pool: ledger.pool, reference: editor.root, hint: RootHint(), leafKind: .tableLeaf, version: nil),
+            layouts: editor.layouts!, transaction: TableView.noTransaction, owner: engine)
     }
 
     // MARK: Editors
 
-    private func editor(_ id: TreeID) throws(EngineError) -> TreeEditor {
+    func editor(_ id: TreeID) throws(EngineError) -> TreeEditor {
         try requireOpen()
         if let editor = editors[id] { return editor }
         guard !dropped.contains(id) else { throw EngineError(.unknownTree, "Tree \(id) was dropped in this transaction.") }
@@ -363,7 +366,7 @@ package final class WriteTransaction {
     }
 
     /// Runs a change inside an epoch; after an error the transaction can only be aborted.
-    private func mutate<R>(_ change: () throws(EngineError) -> R) throws(EngineError) -> R {
+    func mutate<R>(_ change: () throws(EngineError) -> R) throws(EngineError) -> R {
         let slot = ledger.pool.epochs.enter()
         defer { ledger.pool.epochs.leave(slot) }
         do throws(EngineError) { return try change() } catch {
@@ -380,12 +383,19 @@ package final class WriteTransaction {
     package func commit(
         _ durability: Durability = .full, published: (@Sendable (TransactionNumber) -> Void)? = nil
     ) throws(EngineError) -> TransactionNumber {
+        try commit(durability, published: published, isUpkeep: false)
+    }
+
+    /// `isUpkeep`: a part of a checkpoint, which must not ask for another.
+    func commit(
+        _ durability: Durability, published: (@Sendable (TransactionNumber) -> Void)? = nil, isUpkeep: Bool
+    ) throws(EngineError) -> TransactionNumber {
         do throws(EngineError) { try requireOpen() } catch {
             abort()
             throw error
         }
         isOpen = false
-        return try engine.commit(self, durability, published: published)
+        return try engine.commit(self, durability, published: published, isUpkeep: isUpkeep)
     }
 
     /// Replay has recorded the transaction's changes itself.

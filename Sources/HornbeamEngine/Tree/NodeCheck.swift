@@ -10,6 +10,9 @@ enum NodeCheck {
     /// Entries that a tree may claim to hold: far beyond what fits a disk, far below what overflows a sum.
     static let countMax: UInt64 = 1 << 40
 
+    /// Levels that a tree may have at most: what recursion can rely on.
+    static let levelMax = 32
+
     /// What is wrong with a page of `bytes` bytes; nil if nothing is. Clears what only memory uses.
     static func fault(in page: Page, bytes: Int) -> String? {
         guard bytes >= Page.headerSize, let kind = NodeKind(rawValue: page.kind) else { return "no such kind of node" }
@@ -24,7 +27,7 @@ enum NodeCheck {
         case .indexLeaf:
             return page.level == 0 ? slottedFault(page) : "a leaf above the bottom"
         case .inner:
-            return page.level > 0 && page.level < 32 ? slottedFault(page) : "an inner node at the bottom"
+            return page.level > 0 && page.level < levelMax ? slottedFault(page) : "an inner node at the bottom"
         }
     }
 

@@ -62,6 +62,7 @@ struct SlottedNode {
     func isBlob(_ i: Int) -> Bool { valueWord(i) & SlottedNode.blobFlag != 0 }
     func valueLength(_ i: Int) -> Int { Int(valueWord(i) & ~SlottedNode.blobFlag) }
     func value(_ i: Int) -> Bytes { page.bytes(cell(i) + tailLength(i), valueLength(i)) }
+    func valueOffset(_ i: Int) -> Int { cell(i) + tailLength(i) }
     func keyLength(_ i: Int) -> Int { page.prefixLength + restLength(i) }
 
     /// Fetches the whole node into the cache, for a walk over its entries.

@@ -133,11 +133,14 @@ struct TableLeaf {
     }
 
     /// The blob references of a row.
-    func blobs(_ slot: Int) -> [PageReference] {
+    func blobs(_ slot: Int) -> [PageReference] { blobCells(slot).map(\.blob) }
+
+    /// The same, and where in the page they are.
+    func blobCells(_ slot: Int) -> [(offset: Int, blob: PageReference)] {
         layout.variableColumns.compactMap { i in
             guard !isNull(i, slot) else { return nil }
             let cell = variableCell(i, slot)
-            return cell.isBlob ? page.load(cell.start, as: PageReference.self) : nil
+            return cell.isBlob ? (cell.start, page.load(cell.start)) : nil
         }
     }
 

@@ -34,6 +34,12 @@ final class TreeEditor {
     func node(_ frame: UInt32) -> SlottedNode { SlottedNode(pool.page(frame)) }
     func forgetPath() { leaf = 0 }
 
+    /// The root was copied.
+    func setRoot(_ moved: PageReference) {
+        root = moved
+        forgetPath()
+    }
+
     // MARK: The way down
 
     /// Goes to the leaf for a key; `choose` picks the link in an inner node. False if the tree is empty.
@@ -63,7 +69,7 @@ final class TreeEditor {
     }
 
     /// Throws unless a leaf from disk is one of this tree.
-    private func verifyLeaf(_ frame: UInt32) throws(EngineError) {
+    func verifyLeaf(_ frame: UInt32) throws(EngineError) {
         guard pool.page(frame).kind == (isTable ? NodeKind.tableLeaf : .indexLeaf).rawValue else {
             throw EngineError(.damaged, "A leaf of tree \(id) is of another kind than its tree.")
         }

@@ -61,14 +61,24 @@ extension FramePool {
     }
 }
 
-/// A tree as one version has it.
-struct TreeRoot: Sendable {
+/// A tree as one version has it. Safe: its version outlives it, since whoever holds the view holds the snapshot.
+@safe struct TreeRoot: Sendable {
     let pool: FramePool
     let reference: PageReference
     /// Remembers the frame of a root on disk.
     let hint: RootHint
     /// What the leaves must be; a hostile file may say otherwise.
     let leafKind: NodeKind
+    /// The version that is read; nil for a writer's own trees. The view's owner keeps it alive.
+    let version: Unmanaged<StoreVersion>?
+
+    init(pool: FramePool, reference: PageReference, hint: RootHint, leafKind: NodeKind, version: StoreVersion?) {
+        self.pool = pool
+        self.reference = reference
+        self.hint = hint
+        self.leafKind = leafKind
+        unsafe self.version = version.map { unsafe Unmanaged.passUnretained($0) }
+    }
 
     @inline(__always)
     func frame() throws(EngineError) -> UInt32 {
@@ -80,12 +90,29 @@ struct TreeRoot: Sendable {
         return frame
     }
 
-    /// Runs a body inside an epoch.
+    /// Runs a body inside an epoch, in which the version's nodes stay what they are.
     @inline(__always)
     func reading<R>(_ body: () throws(EngineError) -> R) throws(EngineError) -> R {
         let slot = pool.epochs.enter()
         defer { pool.epochs.leave(slot) }
-        return try body()
+        if isExpired { throw expiry }
+        do throws(EngineError) { return try body() } catch {
+            // Once a version is expired its page files may go too; what a reader under way then meets is no damage.
+            throw isExpired && error.code == .damaged ? expiry : error
+        }
+    }
+
+    @inline(__always)
+    private var isExpired: Bool {
+        guard let version = unsafe version else { return false }
+        return unsafe version._withUnsafeGuaranteedRef { $0.isExpired }
+    }
+
+    private var expiry: EngineError {
+        EngineError(
+            .snapshotExpired,
+            "The snapshot was given up: its state was replaced longer ago than the limit on the age of snapshots allows. Take a new one."
+        )
     }
 
     /// The leaf that `choose` leads to; the tree is not empty.

@@ -34,6 +34,7 @@ extension HornbeamError.Code {
         case .inputOutput: self = .inputOutput
         case .durabilityLost: self = .durabilityLost
         case .closed: self = .closed
+        case .snapshotExpired: self = .snapshotExpired
         case .tooLarge: self = .tooLarge
         }
     }

@@ -1,0 +1,83 @@
+// When space is won back, and from which page files.
+//
+// What holds: the page files take at most 1.7 times the live bytes, two files and what readers and pins keep. It is
+// made of these parts: at most `deadPercentMax` of the live bytes may be dead between checkpoints; a checkpoint is
+// due when `replacedPercentMax` of them were replaced, since it puts the new pages beside the old ones; what a
+// checkpoint set free goes with the next one, which follows at once when that is worth it.
+
+/// The limits by which checkpoints and cleaning are paced.
+struct SpacePolicy: Sendable {
+    /// A page file at a moment.
+    struct File: Sendable, Equatable {
+        var number: PageFileNumber
+        var bytes: Int
+        var live: Int
+        var dead: Int { bytes - live }
+    }
+
+    /// Dead bytes that are left alone whatever the store's size.
+    var slack: Int
+    /// The least size at which a page file is full.
+    var fileBytesMin: Int
+
+    private static let deadPercentMax = 35
+    /// What is left dead when there was too much of it, so that cleaning pauses between bouts.
+    private static let deadPercentGoal = 28
+    private static let replacedPercentMax = 25
+    private static let freedPercentMax = 10
+    /// A file with less to win than this is not worth copying.
+    private static let deadPercentWorth = 12
+    /// Beyond so many files the smallest are put together.
+    private static let filesMax = 64
+
+    /// Page files grow with the store, so that a store has at most some dozens of them.
+    func fileSizeLimit(live: Int) -> Int { min(max(live / 32, fileBytesMin), 1 << 30) }
+
+    /// True if a checkpoint is due for the bytes on disk that were replaced since the last one.
+    func isCheckpointDue(replaced: Int, live: Int) -> Bool {
+        replaced > max(live / 100 * SpacePolicy.replacedPercentMax, 2 * fileSizeLimit(live: live))
+    }
+
+    /// True if a checkpoint without content is worth its syncs for the bytes that the one before it keeps.
+    func isFollowUpDue(kept: Int, live: Int) -> Bool {
+        kept > live / 100 * SpacePolicy.freedPercentMax + slack / 4
+    }
+
+    /// True if more is dead than may be.
+    func isOverdue(_ files: [File]) -> Bool {
+        let (live, dead) = SpacePolicy.sums(files)
+        return dead > live / 100 * SpacePolicy.deadPercentMax + slack
+    }
+
+    /// The files to move the live pages out of, the sparsest first; none when nothing has to be done.
+    /// `budget`: live bytes to move at most; the first file counts whatever it holds.
+    func victims(among files: [File], budget: Int) -> [File] {
+        let (live, dead) = SpacePolicy.sums(files)
+        if isOverdue(files) {
+            let goal = dead - live / 100 * SpacePolicy.deadPercentGoal
+            let worth = files.filter { $0.dead > $0.bytes / 100 * SpacePolicy.deadPercentWorth }
+            return SpacePolicy.take(worth.sorted { $0.live * $1.bytes < $1.live * $0.bytes }, goal: goal, budget: budget)
+        }
+        guard files.count > SpacePolicy.filesMax else { return [] }
+        let small = files.filter { $0.bytes < fileSizeLimit(live: live) / 4 }.sorted { $0.bytes < $1.bytes }
+        return SpacePolicy.take(Array(small.prefix(SpacePolicy.filesMax / 2)), goal: .max, budget: budget)
+    }
+
+    /// Files from the front until enough is won or the budget is used up.
+    private static func take(_ files: [File], goal: Int, budget: Int) -> [File] {
+        var taken: [File] = []
+        var won = 0
+        var moved = 0
+        for file in files where won < goal {
+            guard taken.isEmpty || moved + file.live <= budget else { break }
+            taken.append(file)
+            won += file.dead
+            moved += file.live
+        }
+        return taken
+    }
+
+    private static func sums(_ files: [File]) -> (live: Int, dead: Int) {
+        files.reduce((0, 0)) { ($0.0 + $1.live, $0.1 + $1.dead) }
+    }
+}

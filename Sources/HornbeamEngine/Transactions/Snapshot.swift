@@ -1,0 +1,59 @@
+// A version of the store that somebody reads.
+//
+// A snapshot holds its version in the registry, and with it the nodes in memory and the page files that the version
+// needs. One that is neither pinned nor of the newest version can be taken away when it is older than the limit that
+// the engine was opened with; every read through it throws from then on.
+
+/// One committed state of the store. Any thread may read it; it lives as long as it is referenced.
+package final class Snapshot: Sendable {
+    let version: StoreVersion
+    let pool: FramePool
+    private let registry: VersionRegistry
+    private let isPinned: Bool
+
+    /// Of the newest version, or of an older one that is kept; nil when that one is gone.
+    init?(_ registry: VersionRegistry, pool: FramePool, at number: TransactionNumber?, isPinned: Bool) {
+        guard let version = registry.acquire(number, isPinned: isPinned) else { return nil }
+        self.registry = registry
+        self.pool = pool
+        self.isPinned = isPinned
+        self.version = version
+    }
+
+    deinit { registry.release(version.number, isPinned: isPinned) }
+
+    /// The transaction whose result this is.
+    package var transaction: TransactionNumber { version.number }
+
+    /// True once the snapshot was taken away for its age: reading throws `snapshotExpired`.
+    package var isExpired: Bool { version.isExpired }
+
+    package func tree(named name: String) -> TreeID? { version.names[name] }
+
+    /// The names of all trees, sorted.
+    package var treeNames: [String] { version.names.keys.sorted() }
+
+    package func index(_ id: TreeID) throws(EngineError) -> IndexView {
+        let record = try version.record(id)
+        guard record.layouts == nil else { throw EngineError(.unknownTree, "Tree \(id) is a table, not an index.") }
+        return IndexView(root: root(record, .indexLeaf), owner: self)
+    }
+
+    package func table(_ id: TreeID) throws(EngineError) -> TableView {
+        let record = try version.record(id)
+        guard let layouts = record.layouts else {
+            throw EngineError(.unknownTree, "Tree \(id) is an index, not a table.")
+        }
+        return TableView(
+            root: root(record, .tableLeaf), layouts: layouts, transaction: version.number.rawValue, owner: self)
+    }
+
+    private func root(_ record: TreeRecord, _ leafKind: NodeKind) -> TreeRoot {
+        TreeRoot(pool: pool, reference: record.root, hint: record.hint, leafKind: leafKind, version: version)
+    }
+
+    /// A named value; nil if there is none.
+    package func value(_ name: String) throws(EngineError) -> [UInt8]? {
+        try index(StoreVersion.valuesTree).get(Array(name.utf8))
+    }
+}
