@@ -11,7 +11,6 @@ extension Store {
     package static func open(
         _ location: Location, model: ManagedObjectModel?, options: Options = Options()
     ) throws -> Store {
-        if let model { try requireStorable(model) }
         let memory = MemoryLocation(location)
         let engine = try EngineError.translated { () throws(EngineError) in
             try openEngine(location, memory, options)
@@ -71,20 +70,6 @@ extension Store {
         try stored.write(to: transaction)
         _ = try transaction.commit(.full)
         return stored
-    }
-
-    /// Refuses what this version of the store has no place for.
-    private static func requireStorable(_ model: ManagedObjectModel) throws {
-        let problems = model.entities.flatMap { entity in
-            entity.ownProperties.filter { $0.isAttribute && !$0.isTransient && $0.cellType == nil }
-        }
-        guard problems.isEmpty else {
-            throw HornbeamError(
-                .incompatibleSchema,
-                "The store cannot keep "
-                    + problems.map { "“\($0.entity.name).\($0.name)” (\($0.attributeType))" }.joined(separator: ", ")
-                    + ". Make them transient, or give them another type.")
-        }
     }
 }
 

@@ -186,7 +186,7 @@ extension ManagedObject {
     final func mergesCleanly(with stored: [PropertyValue]) -> Bool {
         guard let record else { return true }
         return record.originals.allSatisfy { index, original in
-            stored[index] == original
+            stored[index] == original || scope.properties[index].isDerived
                 || (scope.properties[index].isRelationship && stored[index] == record.values[index])
         }
     }

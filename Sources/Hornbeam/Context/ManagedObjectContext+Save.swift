@@ -54,11 +54,11 @@ extension ManagedObjectContext {
         tracked.compact()
     }
 
-    /// Derived attributes of the objects that are written anyhow (ATT-11).
+    /// Derived attributes that validation asks for (ATT-11). The store computes all of them itself, in the transaction.
     private func computeDerivedValues() throws {
         let now = PropertyValue.date(Date())
         for object in tracked.all where !object.state.contains(.deleted) && object.hasChanges {
-            for property in object.scope.derived {
+            for property in object.scope.derived where property.needsValidation {
                 guard let derivation = property.derivation else { continue }
                 let value = try derivation.value(of: object, now: now)
                 object.assign(try property.coerced(value), to: property)

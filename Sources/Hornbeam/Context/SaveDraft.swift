@@ -97,13 +97,14 @@ struct SaveDraft {
                 expectedVersion: object.record?.version ?? object.storedVersion()))
     }
 
+    /// The values to be written; derived ones are the store's to compute.
     private func values(
         of object: ManagedObject, _ indexes: PropertySet, _ record: ObjectRecord
     ) throws -> [(PropertyDescription, PropertyValue)] {
         var result: [(PropertyDescription, PropertyValue)] = []
         for index in indexes.indexes {
             let property = object.scope.properties[index]
-            guard !property.isToMany, !property.isTransient else { continue }
+            guard !property.isToMany, !property.isTransient, !property.isDerived else { continue }
             let value = record.values[index]
             if case .objectID(let id) = value, property.isRelationship {
                 result.append((property, try destination(id, of: property, object)))

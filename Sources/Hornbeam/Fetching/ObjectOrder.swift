@@ -25,12 +25,6 @@ struct ObjectOrder {
 extension ManagedObject {
     /// The value that a criterion orders by; null where the path meets no object, or a deleted one.
     fileprivate func value(of sort: FetchSort) throws -> PropertyValue {
-        let steps = sort.keyPath.split(separator: ".").map(String.init)
-        var object = self
-        for step in steps.dropLast() {
-            guard let next = try object.object(forKey: step), !next.isDeleted else { return .null }
-            object = next
-        }
-        return try object.value(forKey: steps.last ?? sort.keyPath)
+        try sort.key(of: .object(self), sort.steps)
     }
 }

@@ -12,7 +12,7 @@ public final class EntityScope {
     /// The values of a new object by property index, and which properties have one.
     let newValues: [PropertyValue]
     let newHeld: PropertySet
-    /// The attributes that each save computes (ATT-11).
+    /// The attributes that the store computes at each save (ATT-11).
     let derived: [PropertyDescription]
     let objectClass: ManagedObject.Type
     let origin: ManagedObjectID.Origin

@@ -74,18 +74,55 @@ extension ManagedObject {
         return ManagedArray(owner: self, property: property)
     }
 
-    /// The value along a key path over to-one relationships, `department.name` (OBJ-9).
+    /// The value along a key path over to-one relationships, `department.name`, or into a composite attribute,
+    /// `place.latitude` (OBJ-9, ATT-13).
     ///
     /// - Throws: `unknownKey` where a step is unknown; `typeMismatch` where one leads to many objects.
     public final func value(forKeyPath path: String) throws -> PropertyValue {
         let steps = path.split(separator: ".").map(String.init)
-        guard let last = steps.last else { return try value(forKey: path) }
         var object = self
-        for step in steps.dropLast() {
+        for (position, step) in steps.enumerated().dropLast() {
+            let property = try object.entity.property(named: step)
+            if property.attributeType == .composite {
+                return try object.part(Array(steps[(position + 1)...]), of: property)
+            }
             guard let next = try object.object(forKey: step) else { return .null }
             object = next
         }
-        return try object.value(forKey: last)
+        return try object.value(forKey: steps.last ?? path)
+    }
+
+    /// Sets the value along a key path: an element of a composite attribute alone, the others staying as they are (ATT-13).
+    ///
+    /// - Throws: As `setValue(_:forKey:)`; `objectNotFound` where the path meets no object.
+    public final func setValue(_ value: PropertyValue, forKeyPath path: String) throws {
+        let steps = path.split(separator: ".").map(String.init)
+        var object = self
+        for (position, step) in steps.enumerated().dropLast() {
+            let property = try object.entity.property(named: step)
+            if property.attributeType == .composite {
+                let whole = object.propertyValue(of: property).setting(value, at: steps[(position + 1)...])
+                return try object.setValue(whole, forKey: step)
+            }
+            guard let next = try object.object(forKey: step) else {
+                throw HornbeamError(
+                    .objectNotFound, "“\(path)” of \(entity.name) meets no object at “\(step)”: set that first.",
+                    entity: entity.name, key: path, objectIDs: [objectID])
+            }
+            object = next
+        }
+        try object.setValue(value, forKey: steps.last ?? path)
+    }
+
+    private func part(_ steps: [String], of property: PropertyDescription) throws -> PropertyValue {
+        var elements = property.compositeElements
+        for step in steps {
+            guard let element = elements.first(where: { $0.name == step }) else {
+                throw unknownKey("\(property.name).\(step)", among: elements.map { "\(property.name).\($0.name)" })
+            }
+            elements = entity.managedObjectModel.elements(of: element)
+        }
+        return propertyValue(of: property).part(steps)
     }
 
     private func setRelationship(_ value: PropertyValue, _ property: PropertyDescription) throws {
@@ -153,5 +190,16 @@ extension ManagedObject {
         HornbeamError(
             .unknownKey, "“\(entity.name)” has no “\(key)”\(suggestion(for: key, among: known)).",
             entity: entity.name, key: key)
+    }
+}
+
+extension PropertyValue {
+    /// The composite with another element; an empty one where there was none.
+    fileprivate func setting(_ value: PropertyValue, at steps: ArraySlice<String>) -> PropertyValue {
+        guard let name = steps.first else { return value }
+        var parts: [String: PropertyValue] = [:]
+        if case .dictionary(let known) = self { parts = known }
+        parts[name] = (parts[name] ?? .null).setting(value, at: steps.dropFirst())
+        return .dictionary(parts)
     }
 }

@@ -73,15 +73,3 @@ public enum EntityBuilder {
     public static func buildEither(second: [EntityPart]) -> [EntityPart] { second }
     public static func buildArray(_ parts: [[EntityPart]]) -> [EntityPart] { parts.flatMap(\.self) }
 }
-
-/// Collects the entities of a model.
-@resultBuilder
-public enum ModelBuilder {
-    public static func buildExpression(_ entity: Entity) -> [Entity] { [entity] }
-    public static func buildExpression(_ entities: [Entity]) -> [Entity] { entities }
-    public static func buildBlock(_ entities: [Entity]...) -> [Entity] { entities.flatMap(\.self) }
-    public static func buildOptional(_ entities: [Entity]?) -> [Entity] { entities ?? [] }
-    public static func buildEither(first: [Entity]) -> [Entity] { first }
-    public static func buildEither(second: [Entity]) -> [Entity] { second }
-    public static func buildArray(_ entities: [[Entity]]) -> [Entity] { entities.flatMap(\.self) }
-}

@@ -69,4 +69,11 @@ public struct CompositeDescription: Hashable, Sendable {
         self.name = name
         self.elements = elements
     }
+    /// A composite whose elements are listed in a block, attributes only: `CompositeDescription("Point") { Attribute<Double>("x") }`.
+    public init(_ name: String, @EntityBuilder _ elements: () -> [EntityPart]) {
+        self.name = name
+        var entity = Entity(name)
+        for part in elements() { part.add(to: &entity) }
+        self.elements = entity.attributes
+    }
 }

@@ -38,9 +38,11 @@ public final class ManagedObjectModel: Sendable {
         try self.init(ModelDefinition(entities: entities))
     }
 
-    /// A model whose entities are listed in a block.
-    public convenience init(@ModelBuilder _ entities: () -> [Entity]) throws {
-        try self.init(ModelDefinition(entities: entities()))
+    /// A model whose parts are listed in a block: entities, and what goes with them.
+    public convenience init(@ModelBuilder _ parts: () -> [ModelPart]) throws {
+        var definition = ModelDefinition()
+        for part in parts() { part.add(to: &definition) }
+        try self.init(definition)
     }
 
     /// The entity of that name.

@@ -215,6 +215,17 @@ extension PropertyValue: AttributeValue {
     public init?(propertyValue: PropertyValue) { self = propertyValue }
 }
 
+/// The elements of a composite attribute by name (ATT-13).
+extension Dictionary: AttributeValue where Key == String, Value == PropertyValue {
+    public static var attributeType: AttributeType { .composite }
+    public static var unsetValue: [String: PropertyValue] { [:] }
+    public var propertyValue: PropertyValue { .dictionary(self) }
+    public init?(propertyValue: PropertyValue) {
+        guard case .dictionary(let parts) = propertyValue else { return nil }
+        self = parts
+    }
+}
+
 extension Optional: AttributeValue where Wrapped: AttributeValue {
     @inlinable public static var attributeType: AttributeType { Wrapped.attributeType }
     @inlinable public static var isOptionalValue: Bool { true }

@@ -40,19 +40,24 @@ public struct Attribute<Value: AttributeValue>: PropertyToken {
     ///   - pattern: A regular expression that the whole string must match.
     ///   - derivation: What the value is computed from at each save.
     ///   - merge: What becomes of the value when two contexts changed it at once.
+    ///   - composite: The composite that gives the elements, for a dictionary.
+    ///   - transformer: The name of the registered transformer that makes the bytes.
+    ///   - external: Allows large values to be kept apart from the row.
     public init(
         _ name: String, default defaultValue: Value? = nil, type: AttributeType? = nil,
         unique: Bool = false, indexed: Bool = false, transient: Bool = false,
         minimum: Value? = nil, maximum: Value? = nil,
         minimumLength: Int? = nil, maximumLength: Int? = nil, pattern: String? = nil,
-        derivation: String? = nil, merge: MergeRule? = nil, renamedFrom renamingIdentifier: String? = nil
+        derivation: String? = nil, merge: MergeRule? = nil, composite: String? = nil, transformer: String? = nil,
+        external: Bool = false, renamedFrom renamingIdentifier: String? = nil
     ) {
         var description = AttributeDescription(
             name, type ?? Value.attributeType, optional: Value.isOptionalValue, transient: transient,
             default: defaultValue?.propertyValue ?? .null,
             minimum: minimum?.propertyValue, maximum: maximum?.propertyValue,
             minimumLength: minimumLength, maximumLength: maximumLength, pattern: pattern,
-            derivation: derivation, renamedFrom: renamingIdentifier)
+            derivation: derivation, composite: composite, transformer: transformer, renamedFrom: renamingIdentifier)
+        description.allowsExternalBinaryDataStorage = external
         description.mergeRule = merge
         self.init(describing: description, unique: unique, indexed: indexed)
     }

@@ -50,6 +50,7 @@ struct BatchDeleteExecution {
         }
         try remove(&change)
         change.deleted = doomed.sorted()
+        try SaveExecution.keepDerivedValues(after: &change, written: [], transaction, base.reader)
         return (change, BatchOutcome(count: doomed.count, objects: change.deleted))
     }
 
@@ -145,7 +146,7 @@ struct BatchDeleteExecution {
             try EngineError.translated { () throws(EngineError) in
                 try base.view(table).forEachRow(keys) { (position, row, _) throws(EngineError) -> Bool in
                     try index.fill(&key, from: row, of: table)
-                    if index.isUnique, key.hasNull { return true }
+                    if key.isOutside || (index.isUnique && key.hasNull) { return true }
                     if !index.isUnique || key.isCut { key.append(objectKey: keys[position]) }
                     run.append(key.bytes, ObjectReference(entityIndex: table.index, key: keys[position]))
                     return true

@@ -22,6 +22,11 @@ final class BatchSession {
     private var touchedOwners: [ObjectReference: PropertyMask] = [:]
     /// True when unique keys are looked up before rows are appended, so that none may wait to be written.
     private let writesUniqueKeysAtOnce: Bool
+    /// Rows whose derived attributes wait to be computed.
+    private var underived: [ObjectReference] = []
+    /// What changed elsewhere since derived attributes were computed last.
+    private var underivedChanges: [ObjectReference: PropertyMask] = [:]
+    private let hasDerivations: Bool
 
     init(_ store: Store, _ table: EntityTable, writesUniqueKeysAtOnce: Bool) throws(EngineError) {
         self.store = store
@@ -30,6 +35,7 @@ final class BatchSession {
         transaction = try store.engine.begin()
         row = RowBuffer(layout: try transaction.table(table.tree).layout)
         announces = !store.announcer.isIdle
+        hasDerivations = !store.schema.derivations.isEmpty
         entries = table.indexes.map { _ in EntryRun() }
         memberEntries = table.mirrors.map { _ in EntryRun() }
     }
@@ -45,16 +51,15 @@ final class BatchSession {
 
     func noteInserted(_ object: ObjectReference) {
         if announces { change.inserted.append(object) }
+        if hasDerivations { underived.append(object) }
     }
 
     // MARK: Entries
 
     func addEntries(of object: ObjectReference, cells: [KeyCell]) throws {
         for (slot, index) in table.indexes.enumerated() {
-            key.reset()
-            for element in index.elements { key.append(cells[element.property.index], element) }
-            key.finishComponents()
-            if index.isUnique, key.hasNull { continue }
+            fill(index, cells)
+            if key.isOutside || (index.isUnique && key.hasNull) { continue }
             if key.isCut || (index.isUnique && writesUniqueKeysAtOnce) {
                 try putAtOnce(index, object)
                 continue
@@ -63,6 +68,16 @@ final class BatchSession {
             entries[slot].append(key.bytes, object)
         }
         if (entries.first?.count ?? 0) >= Self.entriesMax { try writeEntries() }
+    }
+
+    private func fill(_ index: ValueIndex, _ cells: [KeyCell]) {
+        guard index.isPlain else {
+            let pairs = index.properties.map { ($0.name, cells[$0.index].value(of: table.column($0).type)) }
+            return key.fill(index, values: Dictionary(uniqueKeysWithValues: pairs))
+        }
+        key.reset()
+        for element in index.elements { key.append(cells[element.property.index], element) }
+        key.finishComponents()
     }
 
     /// For long keys, which are rare, and for those that are looked up.
@@ -82,9 +97,7 @@ final class BatchSession {
     }
 
     func enter(_ object: ObjectReference, _ owner: ObjectReference, _ mirror: EntityTable.Mirror) throws {
-        if announces {
-            touchedOwners[owner, default: PropertyMask()].insert(mirror.link.relationship.index)
-        }
+        touch(owner, PropertyMask([mirror.link.relationship.index]))
         guard mirror.link.order == nil, let slot = table.mirrors.firstIndex(where: { $0.link === mirror.link }) else {
             let writer = MemberWriter(transaction: transaction, schema: store.schema)
             return try writer.add(object, to: owner.key, mirror.link.forward)
@@ -104,6 +117,7 @@ final class BatchSession {
                 }
             }
         }
+        try keepDerivedValues()
     }
 
     /// Everything that was changed, for the announcement.
@@ -117,8 +131,22 @@ final class BatchSession {
 
     /// Takes note of objects that were changed beside the rows of the batch.
     func note(_ other: StoreChange) {
+        for object in other.updated { touch(object.reference, object.properties) }
+    }
+
+    private func touch(_ object: ObjectReference, _ mask: PropertyMask) {
+        if announces { touchedOwners[object, default: PropertyMask()].formUnion(mask) }
+        if hasDerivations { underivedChanges[object, default: PropertyMask()].formUnion(mask) }
+    }
+
+    private func keepDerivedValues() throws {
+        guard hasDerivations else { return }
+        let execution = SaveExecution(ChangeSet(), transaction: transaction, reader: store.reader)
+        try execution.keepDerivedValues(written: underived, inserted: underived, changed: underivedChanges)
+        underived.removeAll(keepingCapacity: true)
+        underivedChanges.removeAll(keepingCapacity: true)
         guard announces else { return }
-        for object in other.updated { touchedOwners[object.reference, default: PropertyMask()].formUnion(object.properties) }
+        for (object, mask) in execution.masks { touchedOwners[object, default: PropertyMask()].formUnion(mask) }
     }
 
     private func write(_ run: inout EntryRun, _ index: ValueIndex) throws {

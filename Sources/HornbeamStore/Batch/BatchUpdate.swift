@@ -1,4 +1,3 @@
-internal import Foundation
 internal import HornbeamEngine
 package import HornbeamModel
 
@@ -47,7 +46,6 @@ struct BatchUpdateExecution {
     private let transaction: WriteTransaction
     private let base: StoreSnapshot
     private let constants: [PropertyValue?]
-    private let now = PropertyValue.date(Date())
     private var change = StoreChange()
 
     init(_ update: BatchUpdate, _ transaction: WriteTransaction, _ base: StoreSnapshot) {
@@ -66,13 +64,13 @@ struct BatchUpdateExecution {
             guard let table else { continue }
             let keys = found.filter { $0.entityIndex == table.index }.map(\.key)
             if keys.isEmpty { continue }
-            let derived = table.derived(after: update.assignments)
-            if derived.isEmpty, update.assignments.allSatisfy({ table.canPatch($0.property) }) {
+            if update.assignments.allSatisfy({ table.canPatch($0.property) }) {
                 try patch(keys, table)
             } else {
-                try rewrite(keys, table, derived)
+                try rewrite(keys, table)
             }
         }
+        try SaveExecution.keepDerivedValues(after: &change, written: found, transaction, base.reader)
         return (change, outcome)
     }
 
@@ -119,34 +117,23 @@ struct BatchUpdateExecution {
 
     // MARK: Rows
 
-    private mutating func rewrite(
-        _ keys: [UInt64], _ table: EntityTable, _ derived: [PropertyDescription]
-    ) throws {
+    private mutating func rewrite(_ keys: [UInt64], _ table: EntityTable) throws {
         var pending = PendingRows(transaction, base.reader)
         let isTogether = update.assignments.contains { table.isUnique($0.property) || $0.property.hasToOneInverse }
         let stride = isTogether ? keys.count : Self.stride
         for start in Swift.stride(from: 0, to: keys.count, by: stride) {
             for key in keys[start ..< min(start + stride, keys.count)] {
-                try assign(to: ObjectReference(entityIndex: table.index, key: key), table, derived, &pending)
+                try assign(to: ObjectReference(entityIndex: table.index, key: key), &pending)
             }
             try pending.write(&change)
         }
     }
 
-    private func assign(
-        to object: ObjectReference, _ table: EntityTable, _ derived: [PropertyDescription],
-        _ pending: inout PendingRows
-    ) throws {
+    private func assign(to object: ObjectReference, _ pending: inout PendingRows) throws {
         let stored = StoredObject(object, snapshot: base)
-        var new = RowInProgress(entity: table.entity, snapshot: base, stored: stored)
         for (assignment, constant) in zip(update.assignments, constants) {
             let value = try constant ?? assignment.expression.value(with: stored).storableValue
-            new.values[assignment.property.index] = value
             try pending.set(assignment.property, of: object, to: value)
-        }
-        for property in derived {
-            guard let value = try property.derivation?.value(of: new, now: now) else { continue }
-            try pending.set(property, of: object, to: property.coerced(value))
         }
     }
 }
@@ -157,16 +144,7 @@ extension EntityTable {
         guard let column = columns[property.index], column.type != .reference, column.type.fixedWidth != nil else {
             return false
         }
-        return !indexes.contains { $0.elements.contains { $0.property == property } }
-    }
-
-    /// The attributes whose values follow from what is assigned.
-    fileprivate func derived(after assignments: [BatchUpdate.Assignment]) -> [PropertyDescription] {
-        entity.properties.filter { property in
-            guard let derivation = property.derivation, columns[property.index] != nil else { return false }
-            guard let source = derivation.sourceProperty else { return true }
-            return assignments.contains { $0.property.name == source }
-        }
+        return !indexes.contains { $0.properties.contains(property) }
     }
 
     fileprivate func isUnique(_ property: PropertyDescription) -> Bool {

@@ -1,4 +1,3 @@
-internal import Foundation
 internal import HornbeamEngine
 package import HornbeamModel
 
@@ -14,10 +13,10 @@ extension BatchWriter {
 
     /// True when a row of the entity is more than its cells, so that it must be given as values.
     package static func needsValues(_ entity: EntityDescription) -> Bool {
-        entity.properties.contains { ($0.isDerived && !$0.isTransient) || $0.hasToOneInverse }
+        entity.properties.contains(where: \.hasToOneInverse)
     }
 
-    /// Writes a row given as values, with what it changes elsewhere: partners of one-to-one relationships, members, derived values.
+    /// Writes a row given as values, with what it changes elsewhere: partners of one-to-one relationships, members.
     ///
     /// - Parameters:
     ///   - values: By property index, attributes and to-ones; nil for what is not given, of which a new object gets the default.
@@ -50,19 +49,12 @@ extension BatchWriter {
     // MARK: New rows
 
     private func insert(_ given: [PropertyValue?], _ members: [Int: [ObjectReference]]) throws -> ObjectReference {
-        var new = RowInProgress(entity: table.entity, snapshot: try store.snapshot())
-        new.members = members
-        for property in table.entity.properties where !property.isToMany && !property.isTransient {
+        var partners: [(PropertyDescription, PropertyValue)] = []
+        for property in table.entity.properties where !property.isToMany && !property.isTransient && !property.isDerived {
             let value = given[property.index] ?? property.defaultValue
-            if !value.isNull { new.values[property.index] = value }
-        }
-        try derive(&new)
-        for property in table.entity.properties {
-            if let value = new.values[property.index] { try set(property, value) }
-        }
-        let partners = table.entity.properties.compactMap { property -> (PropertyDescription, PropertyValue)? in
-            guard property.hasToOneInverse, let value = new.values[property.index] else { return nil }
-            return (property, value)
+            if value.isNull { continue }
+            try set(property, value)
+            if property.hasToOneInverse { partners.append((property, value)) }
         }
         return try appendRow(linking: members, partners: partners)
     }
@@ -81,14 +73,6 @@ extension BatchWriter {
                 try pending.meet(target, property, object)
             }
             try link(object, members, &pending, session)
-        }
-    }
-
-    private func derive(_ row: inout RowInProgress) throws {
-        let now = PropertyValue.date(Date())
-        for property in table.entity.properties where !property.isTransient {
-            guard let derivation = property.derivation else { continue }
-            row.values[property.index] = try property.coerced(derivation.value(of: row, now: now))
         }
     }
 

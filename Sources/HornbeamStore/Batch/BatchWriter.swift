@@ -62,7 +62,7 @@ package final class BatchWriter {
         table = store.schema.table(entity)
         keyCells = table.columns.map { column in
             KeyCell(isNeeded: column.map { column in
-                store.schema.table(entity).indexes.contains { $0.elements.contains { $0.property == column.property } }
+                store.schema.table(entity).indexes.contains { $0.properties.contains(column.property) }
             } ?? false)
         }
         owners = Array(repeating: nil, count: table.columns.count)

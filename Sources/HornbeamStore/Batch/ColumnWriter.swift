@@ -124,7 +124,7 @@ extension CellType {
         case .int32, .float: 4
         case .int64, .double, .date: 8
         case .uuid: 16
-        case .reference, .decimal, .string, .uri, .data, .objectID: nil
+        case .reference, .decimal, .string, .uri, .data, .objectID, .composite: nil
         }
     }
 

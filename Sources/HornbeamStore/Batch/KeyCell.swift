@@ -39,7 +39,32 @@ struct KeyCell {
         case .decimal(let number):
             isNull = false
             DecimalCode.append(number, to: &bytes)
-        case .array, .set, .dictionary: preconditionFailure("A \(value.kindName) is no value of an attribute.")
+        case .dictionary(let parts):
+            isNull = false
+            bytes = CompositeCode.encode(parts)
+        case .array, .set: preconditionFailure("A \(value.kindName) is no value of an attribute.")
+        }
+    }
+
+    /// The value of the cell, as conditions and keys of indexes see it.
+    func value(of type: CellType) -> PropertyValue {
+        guard !isNull else { return .null }
+        return bytes.withUnsafeBytes { raw in
+            switch type {
+            case .int16, .int32, .int64: .int(raw.integer)
+            case .double: .double(raw.loadUnaligned(as: Double.self))
+            case .float: .double(raw.count == 8 ? raw.loadUnaligned(as: Double.self) : Double(raw.loadUnaligned(as: Float.self)))
+            case .bool: .bool(raw.first != 0)
+            case .date: .date(Date(timeIntervalSinceReferenceDate: raw.loadUnaligned(as: Double.self)))
+            case .uuid: .uuid(UUID(uuid: raw.loadUnaligned(as: uuid_t.self)))
+            case .string, .objectID: .string(String(decoding: raw, as: UTF8.self))
+            case .uri: URL(string: String(decoding: raw, as: UTF8.self)).map { .uri($0) } ?? .null
+            case .data: .data(Data(raw))
+            case .decimal: DecimalCode.decode(bytes).map { .decimal($0) } ?? .null
+            case .composite: CompositeCode.decode(bytes).map { .dictionary($0) } ?? .null
+            case .reference:
+                .objectID(ManagedObjectID(origin: StoredColumn.anywhere, reference: raw.loadUnaligned(as: UInt64.self)))
+            }
         }
     }
 

@@ -50,7 +50,7 @@ extension Catalogue {
         indexes.append(
             StoredIndex(
                 number: takeNumber(), entity: constraint.entity.name, name: nil,
-                elements: constraint.properties.map { StoredIndex.Element(property: $0.name) },
+                elements: constraint.elements.map { StoredIndex.Element(property: $0.description) },
                 isPolymorphic: constraint.entity.concreteDescendants.count > 1))
     }
 
@@ -63,11 +63,12 @@ extension Catalogue.StoredIndex {
     init(_ index: FetchIndex, number: Int) {
         self.init(
             number: number, entity: index.entity.name, name: index.name,
-            elements: index.elements.map {
+            elements: index.definition.elements.map {
                 Element(
-                    property: $0.property.name, isAscending: $0.isAscending, collation: KeyCollation($0.collation))
+                    property: $0.property, isAscending: $0.isAscending, collation: KeyCollation($0.collation),
+                    isExpression: $0.isExpression ? true : nil)
             },
-            isPolymorphic: index.entity.concreteDescendants.count > 1)
+            isPolymorphic: index.entity.concreteDescendants.count > 1, condition: index.condition?.description)
     }
 }
 
@@ -91,15 +92,5 @@ extension PropertyDescription {
     var linkKind: Catalogue.StoredRelationship.Kind {
         guard let inverse else { return .oneWay }
         return inverse.isToMany ? .mutual : .mirror
-    }
-}
-
-extension FetchIndex {
-    /// True when the store keeps this index: every element is a stored attribute or to-one, and all rows are in it.
-    /// Others are ignored, as MOD-9 allows.
-    var isStorable: Bool {
-        definition.partialPredicate == nil && !elements.isEmpty && elements.count == definition.elements.count
-            && definition.elements.allSatisfy { $0.kind == .binary && !$0.isExpression }
-            && elements.allSatisfy { $0.path.compositeSteps.isEmpty && $0.property.cellType != nil }
     }
 }

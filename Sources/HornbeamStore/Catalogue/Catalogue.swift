@@ -69,11 +69,16 @@ struct Catalogue: Codable, Hashable {
         var elements: [Element]
         /// True when the index covers several entities, so that entries say which.
         var isPolymorphic: Bool
+        /// The predicate of a partial index.
+        var condition: String?
 
         struct Element: Codable, Hashable {
+            /// A property, an element of a composite (`place.lat`), or the text of an expression.
             var property: String
             var isAscending = true
             var collation = KeyCollation.binary
+            /// True for an expression; absent for others.
+            var isExpression: Bool?
         }
     }
 }

@@ -98,16 +98,39 @@ private struct SchemaResolver {
             throw inconsistent("there is no entity “\(stored.entity)”")
         }
         var elements: [ValueIndex.Element] = []
-        for element in stored.elements {
-            let property = try property(element.property, of: stored.entity)
-            guard let type = property.cellType else { throw inconsistent("“\(element.property)” cannot be indexed") }
-            elements.append(
-                ValueIndex.Element(
-                    property: property, type: type, isAscending: element.isAscending, collation: element.collation))
-        }
+        for element in stored.elements { elements.append(try self.element(element, entity)) }
         return ValueIndex(
             entity: entity, name: stored.name, elements: elements, isPolymorphic: stored.isPolymorphic,
-            tree: try tree(TreeName.index(stored.number, isUnique: stored.name == nil)), number: stored.number)
+            tree: try tree(TreeName.index(stored.number, isUnique: stored.name == nil)), number: stored.number,
+            condition: try stored.condition.map { (format) throws(EngineError) in try condition(format) })
+    }
+
+    private func element(
+        _ stored: Catalogue.StoredIndex.Element, _ entity: EntityDescription
+    ) throws(EngineError) -> ValueIndex.Element {
+        var part = FetchIndexElement(stored.property)
+        part.isExpression = stored.isExpression == true
+        guard let type = part.keyType(in: entity) else { throw inconsistent("“\(stored.property)” cannot be indexed") }
+        let property: PropertyDescription
+        let source: ValueIndex.Element.Source
+        if part.isExpression, let node = try? FetchExpression(format: stored.property).node {
+            property = try self.property(node.rowProperties.min() ?? "", of: entity.name)
+            source = .expression(node)
+        } else {
+            let steps = stored.property.split(separator: ".").map(String.init)
+            property = try self.property(steps[0], of: entity.name)
+            source = steps.count == 1 ? .cell : .part(Array(steps.dropFirst()))
+        }
+        return ValueIndex.Element(
+            property: property, type: type, isAscending: stored.isAscending, collation: stored.collation, source: source)
+    }
+
+    private func condition(_ format: String) throws(EngineError) -> IndexCondition {
+        do {
+            return IndexCondition(try FetchPredicate(format: format))
+        } catch {
+            throw inconsistent("the predicate of an index does not parse")
+        }
     }
 
     // MARK: Tables

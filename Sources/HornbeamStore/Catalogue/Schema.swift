@@ -11,6 +11,7 @@ final class Schema: Sendable {
     let links: [LinkIndex]
     /// All unique and fetch indexes.
     let indexes: [ValueIndex]
+    let derivations: DerivationPlan
     /// Entity numbers → `entity.index`; -1 where there is none.
     private let entityIndexes: [Int32]
     /// Members indexes that mirror a to-one column, and links in which an entity takes part, by `entity.index`.
@@ -26,6 +27,7 @@ final class Schema: Sendable {
         self.tables = tables
         self.links = links
         self.indexes = indexes
+        derivations = DerivationPlan(model)
         var numbers = [Int32](repeating: -1, count: catalogue.nextNumber)
         for stored in catalogue.entities {
             // Rows are of concrete entities only: a damaged cell that names an abstract one names nothing.
@@ -34,7 +36,7 @@ final class Schema: Sendable {
         }
         entityIndexes = numbers
         uniques = Dictionary(
-            indexes.filter { $0.isUnique && $0.elements.count == 1 }
+            indexes.filter { $0.isUnique && $0.isPlain && $0.elements.count == 1 }
                 .map { (ObjectIdentifier($0.elements[0].property), $0) },
             uniquingKeysWith: { first, _ in first })
         linksByOwner = model.entities.map { entity in

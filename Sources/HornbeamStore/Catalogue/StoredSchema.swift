@@ -104,7 +104,7 @@ extension Catalogue.StoredIndex {
     /// True when both have the same entries, whatever their numbers.
     func isSame(as other: Catalogue.StoredIndex) -> Bool {
         entity == other.entity && name == other.name && elements == other.elements
-            && isPolymorphic == other.isPolymorphic
+            && isPolymorphic == other.isPolymorphic && condition == other.condition
     }
 }
 
@@ -120,6 +120,7 @@ enum IndexBuilder {
             try snapshot.table(table.tree).forEachLeaf { (leaf) throws(EngineError) -> Bool in
                 for slot in 0 ..< leaf.count {
                     try index.fill(&key, from: leaf.row(slot), of: table)
+                    if key.isOutside { continue }
                     if key.isCut { try transaction.setValue(index.cutKeysName, [1]) }
                     key.append(objectKey: leaf.key(slot))
                     try transaction.put(key.bytes, value, in: index.tree)

@@ -9,10 +9,23 @@ internal import HornbeamModel
 /// so that nil never collides.
 final class ValueIndex: Sendable {
     struct Element: Sendable {
+        /// The property whose value it is; of an expression, the first one that it reads.
         let property: PropertyDescription
+        /// The type of the keys.
         let type: CellType
         var isAscending: Bool
         let collation: KeyCollation
+        var source = Source.cell
+
+        /// Where the value of a key comes from.
+        enum Source: Sendable, Hashable {
+            /// The property's cell.
+            case cell
+            /// An element of a composite attribute.
+            case part([String])
+            /// A calculation over the row.
+            case expression(FetchExpression.Node)
+        }
     }
 
     /// The entity that declares it.
@@ -25,15 +38,29 @@ final class ValueIndex: Sendable {
     let onlyEntity: Int32
     let tree: TreeID
     let number: Int
+    /// Set for a partial index, which holds some of the rows.
+    let condition: IndexCondition?
+    /// The properties on which the entries of a row depend.
+    let properties: [PropertyDescription]
+    /// True when keys are cells of the row and every row is in it.
+    let isPlain: Bool
 
     init(
         entity: EntityDescription, name: String?, elements: [Element], isPolymorphic: Bool, tree: TreeID,
-        number: Int
+        number: Int, condition: IndexCondition? = nil
     ) {
         self.entity = entity
         self.name = name
         self.elements = elements
         self.isPolymorphic = isPolymorphic
+        self.condition = condition
+        isPlain = condition == nil && elements.allSatisfy { $0.source == .cell }
+        var names = condition?.predicate.node.rowProperties ?? []
+        for element in elements {
+            names.insert(element.property.name)
+            if case .expression(let node) = element.source { names.formUnion(node.rowProperties) }
+        }
+        properties = entity.properties.filter { names.contains($0.name) }
         onlyEntity = isPolymorphic ? -1 : entity.concreteDescendants.first.map { Int32($0.index) } ?? -1
         self.tree = tree
         self.number = number
@@ -49,8 +76,39 @@ final class ValueIndex: Sendable {
 
     /// `Book(title, year desc)`
     var title: String {
-        let parts = elements.map { $0.property.name + ($0.isAscending ? "" : " desc") + $0.collation.suffix }
-        return "\(entity.name)(\(parts.joined(separator: ", ")))"
+        let parts = elements.map { $0.name + ($0.isAscending ? "" : " desc") + $0.collation.suffix }
+        let rows = condition.map { " where \($0.predicate)" } ?? ""
+        return "\(entity.name)(\(parts.joined(separator: ", ")))\(rows)"
+    }
+}
+
+extension ValueIndex.Element {
+    /// `title`, `place.lat`, `uppercase:(title)`
+    var name: String {
+        switch source {
+        case .cell: property.name
+        case .part(let steps): ([property.name] + steps).joined(separator: ".")
+        case .expression(let node): FetchExpression(node: node).description
+        }
+    }
+
+    /// The steps into a composite attribute; none for others.
+    var partSteps: [String] {
+        if case .part(let steps) = source { steps } else { [] }
+    }
+
+    /// The value of a row's key, from the values of the properties that the index reads.
+    func value(in values: [String: PropertyValue]) -> PropertyValue {
+        let whole = values[property.name] ?? .null
+        switch source {
+        case .cell: return whole
+        case .part(let steps): return whole.part(steps)
+        case .expression(let node):
+            let result = try? FetchExpression(node: node).value(with: values).propertyValue
+            guard type == .double else { return result ?? .null }
+            // Numbers of any type are kept as the nearest double; fetches look at the row again.
+            return result?.doubleValue.map { .double($0) } ?? .null
+        }
     }
 }
 

@@ -91,14 +91,14 @@ struct AccessPlanner {
     // MARK: Indexes
 
     private func indexChoice(_ index: ValueIndex) throws(EngineError) -> AccessChoice? {
-        guard index.isUsable(schema.catalogue) else { return nil }
+        guard index.isUsable(schema.catalogue), index.condition?.isImplied(by: conjuncts) ?? true else { return nil }
         var prefixes: [[UInt8]] = [[]]
         var ranges: [KeyRange]?
         var used: Set<Int> = []
         var matched = 0
         for element in index.elements {
             let bounds = IndexBounds(element: element, origins: snapshot.reader.origins, holdsNulls: !index.isUnique)
-            guard let match = bounds.match(terms) else { break }
+            guard let match = bounds.match(terms, conjuncts) else { break }
             if let equal = match.equal, prefixes.count * equal.count > Self.rangesMax { break }
             matched += 1
             used.formUnion(match.used)
@@ -141,7 +141,7 @@ struct AccessPlanner {
         var isForward = true
         var isBackward = true
         for (element, sort) in zip(rest, sorts) {
-            guard sort.path.count == 1, sort.path[0] == element.property, sort.collation == element.collation,
+            guard sort.path.count == 1, sort.path[0] == element.property, sort.source == element.source, sort.collation == element.collation,
                 element.type != .reference, element.type != .objectID
             else { return nil }
             isForward = isForward && element.isAscending == sort.isAscending

@@ -22,7 +22,7 @@ extension FilterCompiler {
         case .string, .uri: return compileText(term, column, nullResult) ?? compileList(term, column)
         case .decimal, .uuid, .data: return compileBytes(term, column, nullResult) ?? compileList(term, column)
         case .reference: return compileReference(term, column, nullResult)
-        case .objectID: return nil
+        case .objectID, .composite: return nil
         }
     }
 

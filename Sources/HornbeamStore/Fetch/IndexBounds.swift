@@ -25,8 +25,24 @@ struct IndexBounds {
     let holdsNulls: Bool
 
     /// The conditions on the element's property that the index answers; nil when there are none.
-    func match(_ terms: [(position: Int, term: Term)]) -> ComponentMatch? {
-        let own = terms.filter { $0.term.key == element.property.name && $0.term.modifier == .direct }
+    func match(
+        _ terms: [(position: Int, term: Term)], _ conjuncts: [PredicateAnalysis.Conjunct]
+    ) -> ComponentMatch? {
+        guard case .expression(let node) = element.source else { return match(terms.filter { isOwn($0.term) }) }
+        // Calculated numbers are kept rounded, so that the rows have the last word.
+        var match = match(conjuncts.compactMap { $0.comparison(of: node, isRounded: element.type == .double) }.map { (0, $0) })
+        match?.used = []
+        return match
+    }
+
+    /// True for a condition on the property, or on the element of a composite, that the component holds.
+    private func isOwn(_ term: Term) -> Bool {
+        guard term.modifier == .direct else { return false }
+        if case .part(let steps) = element.source { return term.names == [element.property.name] + steps }
+        return term.key == element.property.name
+    }
+
+    private func match(_ own: [(position: Int, term: Term)]) -> ComponentMatch? {
         for (position, term) in own {
             if let equal = equalComponents(term) { return ComponentMatch(equal: equal, used: [position]) }
         }
@@ -181,7 +197,7 @@ struct IndexBounds {
             case .greaterThanOrEqual: return (Bound(bytes: bytes, isInclusive: true), open)
             default: return nil
             }
-        case .bool, .objectID, .reference: return nil
+        case .bool, .objectID, .composite, .reference: return nil
         }
     }
 
@@ -194,5 +210,25 @@ struct IndexBounds {
         guard key.bytes.count <= Self.exactMax else { return nil }
         let bound = Bound(bytes: key.bytes, isInclusive: true)
         return (bound, bound)
+    }
+}
+
+extension PredicateAnalysis.Conjunct {
+    /// A comparison of an expression with a constant, as a condition on its value; nil for everything else.
+    ///
+    /// - Parameter isRounded: The value is kept as the nearest double, so the constant is rounded too and ranges include their ends.
+    fileprivate func comparison(of expression: FetchExpression.Node, isRounded: Bool) -> PredicateAnalysis.Term? {
+        guard case .other(.comparison(let comparison)) = self, comparison.modifier == .direct,
+            comparison.left == expression, case .constant(var value) = comparison.right
+        else { return nil }
+        var comparator = comparison.comparator
+        if isRounded {
+            guard let number = value.doubleValue else { return nil }
+            value = .double(number)
+            if comparator == .lessThan { comparator = .lessThanOrEqual }
+            if comparator == .greaterThan { comparator = .greaterThanOrEqual }
+        }
+        return PredicateAnalysis.Term(
+            path: [], comparator: comparator, options: comparison.options, modifier: .direct, value: value)
     }
 }

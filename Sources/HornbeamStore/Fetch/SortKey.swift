@@ -7,22 +7,35 @@ struct SortKey: Sendable {
     let path: [PropertyDescription]
     let isAscending: Bool
     let collation: KeyCollation
+    /// Whether the last property's value counts, or an element of it where it is composite.
+    let source: ValueIndex.Element.Source
+    /// The type of the value that counts.
+    let type: CellType
 
     init(_ sort: FetchSort, _ entity: EntityDescription) throws {
         var path: [PropertyDescription] = []
         var current = entity
         let names = sort.keyPath.split(separator: ".").map(String.init)
+        var steps: [String] = []
         for (position, name) in names.enumerated() {
             let property = try current.property(named: name)
             guard property.cellType != nil else { throw Self.unsortable(sort, entity) }
             path.append(property)
+            if property.cellType == .composite {
+                steps = Array(names[(position + 1)...])
+                break
+            }
             if position + 1 < names.count {
                 guard let next = property.destinationEntity else { throw Self.unsortable(sort, entity) }
                 current = next
             }
         }
-        guard !path.isEmpty else { throw Self.unsortable(sort, entity) }
+        guard let last = path.last,
+            let type = PropertyPath(([last.name] + steps).joined(separator: "."), in: last.entity)?.keyType
+        else { throw Self.unsortable(sort, entity) }
         self.path = path
+        self.type = type
+        source = steps.isEmpty ? .cell : .part(steps)
         isAscending = sort.isAscending
         switch sort.comparison {
         case .standard: collation = .binary
@@ -41,10 +54,9 @@ struct SortKey: Sendable {
 
     /// The component that sorts as the criterion asks, bytes by bytes.
     var element: ValueIndex.Element {
-        let last = path[path.count - 1]
-        return ValueIndex.Element(
-            property: last, type: last.cellType ?? .string, isAscending: isAscending,
-            collation: last.cellType == .string ? collation : .binary)
+        ValueIndex.Element(
+            property: path[path.count - 1], type: type, isAscending: isAscending,
+            collation: type == .string ? collation : .binary, source: source)
     }
 }
 
@@ -61,6 +73,7 @@ extension SortKey {
     ) throws(EngineError) {
         let column = table.column(path[step])
         guard step + 1 < path.count else {
+            if case .part(let steps) = source { return key.append(try column.indexedValue(in: row).part(steps), element) }
             guard column.type == .reference else { return try key.append(column, of: row, element) }
             let target = column.reference(in: row, schema: context.schema)
             return key.append(target, of: context.schema, element)

@@ -52,7 +52,7 @@ extension ValueIndex {
         let bounds = IndexBounds(element: elements[0], origins: origins, holdsNulls: false)
         let node = FetchPredicate.Node.comparison(
             FetchPredicate.Comparison(.keyPath(elements[0].property.name), .equal, .constant(value)))
-        guard let term = PredicateAnalysis.term(node), let match = bounds.match([(0, term)]), let equal = match.equal, equal.count == 1 else { return nil }
+        guard let term = PredicateAnalysis.term(node), let match = bounds.match([(0, term)], []), let equal = match.equal, equal.count == 1 else { return nil }
         return equal[0]
     }
 }

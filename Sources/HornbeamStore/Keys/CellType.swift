@@ -13,6 +13,8 @@ package enum CellType: String, Sendable, Codable, CaseIterable {
     case uuid
     /// An object ID as the text of entity, key and store; only for attributes of type `objectID`.
     case objectID
+    /// The elements of a composite attribute (see `CompositeCode`).
+    case composite
     /// The key of the object that a to-one names.
     case reference
 
@@ -32,7 +34,8 @@ package enum CellType: String, Sendable, Codable, CaseIterable {
         case .uuid: self = .uuid
         case .uri: self = .uri
         case .objectID: self = .objectID
-        case .undefined, .composite: return nil
+        case .composite: self = .composite
+        case .undefined: return nil
         }
     }
 
@@ -44,7 +47,7 @@ package enum CellType: String, Sendable, Codable, CaseIterable {
         case .int32, .float: .fixed4
         case .int64, .double, .date, .reference: .fixed8
         case .uuid: .fixed16
-        case .decimal, .string, .uri, .data, .objectID: .bytes
+        case .decimal, .string, .uri, .data, .objectID, .composite: .bytes
         }
     }
 

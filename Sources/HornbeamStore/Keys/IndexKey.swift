@@ -9,11 +9,14 @@ struct IndexKey {
     private(set) var hasNull = false
     /// True when the components were longer than an index takes and end in a hash instead.
     private(set) var isCut = false
+    /// True when the row is none of those that a partial index holds: it has no entry.
+    private(set) var isOutside = false
 
     mutating func reset() {
         bytes.removeAll(keepingCapacity: true)
         hasNull = false
         isCut = false
+        isOutside = false
     }
 
     // MARK: Components
@@ -86,6 +89,7 @@ struct IndexKey {
         case (.string, .string(let text)): append(text: text, element.collation)
         case (.uri, .uri(let url)): append(text: url.absoluteString, element.collation)
         case (.objectID, .objectID(let id)): append(text: id.uriRepresentation().absoluteString, .binary)
+        case (.objectID, .string(let text)): append(text: text, .binary)
         case (.reference, .objectID(let id)): KeyBytes.append(id.reference, to: &bytes)
         case (.data, .data(let data)): data.withUnsafeBytes { KeyBytes.appendEscaped($0, to: &bytes) }
         default: preconditionFailure("A \(value.kindName) has no key as \(element.type.rawValue): coerce it first.")
@@ -111,6 +115,7 @@ struct IndexKey {
             } else {
                 element.collation.folded(raw).withUnsafeBytes { KeyBytes.appendEscaped($0, to: &bytes) }
             }
+        case .composite: noKeyOfComposite()
         }
         end(element, from: start)
     }
@@ -146,8 +151,11 @@ struct IndexKey {
                     element.collation.folded(content).withUnsafeBytes { KeyBytes.appendEscaped($0, to: &bytes) }
                 }
             }
+        case .composite: noKeyOfComposite()
         }
     }
+
+    private func noKeyOfComposite() -> Never { preconditionFailure("A composite has no key; its elements have.") }
 
     // MARK: Length
 
@@ -184,9 +192,23 @@ private struct KeyHash {
     }
 }
 
+extension IndexKey {
+    /// The components of a row from the values of the properties that the index reads; outside where its condition says so.
+    mutating func fill(_ index: ValueIndex, values: [String: PropertyValue]) {
+        reset()
+        if let condition = index.condition, !condition.holds(values) {
+            isOutside = true
+            return
+        }
+        for element in index.elements { append(element.value(in: values), element) }
+        finishComponents()
+    }
+}
+
 extension ValueIndex {
     /// Starts with the components of a row, cut where they are too long.
     func fill(_ key: inout IndexKey, from row: RowView, of table: EntityTable) throws(EngineError) {
+        guard isPlain else { return key.fill(self, values: try values(of: row, table, changes: nil)) }
         key.reset()
         for element in elements {
             try key.append(table.column(element.property), of: row, element)
@@ -198,6 +220,7 @@ extension ValueIndex {
     func fill(
         _ key: inout IndexKey, from row: RowView, of table: EntityTable, changes: [PropertyValue?]
     ) throws(EngineError) {
+        guard isPlain else { return key.fill(self, values: try values(of: row, table, changes: changes)) }
         key.reset()
         for element in elements {
             if let value = changes[element.property.index] {
@@ -211,15 +234,33 @@ extension ValueIndex {
 
     /// Starts with the components of values; what is missing is null.
     func fill(_ key: inout IndexKey, from values: [PropertyValue?]) {
+        guard isPlain else {
+            let pairs = properties.map { ($0.name, values[$0.index] ?? .null) }
+            return key.fill(self, values: Dictionary(uniqueKeysWithValues: pairs))
+        }
         key.reset()
         for element in elements { key.append(values[element.property.index] ?? .null, element) }
         key.finishComponents()
+    }
+
+    private func values(
+        of row: RowView, _ table: EntityTable, changes: [PropertyValue?]?
+    ) throws(EngineError) -> [String: PropertyValue] {
+        var values: [String: PropertyValue] = [:]
+        for property in properties {
+            if let value = changes?[property.index] {
+                values[property.name] = value
+            } else {
+                values[property.name] = try table.column(property).indexedValue(in: row)
+            }
+        }
+        return values
     }
 }
 
 extension UnsafeRawBufferPointer {
     /// A little-endian whole number of any width.
-    fileprivate var integer: Int64 {
+    var integer: Int64 {
         switch count {
         case 2: Int64(loadUnaligned(as: Int16.self))
         case 4: Int64(loadUnaligned(as: Int32.self))

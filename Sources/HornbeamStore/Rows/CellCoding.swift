@@ -26,6 +26,8 @@ extension StoredColumn {
             var bytes: [UInt8] = []
             DecimalCode.append(number, to: &bytes)
             bytes.withUnsafeBytes { row.setBytes(column, $0) }
+        case (.composite, .dictionary(let parts)):
+            CompositeCode.encode(parts).withUnsafeBytes { row.setBytes(column, $0) }
         case (.objectID, .objectID(let id)): row.setString(column, try storable(id))
         default: throw wrongType(value)
         }
@@ -59,8 +61,7 @@ extension StoredColumn {
 
     /// The value as the property's type holds it.
     func coerced(_ value: PropertyValue) throws -> PropertyValue {
-        guard let attribute = property.attribute else { return value }
-        return try value.coerced(to: attribute.type, entity: property.entity.name, key: property.name)
+        property.isAttribute ? try property.coerced(value) : value
     }
 
     private func storable(_ id: ManagedObjectID) throws -> String {
@@ -93,6 +94,34 @@ extension StoredColumn {
 extension StoredColumn {
     /// The value in a row; a to-one as `.objectID`.
     func value(in row: RowView, schema: Schema, origin: StoreOrigins) throws(EngineError) -> PropertyValue {
+        switch type {
+        case .reference:
+            guard let reference = reference(in: row, schema: schema) else { return .null }
+            return .objectID(origin.objectID(reference))
+        case .objectID:
+            if row.isNull(column) { return .null }
+            if let url = URL(string: try row.string(column)), let id = origin.storedID(url) { return .objectID(id) }
+            throw unreadable
+        default: return try plainValue(in: row)
+        }
+    }
+
+    /// The value as conditions and keys of indexes see it: an object is its key, an object ID its text.
+    func indexedValue(in row: RowView) throws(EngineError) -> PropertyValue {
+        if row.isNull(column) { return .null }
+        switch type {
+        case .reference:
+            return .objectID(ManagedObjectID(origin: Self.anywhere, reference: row.load(column, as: UInt64.self)))
+        case .objectID: return .string(try row.string(column))
+        default: return try plainValue(in: row)
+        }
+    }
+
+    /// Where an object is from of which only the key matters.
+    static let anywhere = ManagedObjectID.Origin(entityName: "", storeIdentifier: nil, entityNumber: -1)
+
+    /// The value of a column that names no object.
+    private func plainValue(in row: RowView) throws(EngineError) -> PropertyValue {
         if row.isNull(column) { return .null }
         switch type {
         case .int16: return .int(Int64(row.load(column, as: Int16.self)))
@@ -105,10 +134,8 @@ extension StoredColumn {
         case .uuid: return .uuid(UUID(uuid: row.load(column, as: uuid_t.self)))
         case .string: return .string(try row.string(column))
         case .data: return .data(Data(try row.bytes(column)))
-        case .uri, .decimal, .objectID: return try parsedValue(in: row, origin: origin)
-        case .reference:
-            guard let reference = reference(in: row, schema: schema) else { return .null }
-            return .objectID(origin.objectID(reference))
+        case .uri, .decimal, .composite: return try parsedValue(in: row)
+        case .reference, .objectID: preconditionFailure("“\(property.name)” names an object.")
         }
     }
 
@@ -122,16 +149,20 @@ extension StoredColumn {
         return ObjectReference(entityIndex: index, key: key)
     }
 
-    private func parsedValue(in row: RowView, origin: StoreOrigins) throws(EngineError) -> PropertyValue {
+    private func parsedValue(in row: RowView) throws(EngineError) -> PropertyValue {
         switch type {
         case .decimal:
             if let number = DecimalCode.decode(try row.bytes(column)) { return .decimal(number) }
         case .uri:
             if let url = URL(string: try row.string(column)) { return .uri(url) }
         default:
-            if let url = URL(string: try row.string(column)), let id = origin.storedID(url) { return .objectID(id) }
+            if let parts = CompositeCode.decode(try row.bytes(column)) { return .dictionary(parts) }
         }
-        throw EngineError(
+        throw unreadable
+    }
+
+    private var unreadable: EngineError {
+        EngineError(
             .damaged,
             "A value of “\(property.entity.name).\(property.name)” cannot be read: its bytes are not \(type.rawValue)."
                 + " Restore the object from a backup, or set the property anew.")

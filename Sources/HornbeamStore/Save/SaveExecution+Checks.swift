@@ -60,6 +60,18 @@ extension SaveExecution {
         guard conflicts.isEmpty else { throw conflicts }
     }
 
+    /// Writes computed values of a row whose unique keys are not among the save's own.
+    func carryOutDerived(_ update: UpdateValues) throws {
+        var claims = UniqueClaims()
+        for index in update.table.indexes where index.isUnique && update.changes(index) {
+            try release(index, update.key, update.table)
+        }
+        try claim(update, &claims)
+        let conflicts = try claims.conflicts(of: self)
+        guard conflicts.isEmpty else { throw conflicts }
+        try carryOut(update)
+    }
+
     private func release(_ index: ValueIndex, _ objectKey: UInt64, _ table: EntityTable) throws(EngineError) {
         try transaction.table(table.tree).withRow(objectKey) { (row) throws(EngineError) in
             try index.fill(&key, from: row, of: table)

@@ -22,7 +22,7 @@ extension SaveExecution {
         try transaction.put(row, key: insert.key, in: table.tree)
         for index in table.indexes where !index.isUnique {
             index.fill(&key, from: values)
-            try putEntry(index, object)
+            if !key.isOutside { try putEntry(index, object) }
         }
         for mirror in table.mirrors {
             guard let value = values[mirror.column.property.index], !value.isNull else { continue }
@@ -44,13 +44,12 @@ extension SaveExecution {
             for mirror in table.mirrors { oldOwners.append(mirror.column.reference(in: old, schema: schema)) }
             for index in table.indexes where !index.isUnique && update.changes(index) {
                 try index.fill(&key, from: old, of: table)
-                key.append(objectKey: update.key)
-                oldEntries.append((index, key.bytes))
+                noteOldEntry(index, update.key)
                 try index.fill(&key, from: old, of: table, changes: values)
-                newEntries.append((index, key))
+                if !key.isOutside { newEntries.append((index, key)) }
             }
         }
-        row.set(EntityTable.versionColumn, update.version + 1)
+        row.set(EntityTable.versionColumn, update.nextVersion)
         for case let column? in table.columns {
             guard let value = values[column.property.index] else { continue }
             try column.write(value, to: row, schema: schema, origin: reader.origins)
@@ -59,6 +58,13 @@ extension SaveExecution {
         try transaction.put(row, key: update.key, in: table.tree)
         try moveMemberships(update, values, oldOwners)
         note(update.reference, mask: update.mask)
+    }
+
+    /// Notes the entry whose components are in `key`, to be removed.
+    private func noteOldEntry(_ index: ValueIndex, _ objectKey: UInt64) {
+        guard !key.isOutside else { return }
+        key.append(objectKey: objectKey)
+        oldEntries.append((index, key.bytes))
     }
 
     private func exchangeEntries(of object: ObjectReference) throws {
@@ -94,8 +100,7 @@ extension SaveExecution {
             for mirror in table.mirrors { owners.append(mirror.column.reference(in: row, schema: schema)) }
             for index in table.indexes where !index.isUnique {
                 try index.fill(&key, from: row, of: table)
-                key.append(objectKey: delete.key)
-                oldEntries.append((index, key.bytes))
+                noteOldEntry(index, delete.key)
             }
         }
         try exchangeEntries(of: object)

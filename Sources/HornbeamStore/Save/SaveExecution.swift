@@ -14,7 +14,7 @@ final class SaveExecution {
     /// One row to be written per table, reused.
     private var buffers: [Int32: RowBuffer] = [:]
     /// Masks of owners whose members changed, gathered until the end.
-    private var masks: [ObjectReference: PropertyMask] = [:]
+    private(set) var masks: [ObjectReference: PropertyMask] = [:]
 
     var schema: Schema { reader.schema }
 
@@ -33,6 +33,8 @@ final class SaveExecution {
         for update in updates { try carryOut(update) }
         for insert in changes.inserts { try carryOut(insert) }
         for link in changes.links { try carryOut(link) }
+        try keepDerivedValues(
+            written: change.inserted + updates.map(\.reference), inserted: change.inserted, changed: masks)
         finishChange()
     }
 
@@ -72,7 +74,8 @@ final class SaveExecution {
 struct UpdateValues {
     let table: EntityTable
     let key: UInt64
-    let version: UInt32
+    /// The version of the row once it is written.
+    let nextVersion: UInt32
     let mask: PropertyMask
     /// By property index; nil for what does not change.
     let values: [PropertyValue?]
@@ -80,22 +83,22 @@ struct UpdateValues {
     init(table: EntityTable, key: UInt64, version: UInt32, mask: PropertyMask, values: [PropertyValue?]) {
         self.table = table
         self.key = key
-        self.version = version
+        nextVersion = version + 1
         self.mask = mask
         self.values = values
     }
 
-    init(_ update: ChangeSet.Update, table: EntityTable) {
+    init(_ update: ChangeSet.Update, table: EntityTable, keepsVersion: Bool = false) {
         self.table = table
         key = update.key
-        version = update.expectedVersion
+        nextVersion = keepsVersion ? update.expectedVersion : update.expectedVersion + 1
         mask = PropertyMask(update.values.map(\.0.index))
         values = table.byIndex(update.values)
     }
 
     var reference: ObjectReference { ObjectReference(entityIndex: table.index, key: key) }
 
-    func changes(_ index: ValueIndex) -> Bool { index.elements.contains { mask.contains($0.property.index) } }
+    func changes(_ index: ValueIndex) -> Bool { index.properties.contains { mask.contains($0.index) } }
 }
 
 extension EntityTable {

@@ -135,7 +135,7 @@ extension SaveExecution {
             ?? changes.updates.first { $0.key == object.key }?.values ?? []
         let stored = try stored(object)?.values
         return index.elements.map { element in
-            given.last { $0.0 == element.property }?.1 ?? stored?[element.property.index] ?? .null
+            (given.last { $0.0 == element.property }?.1 ?? stored?[element.property.index] ?? .null).part(element.partSteps)
         }
     }
 }

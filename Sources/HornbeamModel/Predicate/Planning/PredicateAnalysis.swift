@@ -26,6 +26,17 @@ package struct PredicateAnalysis: Sendable {
         package var modifier: FetchPredicate.Modifier
         package var value: PropertyValue
 
+        package init(
+            path: [FetchExpression.Step], comparator: FetchPredicate.Comparator, options: FetchPredicate.Options,
+            modifier: FetchPredicate.Modifier, value: PropertyValue
+        ) {
+            self.path = path
+            self.comparator = comparator
+            self.options = options
+            self.modifier = modifier
+            self.value = value
+        }
+
         /// The only name of the path; nil when the path has several steps or an operator.
         package var key: String? {
             guard path.count == 1, case .name(let name) = path[0] else { return nil }

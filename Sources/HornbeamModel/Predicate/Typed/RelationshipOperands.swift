@@ -21,6 +21,16 @@ extension ToOne {
     }
 }
 
+extension Attribute where Value == [String: PropertyValue] {
+    /// An element of a composite attribute: `Event.place[Place.latitude] > 37`.
+    public subscript<Part>(_ element: Attribute<Part>) -> FetchPath<Part> { FetchPath(.keyPath(name, element.name)) }
+}
+
+extension Attribute where Value == [String: PropertyValue]? {
+    /// An element of a composite attribute: `Event.place[Place.latitude] > 37`.
+    public subscript<Part>(_ element: Attribute<Part>) -> FetchPath<Part> { FetchPath(.keyPath(name, element.name)) }
+}
+
 /// A relationship to many objects, in comparisons.
 public protocol ToManyOperand: PropertyToken {}
 extension ToMany: ToManyOperand {}

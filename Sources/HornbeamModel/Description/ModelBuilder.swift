@@ -1,0 +1,51 @@
+/// What may stand in the block of a model: entities, composites, configurations, fetch request templates.
+public struct ModelPart: Sendable {
+    enum Content: Sendable {
+        case entity(Entity)
+        case composite(CompositeDescription)
+        case configuration(Configuration)
+        case template(FetchRequestTemplate)
+    }
+    let content: Content
+
+    func add(to model: inout ModelDefinition) {
+        switch content {
+        case .entity(let entity): model.entities.append(entity)
+        case .composite(let composite): model.composites.append(composite)
+        case .configuration(let configuration): model.configurations[configuration.name, default: []] += configuration.entities
+        case .template(let template): model.fetchRequestTemplates.append(template)
+        }
+    }
+}
+
+/// A named subset of a model's entities (MDL-2): `Configuration("Cloud", ["Book", "Author"])`.
+public struct Configuration: Hashable, Sendable {
+    public var name: String
+    public var entities: [String]
+
+    public init(_ name: String, _ entities: [String]) {
+        self.name = name
+        self.entities = entities
+    }
+}
+
+/// Collects the parts of a model.
+@resultBuilder
+public enum ModelBuilder {
+    public static func buildExpression(_ entity: Entity) -> [ModelPart] { [ModelPart(content: .entity(entity))] }
+    public static func buildExpression(_ entities: [Entity]) -> [ModelPart] { entities.map { ModelPart(content: .entity($0)) } }
+    public static func buildExpression(_ composite: CompositeDescription) -> [ModelPart] {
+        [ModelPart(content: .composite(composite))]
+    }
+    public static func buildExpression(_ configuration: Configuration) -> [ModelPart] {
+        [ModelPart(content: .configuration(configuration))]
+    }
+    public static func buildExpression(_ template: FetchRequestTemplate) -> [ModelPart] {
+        [ModelPart(content: .template(template))]
+    }
+    public static func buildBlock(_ parts: [ModelPart]...) -> [ModelPart] { parts.flatMap(\.self) }
+    public static func buildOptional(_ parts: [ModelPart]?) -> [ModelPart] { parts ?? [] }
+    public static func buildEither(first: [ModelPart]) -> [ModelPart] { first }
+    public static func buildEither(second: [ModelPart]) -> [ModelPart] { second }
+    public static func buildArray(_ parts: [[ModelPart]]) -> [ModelPart] { parts.flatMap(\.self) }
+}

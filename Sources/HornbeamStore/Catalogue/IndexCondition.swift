@@ -1,0 +1,159 @@
+internal import HornbeamModel
+
+// Partial and expression indexes (MOD-9). A store keeps those whose entries follow from the row alone; others it ignores, as it may.
+
+/// Which rows a partial index holds.
+struct IndexCondition: Sendable {
+    let predicate: FetchPredicate
+    /// Its conditions as the planner compares them with a request's.
+    let conjuncts: [PredicateAnalysis.Conjunct]
+
+    init(_ predicate: FetchPredicate) {
+        self.predicate = predicate
+        conjuncts = PredicateAnalysis(predicate).conjuncts
+    }
+
+    /// A row whose evaluation fails is in no partial index; predicates that can fail are not kept (see `followsFromRow`).
+    func holds(_ values: [String: PropertyValue]) -> Bool { (try? predicate.evaluate(with: values)) ?? false }
+
+    /// True when every object that satisfies a request's conditions is in the index.
+    func isImplied(by request: [PredicateAnalysis.Conjunct]) -> Bool {
+        conjuncts.allSatisfy { own in request.contains { $0 == own || $0.implies(own) } }
+    }
+}
+
+extension PredicateAnalysis.Conjunct {
+    /// True when a comparison can only hold where another one does, as far as constants tell.
+    fileprivate func implies(_ other: Self) -> Bool {
+        guard case .term(let term) = self, case .term(let wanted) = other, term.path == wanted.path,
+            term.modifier == .direct, wanted.modifier == .direct
+        else { return false }
+        if wanted.comparator == .notEqual, wanted.value.isNull { return term.excludesNull }
+        switch term.comparator {
+        case .equal where !term.value.isNull: return wanted.holds(surely: term.value)
+        case .in:
+            guard case .array(let values) = term.value, !values.isEmpty else { return false }
+            return values.allSatisfy { wanted.holds(surely: $0) }
+        case .greaterThan, .greaterThanOrEqual:
+            guard [.greaterThan, .greaterThanOrEqual].contains(wanted.comparator), term.options == wanted.options else { return false }
+            return wanted.holds(surely: term.value) || (term.comparator == .greaterThan && term.value == wanted.value)
+        case .lessThan, .lessThanOrEqual:
+            guard [.lessThan, .lessThanOrEqual].contains(wanted.comparator), term.options == wanted.options else { return false }
+            return wanted.holds(surely: term.value) || (term.comparator == .lessThan && term.value == wanted.value)
+        default: return false
+        }
+    }
+}
+
+extension PredicateAnalysis.Term {
+    /// True when the comparison is false where there is no value.
+    fileprivate var excludesNull: Bool { holds(.null) == false }
+
+    /// True when the comparison holds for whatever equals a constant.
+    ///
+    /// Numbers of different kinds are not trusted: a decimal equals the double nearest to it, and several do.
+    fileprivate func holds(surely constant: PropertyValue) -> Bool {
+        switch (constant, value) {
+        case (.int, .int), (.double, .double), (.decimal, .decimal): break
+        case (.int, _), (.double, _), (.decimal, _): return false
+        default: break
+        }
+        return holds(constant) == true
+    }
+}
+
+extension FetchIndex {
+    /// The partial predicate, parsed; nil when the index holds all rows.
+    var condition: FetchPredicate? {
+        definition.partialPredicate.flatMap { $0.isEmpty ? nil : try? FetchPredicate(format: $0) }
+    }
+
+    /// True when the store keeps this index: its elements have keys, and entries follow from the row alone.
+    /// Others are ignored, as MOD-9 allows.
+    var isStorable: Bool {
+        guard !definition.elements.isEmpty else { return false }
+        if let condition, !condition.node.followsFromRow(of: entity) { return false }
+        return definition.elements.allSatisfy { $0.kind == .binary && $0.keyType(in: entity) != nil }
+    }
+}
+
+extension FetchIndexElement {
+    /// The type of the element's keys; nil when the store cannot make any.
+    func keyType(in entity: EntityDescription) -> CellType? {
+        guard isExpression else { return PropertyPath(property, in: entity)?.keyType }
+        guard let expression = try? FetchExpression(format: property), expression.node.followsFromRow(of: entity) else { return nil }
+        switch try? expression.validatedType(for: entity) {
+        case .string: return .string
+        case .number: return .double
+        default: return nil
+        }
+    }
+}
+
+extension PropertyPath {
+    /// The type of keys made of the property, or of the element of a composite that the path leads to.
+    var keyType: CellType? {
+        guard !compositeSteps.isEmpty else { return property.cellType == .composite ? nil : property.cellType }
+        guard !property.isTransient, let type = attribute.flatMap({ CellType($0.type) }) else { return nil }
+        return type == .composite || type == .objectID ? nil : type
+    }
+}
+
+extension FetchPredicate.Node {
+    /// True when one row tells whether the predicate holds, today as tomorrow, and evaluating it cannot fail.
+    func followsFromRow(of entity: EntityDescription) -> Bool {
+        switch self {
+        case .constant: true
+        case .block: false
+        case .not(let node): node.followsFromRow(of: entity)
+        case .and(let nodes), .or(let nodes): nodes.allSatisfy { $0.followsFromRow(of: entity) }
+        case .comparison(let comparison):
+            comparison.modifier == .direct && comparison.comparator != .matches && comparison.comparator != .typeConformsTo
+                && comparison.left.followsFromRow(of: entity) && comparison.right.followsFromRow(of: entity)
+        }
+    }
+}
+
+extension FetchExpression.Node {
+    func followsFromRow(of entity: EntityDescription) -> Bool {
+        switch self {
+        case .constant(.objectID): false
+        case .constant: true
+        case .keyPath(.evaluatedObject, let steps): Self.isStored(steps, in: entity)
+        case .function(let function, let nodes):
+            !function.isVolatile && nodes.allSatisfy { $0.followsFromRow(of: entity) }
+        case .aggregate(let nodes): nodes.allSatisfy { $0.followsFromRow(of: entity) }
+        case .conditional(let condition, let yes, let no):
+            condition.followsFromRow(of: entity) && yes.followsFromRow(of: entity) && no.followsFromRow(of: entity)
+        case .cast(let node, _): node.followsFromRow(of: entity)
+        case .keyPath, .evaluatedObject, .variable, .set, .subquery, .anyKey, .index, .assignment, .fetch: false
+        }
+    }
+
+    /// The names of the properties that the expression reads.
+    var rowProperties: Set<String> {
+        var names: Set<String> = []
+        forEachExpression {
+            if case .keyPath(.evaluatedObject, let steps) = $0, case .name(let name)? = steps.first { names.insert(name) }
+        }
+        return names
+    }
+
+    /// An own attribute, an element of a composite one, or a to-one by itself.
+    private static func isStored(_ steps: [FetchExpression.Step], in entity: EntityDescription) -> Bool {
+        guard case .name(let name)? = steps.first, let property = entity.propertiesByName[name],
+            let type = property.cellType, type != .objectID
+        else { return false }
+        if steps.count == 1 { return true }
+        return type == .composite && steps.allSatisfy { if case .name = $0 { true } else { false } }
+    }
+}
+
+extension FetchPredicate.Node {
+    /// The names of the properties that the predicate reads.
+    var rowProperties: Set<String> {
+        var names: Set<String> = []
+        forEachExpression { names.formUnion($0.rowProperties) }
+        return names
+    }
+}

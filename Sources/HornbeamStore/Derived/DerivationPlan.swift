@@ -1,0 +1,71 @@
+internal import HornbeamModel
+
+/// Which derived attributes depend on which properties of which entities (ATT-11), worked out once per schema.
+final class DerivationPlan: Sendable {
+    /// A derived attribute of an object that depends on a property of the same object.
+    struct Own: Sendable {
+        let derived: PropertyDescription
+        /// Nil for `now()`, which every write of the object renews.
+        let source: Int?
+    }
+
+    /// A derived attribute that depends on a property of another object.
+    struct Remote: Sendable {
+        let derived: PropertyDescription
+        /// The property of the other object.
+        let source: Int
+        /// The relationships that lead from the derived attribute's object to the other one.
+        let path: [PropertyDescription]
+    }
+
+    /// By the index of the entity whose object was written.
+    let own: [[Own]]
+    let remote: [[Remote]]
+    let isEmpty: Bool
+
+    init(_ model: ManagedObjectModel) {
+        var remote = model.entities.map { _ in [Remote]() }
+        for entity in model.entities {
+            for property in entity.ownProperties where property.isDerived {
+                for (index, step) in Self.remoteSteps(of: property) { remote[index].append(step) }
+            }
+        }
+        own = model.entities.map { entity in
+            entity.isAbstract ? [] : entity.properties.filter(\.isDerived).map { property in
+                let first = property.derivation?.path.first
+                return Own(derived: property, source: first.flatMap { entity.propertiesByName[$0]?.index })
+            }
+        }
+        self.remote = remote
+        isEmpty = own.allSatisfy(\.isEmpty)
+    }
+
+    /// The properties of other objects that a derivation reads, by the index of their entities.
+    private static func remoteSteps(of derived: PropertyDescription) -> [(Int, Remote)] {
+        var steps: [(Int, Remote)] = []
+        var path: [PropertyDescription] = []
+        var entity = derived.entity
+        for name in derived.derivation?.path ?? [] {
+            guard let property = entity.propertiesByName[name] else { break }
+            if !path.isEmpty {
+                steps += entity.concreteDescendants.map { ($0.index, Remote(derived: derived, source: property.index, path: path)) }
+            }
+            guard let next = property.destinationEntity else { break }
+            path.append(property)
+            entity = next
+        }
+        return steps
+    }
+}
+
+extension Derivation {
+    /// The names that lead to the values that it is made of.
+    fileprivate var path: [String] {
+        switch self {
+        case .value(let path), .text(_, let path): path
+        case .count(let relationship): [relationship]
+        case .aggregate(_, let relationship, let attribute): [relationship, attribute]
+        case .now: []
+        }
+    }
+}

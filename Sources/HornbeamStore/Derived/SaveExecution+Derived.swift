@@ -1,0 +1,171 @@
+internal import Foundation
+internal import HornbeamEngine
+internal import HornbeamModel
+
+// Derived attributes (ATT-11) are kept by the store inside the transaction that changes what they are made of: whoever writes, and however
+// many contexts write at once, a stored derivation is that of the stored values. A row whose derived values alone change keeps its
+// version, since nobody's edit is lost by it.
+
+extension SaveExecution {
+    /// Computes the derived attributes that depend on what was written: rows inserted or updated in this transaction, and changed properties.
+    ///
+    /// - Throws: `typeMismatch`, `numberTooLarge` and the like when a value does not fit its attribute; `SaveConflicts` when one must be
+    ///   unique and is taken.
+    func keepDerivedValues(written: [ObjectReference], inserted: [ObjectReference], changed: [ObjectReference: PropertyMask]) throws {
+        guard !schema.derivations.isEmpty else { return }
+        var stale = StaleValues()
+        for object in written {
+            for own in schema.derivations.own[Int(object.entityIndex)] where own.source == nil { stale.add(own.derived, of: object) }
+        }
+        for object in inserted {
+            for own in schema.derivations.own[Int(object.entityIndex)] { stale.add(own.derived, of: object) }
+        }
+        for (object, mask) in changed.sorted(by: { $0.key < $1.key }) { try findStale(object, mask, &stale) }
+        let now = PropertyValue.date(Date())
+        for object in stale.objects { try recompute(stale.properties(of: object), of: object, now: now) }
+    }
+
+    /// As above, for a batch that wrote rows by itself, whose announcement it completes.
+    static func keepDerivedValues(
+        after change: inout StoreChange, written: [ObjectReference], _ transaction: WriteTransaction, _ reader: RowReader
+    ) throws {
+        guard !reader.schema.derivations.isEmpty else { return }
+        let execution = SaveExecution(ChangeSet(), transaction: transaction, reader: reader)
+        let masks = Dictionary(change.updated.map { ($0.reference, $0.properties) }) { a, b in
+            var both = a
+            both.formUnion(b)
+            return both
+        }
+        try execution.keepDerivedValues(written: written, inserted: [], changed: masks)
+        execution.finishChange()
+        change.merge(execution.change)
+    }
+
+    private func findStale(_ object: ObjectReference, _ mask: PropertyMask, _ stale: inout StaleValues) throws(EngineError) {
+        for own in schema.derivations.own[Int(object.entityIndex)] {
+            if let source = own.source, mask.contains(source) { stale.add(own.derived, of: object) }
+        }
+        for remote in schema.derivations.remote[Int(object.entityIndex)] where mask.contains(remote.source) {
+            var objects = [object]
+            for relationship in remote.path.reversed() {
+                var owners: [ObjectReference] = []
+                for object in objects { owners += try self.owners(of: object, through: relationship) }
+                objects = owners
+            }
+            for owner in objects { stale.add(remote.derived, of: owner) }
+        }
+    }
+
+    /// The objects that lead to an object through a relationship.
+    private func owners(
+        of object: ObjectReference, through relationship: PropertyDescription
+    ) throws(EngineError) -> [ObjectReference] {
+        let table = schema.table(at: object.entityIndex)
+        if let inverse = relationship.inverse {
+            guard inverse.isToMany else {
+                return try transaction.table(table.tree).withRow(object.key) { (row) throws(EngineError) in
+                    table.column(inverse).reference(in: row, schema: schema).map { [$0] } ?? []
+                } ?? []
+            }
+            return try members().reader(schema.link(inverse).forward).references(owner: object.key)
+        }
+        guard relationship.isToMany else { return try rows(naming: object, relationship) }
+        guard let backward = schema.link(relationship).backward else { return [] }
+        return try members().reader(backward).references(owner: object.key)
+    }
+
+    /// The objects whose one-way to-one names an object: found by looking at all of them, as nothing leads back.
+    private func rows(
+        naming object: ObjectReference, _ relationship: PropertyDescription
+    ) throws(EngineError) -> [ObjectReference] {
+        var found: [ObjectReference] = []
+        for table in schema.tables(of: relationship.entity, includingSubentities: true) {
+            let column = table.column(relationship)
+            try transaction.table(table.tree).forEachLeaf { (leaf) throws(EngineError) -> Bool in
+                for slot in 0 ..< leaf.count where column.reference(in: leaf.row(slot), schema: schema) == object {
+                    found.append(ObjectReference(entityIndex: table.index, key: leaf.key(slot)))
+                }
+                return true
+            }
+        }
+        return found
+    }
+
+    // MARK: Values
+
+    private func recompute(_ properties: [PropertyDescription], of object: ObjectReference, now: PropertyValue) throws {
+        let table = schema.table(at: object.entityIndex)
+        guard let stored = try stored(object) else { return }
+        var changes: [(PropertyDescription, PropertyValue)] = []
+        for property in properties {
+            let value = try property.coerced(derivedValue(of: property, object, stored.values, now: now))
+            if value != stored.values[property.index] { changes.append((property, value)) }
+        }
+        guard !changes.isEmpty else { return }
+        let update = ChangeSet.Update(
+            entity: table.entity, key: object.key, expectedVersion: stored.version, values: changes)
+        try carryOutDerived(UpdateValues(update, table: table, keepsVersion: true))
+    }
+
+    private func derivedValue(
+        of property: PropertyDescription, _ object: ObjectReference, _ values: [PropertyValue], now: PropertyValue
+    ) throws -> PropertyValue {
+        switch property.derivation {
+        case nil: return .null
+        case .now: return now
+        case .value(let path): return try value(along: path, of: object, values)
+        case .text(let function, let path):
+            let text = try value(along: path, of: object, values)
+            return try Derivation.text(function, ["text"]).value(of: ["text": text], now: now)
+        case .count(let name):
+            let relationship = try schema.model.entities[Int(object.entityIndex)].property(named: name)
+            return .int(Int64(try members().reader(schema.link(relationship).forward).count(owner: object.key)))
+        case .aggregate(let aggregate, let name, let attribute):
+            let relationship = try schema.model.entities[Int(object.entityIndex)].property(named: name)
+            var members: [PropertyValue] = []
+            for member in try self.members().reader(schema.link(relationship).forward).references(owner: object.key) {
+                members.append(.dictionary(["value": try cell(attribute, of: member)]))
+            }
+            return try Derivation.aggregate(aggregate, relationship: "members", attribute: "value")
+                .value(of: ["members": .array(members)], now: now)
+        }
+    }
+
+    /// The value at the end of a path over to-one relationships; null where it meets no object.
+    private func value(along path: [String], of object: ObjectReference, _ values: [PropertyValue]) throws -> PropertyValue {
+        let entity = schema.model.entities[Int(object.entityIndex)]
+        guard path.count > 1 else { return values[try entity.property(named: path[0]).index] }
+        var next = try target(of: path[0], of: object)
+        for name in path.dropFirst().dropLast() { next = try next.flatMap { try target(of: name, of: $0) } }
+        return try next.map { try cell(path[path.count - 1], of: $0) } ?? .null
+    }
+
+    private func target(of name: String, of object: ObjectReference) throws -> ObjectReference? {
+        let table = schema.table(at: object.entityIndex)
+        let column = table.column(try table.entity.property(named: name))
+        return try transaction.table(table.tree).withRow(object.key) { (row) throws(EngineError) in
+            column.reference(in: row, schema: schema)
+        } ?? nil
+    }
+
+    private func cell(_ name: String, of object: ObjectReference) throws -> PropertyValue {
+        let table = schema.table(at: object.entityIndex)
+        let column = table.column(try table.entity.property(named: name))
+        return try transaction.table(table.tree).withRow(object.key) { (row) throws(EngineError) in
+            try column.value(in: row, schema: schema, origin: reader.origins)
+        } ?? .null
+    }
+}
+
+/// Derived attributes to be computed anew, in the order in which they were met.
+private struct StaleValues {
+    private(set) var objects: [ObjectReference] = []
+    private var byObject: [ObjectReference: [PropertyDescription]] = [:]
+
+    mutating func add(_ property: PropertyDescription, of object: ObjectReference) {
+        if byObject[object] == nil { objects.append(object) }
+        if byObject[object]?.contains(property) != true { byObject[object, default: []].append(property) }
+    }
+
+    func properties(of object: ObjectReference) -> [PropertyDescription] { byObject[object] ?? [] }
+}

@@ -1,0 +1,173 @@
+import Foundation
+import HornbeamModel
+import Testing
+@testable import HornbeamStore
+
+private func derivedModel() throws -> ManagedObjectModel {
+    try ManagedObjectModel {
+        Entity("Author") {
+            Attribute<String?>("name")
+            Attribute<String?>("search", indexed: true, derivation: "canonical:(name)")
+            Attribute<Int?>("bookCount", indexed: true, derivation: "books.@count")
+            Attribute<Int?>("pages", derivation: "books.pages.@sum")
+            Attribute<Int32?>("longest", derivation: "books.pages.@max")
+            Attribute<Double?>("average", derivation: "books.pages.@avg")
+            ToMany("books", to: "Book", inverse: "author")
+            ToMany("prizes", to: "Prize")
+            Attribute<Int?>("money", derivation: "prizes.amount.@sum")
+            ToOne("country", to: "Country")
+        }
+        Entity("Book") {
+            Attribute<String?>("title")
+            Attribute<Int32?>("pages")
+            Attribute<String?>("loud", derivation: "uppercase:(title)")
+            Attribute<String?>("authorName", derivation: "author.name")
+            Attribute<String?>("country", derivation: "lowercase:(author.country.name)")
+            Attribute<Date?>("written", derivation: "now()")
+            ToOne("author", to: "Author", inverse: "books")
+        }
+        Entity("Novel", parent: "Book") { Attribute<String?>("again", derivation: "title") }
+        Entity("Country") { Attribute<String?>("name") }
+        Entity("Prize") { Attribute<Int?>("amount") }
+    }
+}
+
+@Suite("Derived attributes") struct DerivedTests {
+    let library: Library
+
+    init() throws { library = try Library(model: derivedModel()) }
+
+    @Test("ATT-11: every derivation is computed when the object is inserted")
+    func insertion() throws {
+        let country = try library.insert("Country", ["name": "Norway"])
+        let author = try library.insert("Author", ["name": "Åse", "country": library.id(country)])
+        let book = try library.insert("Novel", ["title": "Straße", "pages": 7, "author": library.id(author)])
+        #expect(try library.value(author, "search") == "ase" && library.value(author, "bookCount") == 1)
+        #expect(try library.value(author, "pages") == 7 && library.value(author, "longest") == 7)
+        #expect(try library.value(author, "average") == .double(7) && library.value(author, "money") == 0)
+        #expect(try library.value(book, "loud") == "STRASSE" && library.value(book, "authorName") == "Åse")
+        #expect(try library.value(book, "country") == "norway" && library.value(book, "again") == "Straße")
+        guard case .date(let date)? = try library.value(book, "written") else { Issue.record("no date"); return }
+        #expect(abs(date.timeIntervalSinceNow) < 60)
+    }
+
+    @Test("ATT-11: a change at the far end of a path is followed, over one and two relationships, without a version of its own")
+    func remoteChanges() throws {
+        let country = try library.insert("Country", ["name": "Norway"])
+        let other = try library.insert("Country", ["name": "Chile"])
+        let author = try library.insert("Author", ["name": "a", "country": library.id(country)])
+        let book = try library.insert("Book", ["pages": 7, "author": library.id(author)])
+        try library.update(author, ["name": "b"])
+        #expect(try library.value(book, "authorName") == "b" && library.version(book) == 1)
+        try library.update(country, ["name": "Sweden"])
+        #expect(try library.value(book, "country") == "sweden")
+        try library.update(author, ["country": library.id(other)])
+        #expect(try library.value(book, "country") == "chile")
+        try library.update(book, ["pages": 9])
+        #expect(try library.value(author, "pages") == 9 && library.value(author, "longest") == 9)
+        try library.update(book, ["author": .null])
+        #expect(try library.value(author, "pages") == 0 && library.value(author, "longest") == .null)
+        #expect(try library.value(author, "bookCount") == 0 && library.value(book, "authorName") == .null)
+    }
+
+    @Test("ATT-11: deleting a member and linking one-way members change the aggregates")
+    func membersComeAndGo() throws {
+        let author = try library.insert("Author")
+        let books = try (1 ... 3).map { try library.insert("Book", ["pages": .int($0), "author": library.id(author)]) }
+        try library.delete(books[1])
+        #expect(try library.value(author, "pages") == 4 && library.value(author, "bookCount") == 2)
+        let prize = try library.insert("Prize", ["amount": 5])
+        try library.link(library.property("prizes", of: "Author"), author, add: [prize])
+        #expect(try library.value(author, "money") == 5)
+        try library.update(prize, ["amount": 6])
+        #expect(try library.value(author, "money") == 6)
+        try library.link(library.property("prizes", of: "Author"), author, remove: [prize])
+        #expect(try library.value(author, "money") == 0)
+    }
+
+    @Test("ATT-11: a batch keeps derived attributes right, of its rows and of their owners")
+    func batches() throws {
+        let author = try library.insert("Author", ["name": "a"])
+        let writer = try library.store.batchWriter(for: library.entity("Book"))
+        for pages in 1 ... 10 {
+            try writer.set(library.property("title", of: "Book"), "x")
+            try writer.set(library.property("pages", of: "Book"), Int64(pages))
+            try writer.setToOne(library.property("author", of: "Book"), author)
+            try writer.append()
+        }
+        try writer.finish()
+        #expect(try library.value(author, "bookCount") == 10 && library.value(author, "pages") == 55)
+        var request = FetchDescription(entityName: "Book")
+        request.predicate = try FetchPredicate(format: "loud == 'X' AND authorName == 'a' AND written != nil")
+        #expect(try library.store.snapshot().count(request) == 10)
+        #expect(try library.store.check().problems == [])
+    }
+
+    @Test("ATT-11: derived values are in the indexes, and are announced with the change that made them")
+    func indexesAndAnnouncements() throws {
+        let author = try library.insert("Author", ["name": "a"])
+        let seen = Seen()
+        let observation = library.store.observe { seen.changes.append($0) }
+        let book = try library.insert("Book", ["author": library.id(author)])
+        observation.cancel()
+        var request = FetchDescription(entityName: "Author")
+        request.predicate = try FetchPredicate(format: "bookCount == 1")
+        #expect(try library.store.snapshot().fetch(request).references == [author])
+        let updated = seen.changes.last?.updated.first { $0.reference == author }
+        #expect(updated?.properties.contains(library.property("bookCount", of: "Author").index) == true)
+        #expect(seen.changes.last?.inserted == [book])
+    }
+
+    @Test("ATT-11: a derived value that its attribute cannot hold refuses the save")
+    func overflow() throws {
+        let author = try library.insert("Author")
+        try library.insert("Book", ["pages": 2_000_000_000, "author": library.id(author)])
+        let store = try Library(
+            model: ManagedObjectModel {
+                Entity("A") {
+                    ToMany("bs", to: "B", inverse: "a")
+                    Attribute<Int16?>("sum", derivation: "bs.n.@sum")
+                }
+                Entity("B") {
+                    Attribute<Int?>("n")
+                    ToOne("a", to: "A", inverse: "bs")
+                }
+            })
+        let owner = try store.insert("A")
+        #expect {
+            try store.insert("B", ["n": 40_000, "a": store.id(owner)])
+        } throws: { ($0 as? HornbeamError)?.code == .numberTooLarge }
+        #expect(try store.value(owner, "sum") == 0)
+    }
+
+    @Test("ATT-11: counts agree with the members after any sequence of saves", arguments: 1...5)
+    func randomly(seed: UInt64) throws {
+        var generator = SeededGenerator(seed: seed)
+        let authors = try (0 ..< 4).map { try library.insert("Author", ["name": .string("\($0)")]) }
+        var books: [ObjectReference] = []
+        for _ in 0 ..< 120 {
+            let author = authors.randomElement(using: &generator)!
+            switch Int.random(in: 0 ..< 4, using: &generator) {
+            case 0: books.append(try library.insert("Book", ["pages": .int(.random(in: 0 ... 9, using: &generator)), "author": library.id(author)]))
+            case 1 where !books.isEmpty: try library.update(books.randomElement(using: &generator)!, ["author": library.id(author)])
+            case 2 where !books.isEmpty:
+                try library.update(books.randomElement(using: &generator)!, ["pages": .int(.random(in: 0 ... 9, using: &generator))])
+            case 3 where !books.isEmpty: try library.delete(books.remove(at: Int.random(in: 0 ..< books.count, using: &generator)))
+            default: break
+            }
+        }
+        for author in authors {
+            let members = try library.members(author, "books")
+            #expect(try library.value(author, "bookCount") == .int(Int64(members.count)), "seed \(seed)")
+            let pages = try members.reduce(Int64(0)) { sum, book in
+                if case .int(let number)? = try library.value(book, "pages") { sum + number } else { sum }
+            }
+            #expect(try library.value(author, "pages") == .int(pages), "seed \(seed)")
+        }
+    }
+}
+
+/// What an observer was told; written by the committing thread, which is the test's own.
+private final class Seen: @unchecked Sendable {
+    var changes: [StoreChange] = []
+}
