@@ -16,7 +16,7 @@ import Foundation
     private static func run(_ options: Options) throws {
         let folder = try Folder(in: options.folder)
         if let profile = options.profile {
-            if profile.hasPrefix("event-") { return try EventProfile(options: options, folder: folder).run(profile) }
+            if profile.hasPrefix("event-") || profile.hasPrefix("graph-") { return try EventProfile(options: options, folder: folder).run(profile) }
             let words = profile.split(separator: "@").map(String.init)
             let type = keyValueContestants.first { words.count > 1 && $0.contestant.rawValue == words[1] }
             let runner = Profile(options, folder, type ?? EngineKeyValue.self)

@@ -84,32 +84,43 @@ struct EventProfile {
     let options: Options
     let folder: Folder
 
+    /// `event-STEP` looks at the engine's door, `graph-STEP` at objects.
     func run(_ step: String) throws {
-        let events = Array(EventGenerator(count: options.rows))
-        let end = now() + 8
-        func say(_ seconds: Double) { note("\(step): \((seconds * 1e9 / Double(events.count)).short) ns a row") }
-        while step == "event-insert", now() < end {
-            let store = try EngineEvents(path: try folder.empty("events"))
-            say(try processorTimed { try store.load(events) }.seconds)
+        let words = step.split(separator: "-", maxSplits: 1).map(String.init)
+        let type: any EventReader.Type = words[0] == "graph" ? GraphEvents.self : EngineEvents.self
+        let events = Array(EventGenerator(count: options.rows + 100_000))
+        let loaded = Array(events[..<options.rows])
+        var end = now() + 8
+        func say(_ seconds: Double, _ count: Int) { note("\(step): \((seconds * 1e9 / Double(count)).short) ns a row") }
+        func time(_ count: Int, _ body: () throws -> Void) throws { say(try processorTimed(body).seconds, count) }
+        while words[1] == "insert", now() < end {
+            let store = try type.init(path: try folder.empty("events"))
+            try time(loaded.count) { try store.load(loaded) }
             try store.close()
         }
-        let store = try EngineEvents(path: try folder.empty("events"))
-        try store.load(events)
+        if words[1] == "insert" { return }
+        let store = try type.init(path: try folder.empty("events"))
+        try store.load(loaded)
         var random = SplitMix(3)
-        let picks = (0..<100_000).map { _ in Int(random.next() % UInt64(events.count)) }
+        let picks = (0..<100_000).map { _ in Int(random.next() % UInt64(loaded.count)) }
         let uids = picks.map { events[$0].uid }
         let keys = picks.map { UInt64($0 + 1) }
+        var next = loaded.count
+        end = now() + 8
         while now() < end {
-            switch step {
-            case "event-uid": say(try processorTimed { try store.get(uids: uids) }.seconds * 10)
-            case "event-key": say(try processorTimed { try store.get(keys: keys) }.seconds * 10)
-            case "event-count": say(try processorTimed { try store.countEast() }.seconds)
-            case "event-read": say(try processorTimed { try store.readEast() }.seconds)
-            case "event-update": say(try processorTimed { try store.updateEast() }.seconds)
-            case "event-delete":
-                say(try processorTimed { try store.deleteEast() }.seconds)
-                return
-            case "event-insert": return
+            switch words[1] {
+            case "uid": try time(uids.count) { _ = try store.get(uids: uids) }
+            case "key": try time(keys.count) { _ = try store.get(keys: keys) }
+            case "count": try time(loaded.count) { _ = try store.countEast() }
+            case "read": try time(loaded.count) { _ = try store.readEast() }
+            case "save":
+                guard next + 500 <= events.count else { return }
+                try time(500) { for event in events[next..<(next + 500)] { try store.insertOne(event) } }
+                next += 500
+            case "update", "delete":
+                guard let store = store as? any EventContestant else { throw BenchmarkError("Not for \(words[0]).") }
+                try time(loaded.count) { _ = try words[1] == "update" ? store.updateEast() : store.deleteEast() }
+                if words[1] == "delete" { return }
             default: throw BenchmarkError("There is no step \(step).")
             }
         }

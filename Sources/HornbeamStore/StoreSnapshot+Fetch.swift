@@ -20,8 +20,9 @@ extension StoreSnapshot {
         }
         var answer = FetchAnswer()
         let window = plan.window(of: references.count)
-        answer.references = Array(references[window])
-        answer.hints = hints.isEmpty ? [] : Array(hints[window])
+        let isWhole = window.count == references.count
+        answer.references = isWhole ? references : Array(references[window])
+        answer.hints = isWhole || hints.isEmpty ? hints : Array(hints[window])
         answer.source = plan
         answer.rowsRead = execution.rowsRead + context.rowsRead
         answer.leavesRead = execution.leavesRead

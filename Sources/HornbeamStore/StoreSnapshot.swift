@@ -33,6 +33,8 @@ package final class StoreSnapshot: Sendable {
     @inline(__always)
     func view(_ table: EntityTable) -> TableView { views[table.slot] }
 
+    func cells(_ table: EntityTable) -> TableCells { TableCells(views + table.slot) }
+
     // MARK: Rows
 
     package func exists(_ entity: EntityDescription, _ key: UInt64) throws -> Bool {
@@ -98,43 +100,7 @@ package final class StoreSnapshot: Sendable {
         }
     }
 
-    /// The text of a string attribute: the outer optional is nil when there is no row, the inner one when there is no value.
-    package func string(
-        of property: PropertyDescription, _ entity: EntityDescription, _ key: UInt64, _ hint: inout RowHint
-    ) throws -> String?? {
-        try readCell(property, entity, key, &hint) { (column, row) throws(EngineError) -> String? in
-            row.isNull(column.column) ? nil : try row.string(column.column)
-        }
-    }
-
-    /// A whole number of any width; optionals as for `string`.
-    package func int(
-        of property: PropertyDescription, _ entity: EntityDescription, _ key: UInt64, _ hint: inout RowHint
-    ) throws -> Int64?? {
-        try readCell(property, entity, key, &hint) { (column, row) throws(EngineError) -> Int64? in
-            row.isNull(column.column) ? nil : column.int(in: row)
-        }
-    }
-
-    /// A double, a float, or a date as seconds since 2001; optionals as for `string`.
-    package func double(
-        of property: PropertyDescription, _ entity: EntityDescription, _ key: UInt64, _ hint: inout RowHint
-    ) throws -> Double?? {
-        try readCell(property, entity, key, &hint) { (column, row) throws(EngineError) -> Double? in
-            row.isNull(column.column) ? nil : column.double(in: row)
-        }
-    }
-
-    /// A boolean; optionals as for `string`.
-    package func bool(
-        of property: PropertyDescription, _ entity: EntityDescription, _ key: UInt64, _ hint: inout RowHint
-    ) throws -> Bool?? {
-        try readCell(property, entity, key, &hint) { (column, row) throws(EngineError) -> Bool? in
-            row.isNull(column.column) ? nil : row.bit(column.column)
-        }
-    }
-
-    /// The object that a to-one names; optionals as for `string`.
+    /// The object that a to-one names: the outer optional is nil when there is no row, the inner one when there is no value.
     package func toOne(
         of property: PropertyDescription, _ entity: EntityDescription, _ key: UInt64, _ hint: inout RowHint
     ) throws -> ObjectReference?? {

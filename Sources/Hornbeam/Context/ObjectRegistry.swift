@@ -4,95 +4,98 @@
 /// each other, as those of a fetch are. The registry holds objects strongly; `sweep` lets go of clean
 /// ones that nobody else holds, which makes it weak in effect (MOC-16).
 struct ObjectRegistry: ~Copyable {
-    private var pages: [UInt64: Page] = [:]
-    private var lastPage: Page?
-    private(set) var count = 0
-    /// Objects that survived the last sweep; the next is due when there are twice as many.
-    private var survivors = 0
+    private typealias Cells = UnsafeMutablePointer<ManagedObject?>
+    private static let pageSize = 256
 
-    private final class Page {
-        let number: UInt64
-        var cells: [ManagedObject?] = Array(repeating: nil, count: 256)
-        var used = 0
-        init(_ number: UInt64) { self.number = number }
+    /// The cells of each page that was ever used, until a sweep finds it empty.
+    private var pages: [UInt64: Cells] = [:]
+    /// The page found last.
+    private var last: (number: UInt64, cells: Cells)?
+    private(set) var count = 0
+    /// Objects and pages that survived the last sweep; the next is due when there are twice as many.
+    private var survivors = (objects: 0, pages: 0)
+
+    deinit {
+        for cells in pages.values { Self.free(cells) }
     }
 
     subscript(key: UInt64) -> ManagedObject? {
-        mutating get {
-            guard let page = page(key >> 8) else { return nil }
-            return page.cells[Int(key & 255)]
-        }
+        mutating get { cells(key >> 8)?[Int(key & 255)] }
     }
 
     mutating func insert(_ object: ManagedObject, at key: UInt64) {
-        let page = page(key >> 8) ?? newPage(key >> 8)
-        if page.cells[Int(key & 255)] == nil {
-            page.used += 1
-            count += 1
-        }
-        page.cells[Int(key & 255)] = object
+        let cells = cells(key >> 8) ?? newPage(key >> 8)
+        if cells[Int(key & 255)] == nil { count += 1 }
+        cells[Int(key & 255)] = object
     }
 
     mutating func remove(_ key: UInt64) {
-        guard let page = page(key >> 8), page.cells[Int(key & 255)] != nil else { return }
-        page.cells[Int(key & 255)] = nil
-        page.used -= 1
+        guard let cells = cells(key >> 8), cells[Int(key & 255)] != nil else { return }
+        cells[Int(key & 255)] = nil
         count -= 1
-        if page.used == 0 { drop(page) }
     }
 
     mutating func removeAll() {
+        for cells in pages.values { Self.free(cells) }
         pages = [:]
-        lastPage = nil
+        last = nil
         count = 0
-        survivors = 0
+        survivors = (0, 0)
     }
 
     /// Every object, in the order of keys.
     var objects: [ManagedObject] {
-        pages.values.sorted { $0.number < $1.number }.flatMap { $0.cells.compactMap(\.self) }
+        pages.sorted { $0.key < $1.key }
+            .flatMap { page in (0..<Self.pageSize).compactMap { page.value[$0] } }
     }
 
-    var isSweepDue: Bool { count > survivors * 2 + 4096 }
+    var isSweepDue: Bool { count > survivors.objects * 2 + 4096 || pages.count > survivors.pages * 2 + 256 }
 
-    /// Lets go of the clean objects that nobody else holds.
+    /// Lets go of the clean objects that nobody else holds, and of empty pages.
     mutating func sweep() {
-        for page in Array(pages.values) {
-            for cell in page.cells.indices {
-                guard let state = page.cells[cell]?.state, state.isDisjoint(with: [.tracked, .inserted]),
-                    isKnownUniquelyReferenced(&page.cells[cell])
-                else { continue }
-                page.cells[cell] = nil
-                page.used -= 1
-                count -= 1
+        last = nil
+        for (number, cells) in pages {
+            var isEmpty = true
+            for cell in 0..<Self.pageSize {
+                guard let state = cells[cell]?.state else { continue }
+                if state.isDisjoint(with: [.tracked, .inserted]), isKnownUniquelyReferenced(&cells[cell]) {
+                    cells[cell] = nil
+                    count -= 1
+                } else {
+                    isEmpty = false
+                }
             }
-            if page.used == 0 { drop(page) }
+            guard isEmpty else { continue }
+            Self.free(cells)
+            pages[number] = nil
         }
-        survivors = count
+        survivors = (count, pages.count)
     }
 
     /// True when the object at the key is held by somebody beside the registry.
     mutating func isShared(_ key: UInt64) -> Bool {
-        guard let page = page(key >> 8), page.cells[Int(key & 255)] != nil else { return false }
-        return !isKnownUniquelyReferenced(&page.cells[Int(key & 255)])
+        guard let cells = cells(key >> 8), cells[Int(key & 255)] != nil else { return false }
+        return !isKnownUniquelyReferenced(&cells[Int(key & 255)])
     }
 
-    private mutating func page(_ number: UInt64) -> Page? {
-        if let lastPage, lastPage.number == number { return lastPage }
-        guard let page = pages[number] else { return nil }
-        lastPage = page
-        return page
+    @inline(__always)
+    private mutating func cells(_ number: UInt64) -> Cells? {
+        if let last, last.number == number { return last.cells }
+        guard let cells = pages[number] else { return nil }
+        last = (number, cells)
+        return cells
     }
 
-    private mutating func newPage(_ number: UInt64) -> Page {
-        let page = Page(number)
-        pages[number] = page
-        lastPage = page
-        return page
+    private mutating func newPage(_ number: UInt64) -> Cells {
+        let cells = Cells.allocate(capacity: Self.pageSize)
+        cells.initialize(repeating: nil, count: Self.pageSize)
+        pages[number] = cells
+        last = (number, cells)
+        return cells
     }
 
-    private mutating func drop(_ page: Page) {
-        pages[page.number] = nil
-        if lastPage === page { lastPage = nil }
+    private static func free(_ cells: Cells) {
+        cells.deinitialize(count: pageSize)
+        cells.deallocate()
     }
 }

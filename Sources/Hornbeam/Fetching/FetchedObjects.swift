@@ -7,10 +7,10 @@ internal import HornbeamStore
 /// more. The results are those of the moment of the fetch.
 public struct FetchedObjects<Object: ManagedObject> {
     private let context: ManagedObjectContext
-    private let found: [FoundObject]
+    private let found: FoundObjects
     private let request: FetchDescription
 
-    init(context: ManagedObjectContext, found: [FoundObject], request: FetchDescription) {
+    init(context: ManagedObjectContext, found: FoundObjects, request: FetchDescription) {
         self.context = context
         self.found = found
         self.request = request

@@ -8,12 +8,12 @@ extension ManagedObjectContext {
     /// Moves the context to the newest state of the store. Objects come as faults whose rows are known.
     /// - Throws: `unknownEntity`, `predicateInvalid`, `typeMismatch`; the store's error.
     public func fetch<Object: ManagedObject>(_ request: FetchRequest<Object>) throws -> [Object] {
-        let found = try find(request.untyped)
-        let objects = try found.indices.map { try typed(object(found[$0]), request.untyped) as Object }
-        if request.untyped.shouldRefreshRefetchedObjects {
+        let request = request.untyped
+        let objects: [Object] = try objects(find(request), request)
+        if request.shouldRefreshRefetchedObjects {
             for object in objects where !object.hasChanges { object.turnIntoFault() }
         }
-        if !request.untyped.returnsObjectsAsFaults { for object in objects { object.fireIfNeeded() } }
+        if !request.returnsObjectsAsFaults { for object in objects { object.fireIfNeeded() } }
         sweepIfDue()
         return objects
     }
@@ -79,6 +79,22 @@ extension ManagedObjectContext {
         }
     }
 
+    /// Makes the objects of a fetch, whose class is compared with the one asked for once per class and not once per object.
+    private func objects<Object: ManagedObject>(_ found: FoundObjects, _ request: FetchDescription) throws -> [Object] {
+        var objects: [Object] = []
+        objects.reserveCapacity(found.count)
+        var known: ManagedObject.Type?
+        for found in found {
+            let object = object(found)
+            if type(of: object) != known {
+                _ = try typed(object, request) as Object
+                known = type(of: object)
+            }
+            objects.append(unsafeDowncast(object, to: Object.self))
+        }
+        return objects
+    }
+
     func typed<Object: ManagedObject>(_ object: ManagedObject, _ request: FetchDescription) throws -> Object {
         if let typed = object as? Object { return typed }
         throw HornbeamError(
@@ -87,12 +103,6 @@ extension ManagedObjectContext {
                 + "\(Object.self) to the entity when the container is made, or ask for ManagedObject.",
             entity: object.entity.name)
     }
-}
-
-/// One result of a fetch: a row that need not be an object yet, or an object with unsaved changes.
-enum FoundObject {
-    case stored(ObjectReference, RowHint)
-    case object(ManagedObject)
 }
 
 extension FetchRequest where Result: ManagedObject {

@@ -15,17 +15,17 @@ extension ManagedObjectContext {
         case inMemory
     }
 
-    func find(_ request: FetchDescription) throws -> [FoundObject] {
+    func find(_ request: FetchDescription) throws -> FoundObjects {
         try findPrepared(try prepared(request))
     }
 
     /// The results without those objects, which a child judges itself.
-    func findPrepared(_ request: FetchDescription, excluding keys: Set<UInt64> = []) throws -> [FoundObject] {
-        if let stores = request.affectedStores, try !stores.contains(store().identifier) { return [] }
+    func findPrepared(_ request: FetchDescription, excluding keys: Set<UInt64> = []) throws -> FoundObjects {
+        if let stores = request.affectedStores, try !stores.contains(store().identifier) { return FoundObjects([]) }
         switch try pendingPlan(for: request, excluding: keys) {
         case .storeOnly: return try stored(request, excluding: keys)
-        case .overlay(let objects): return try findWithOverlay(request, objects, excluding: keys)
-        case .inMemory: return try findInMemory(request, excluding: keys)
+        case .overlay(let objects): return FoundObjects(try findWithOverlay(request, objects, excluding: keys))
+        case .inMemory: return FoundObjects(try findInMemory(request, excluding: keys))
         }
     }
 
@@ -53,14 +53,11 @@ extension ManagedObjectContext {
     /// The results as the parent or the store has them.
     private func stored(
         _ request: FetchDescription, excluding keys: Set<UInt64>
-    ) throws -> [FoundObject] {
-        if let parent { return try parent.findPrepared(request, excluding: keys).map(adopted) }
+    ) throws -> FoundObjects {
+        if let parent { return FoundObjects(try parent.findPrepared(request, excluding: keys).map(adopted)) }
         let answer = try readingSnapshot().fetch(request, excluding: keys)
         rowsRead += answer.rowsRead
-        let hasHints = answer.hints.count == answer.references.count
-        return answer.references.indices.map {
-            .stored(answer.references[$0], hasHints ? answer.hints[$0] : RowHint())
-        }
+        return FoundObjects(answer)
     }
 
     /// The parent's result as one of this context.
@@ -115,7 +112,7 @@ extension ManagedObjectContext {
 
     /// Puts each changed object into its place among the rows, by binary search.
     private func merge(
-        _ rows: [FoundObject], _ objects: [ManagedObject], _ order: ObjectOrder
+        _ rows: FoundObjects, _ objects: [ManagedObject], _ order: ObjectOrder
     ) throws -> [FoundObject] {
         var result: [FoundObject] = []
         result.reserveCapacity(rows.count + objects.count)

@@ -7,8 +7,8 @@ internal import HornbeamStore
 public final class EntityScope {
     let entity: EntityDescription
     let properties: [PropertyDescription]
-    /// By property index.
-    let isBoolean: [Bool]
+    /// How the cells of attributes are read, by property index; nil for properties without a cell.
+    private let cellForms: [CellForm?]
     /// The values of a new object by property index, and which properties have one.
     let newValues: [PropertyValue]
     let newHeld: PropertySet
@@ -24,8 +24,8 @@ public final class EntityScope {
     /// Reads for objects that outlive their context.
     private var afterlife: ManagedObjectContext?
     private var lastSnapshot: StoreSnapshot?
-    /// The snapshot that the context holds, without a reference of its own: reading a property pays for none.
-    private(set) var snapshot: Unmanaged<StoreSnapshot>?
+    /// Reads cells of the snapshot that the context holds; nil before the first read.
+    private(set) var cells: CellReader?
     private let coordinator: PersistentStoreCoordinator
     /// True when the context has a parent, whose unsaved changes show here.
     let isNested: Bool
@@ -36,7 +36,7 @@ public final class EntityScope {
     ) {
         self.entity = entity
         properties = entity.properties
-        isBoolean = entity.properties.map { $0.attributeType == .boolean }
+        cellForms = entity.properties.map { $0.isTransient ? nil : $0.attributeType.cellForm }
         newValues = entity.properties.map(\.defaultValue)
         newHeld = entity.properties.reduce(into: PropertySet()) { if !$1.isToMany { $0.insert($1.index) } }
         derived = entity.properties.filter(\.isDerived)
@@ -48,19 +48,21 @@ public final class EntityScope {
         afterlife = context.isAfterlife ? context : nil
         coordinator = context.persistentStoreCoordinator
         isNested = context.parent != nil
-        snapshot = context.snapshot.map(Unmanaged.passUnretained)
+        read(from: context.snapshot)
     }
 
     /// The context reads from another snapshot now.
     func read(from snapshot: StoreSnapshot?) {
-        self.snapshot = snapshot.map(Unmanaged.passUnretained)
+        cells = entity.isAbstract ? nil : snapshot?.cells(entity)
     }
 
-    /// Runs the body with the snapshot that properties are read from.
+    /// What reads the cells of properties now.
     @inline(__always)
-    func withSnapshot<Result>(_ body: (StoreSnapshot) throws -> Result) throws -> Result {
-        if let snapshot { return try snapshot._withUnsafeGuaranteedRef(body) }
-        return try body(context.readingSnapshot())
+    func readingCells() throws -> CellReader {
+        if let cells { return cells }
+        let cells = try context.readingSnapshot().cells(entity)
+        self.cells = cells
+        return cells
     }
 
     /// The context to read with: the living one, or one that shows its last state.
@@ -82,13 +84,36 @@ public final class EntityScope {
     }
 
     /// The property of a token; a trap when the entity has none of that name.
-    func property(_ nameID: PropertyNameID, _ name: @autoclosure () -> String) -> PropertyDescription {
-        guard let index = entity.index(of: nameID) else {
-            preconditionFailure(
-                "\(entity.name) has no property “\(name())”. List the class's tokens in `tokens` to have all "
-                    + "such mismatches reported when the container loads.")
-        }
-        return properties[index]
+    func property(_ nameID: PropertyNameID) -> PropertyDescription { properties[index(of: nameID)] }
+
+    /// The index of a token's property; a trap when the entity has none of that name.
+    @inline(__always)
+    func index(of nameID: PropertyNameID) -> Int {
+        guard let index = entity.index(of: nameID) else { missing(nameID) }
+        return index
+    }
+
+    /// True when the property's cell can be read as numbers or text of that form; false for what has no cell. A
+    /// trap when the property is of another type than the token that asks.
+    @inline(__always)
+    func isCell(_ index: Int, of form: CellForm) -> Bool {
+        guard let actual = cellForms[index] else { return false }
+        if actual != form { notReadable(index) }
+        return true
+    }
+
+    @inline(never)
+    private func missing(_ nameID: PropertyNameID) -> Never {
+        preconditionFailure(
+            "\(entity.name) has no property “\(nameID.name)”. List the class's tokens in `tokens` to have all such "
+                + "mismatches reported when the container loads.")
+    }
+
+    @inline(never)
+    private func notReadable(_ index: Int) -> Never {
+        preconditionFailure(
+            "“\(entity.name).\(properties[index].name)” is of another type than the token that reads it. List the "
+                + "class's tokens in `tokens` to have all such mismatches reported when the container loads.")
     }
 }
 
@@ -98,4 +123,17 @@ public struct ObjectBirth {
     let key: UInt64
     let hint: RowHint
     let state: ObjectState
+}
+
+extension AttributeType {
+    /// How cells of the type are read.
+    fileprivate var cellForm: CellForm? {
+        switch self {
+        case .integer16, .integer32, .integer64, .boolean: .integer
+        case .double, .float, .date: .double
+        case .string, .uri: .string
+        case .decimal, .binary, .uuid, .transformable, .objectID: .other
+        case .undefined, .composite: nil
+        }
+    }
 }

@@ -48,7 +48,7 @@ extension ManagedObject {
 
     /// Sets a value without marking a change; for `awakeFromInsert` and `awakeFromFetch` (OBJ-8).
     public final func setPrimitiveValue<Value: AttributeValue>(_ value: Value, _ token: Attribute<Value>) {
-        let property = scope.property(token.nameID, token.name)
+        let property = scope.property(token.nameID)
         setPrimitive(value.propertyValue, of: property)
     }
 
@@ -60,7 +60,7 @@ extension ManagedObject {
 
     @usableFromInline
     final func decodedValue<Value: AttributeValue>(of token: Attribute<Value>) -> Value {
-        let property = scope.property(token.nameID, token.name)
+        let property = scope.property(token.nameID)
         let value = currentValue(of: property)
         if let decoded = Value(propertyValue: value) { return decoded }
         if case .null = value { return Value.unsetValue }
@@ -71,20 +71,15 @@ extension ManagedObject {
 
     @usableFromInline
     final func setValue(_ value: PropertyValue, _ nameID: PropertyNameID) {
-        assign(value, to: scope.property(nameID, "?"))
+        assign(value, to: scope.property(nameID))
     }
 
     @usableFromInline
     final func integerCell(_ nameID: PropertyNameID) -> Int64? {
-        let property = scope.property(nameID, "?")
-        if record != nil || !canReadCell { return currentValue(of: property).integerCell }
+        let index = scope.index(of: nameID)
+        guard isInCell(index, .integer) else { return currentValue(of: scope.properties[index]).integerCell }
         do {
-            let cell = try scope.withSnapshot { snapshot in
-                scope.isBoolean[property.index]
-                    ? try snapshot.bool(of: property, scope.entity, key, &hint).map { $0.map { $0 ? 1 : 0 } }
-                    : try snapshot.int(of: property, scope.entity, key, &hint)
-            }
-            if let cell { return cell }
+            if let cell = try scope.readingCells().integer(index, key, &hint) { return cell }
             markGone()
         } catch { markFailed(error) }
         return nil
@@ -92,11 +87,10 @@ extension ManagedObject {
 
     @usableFromInline
     final func doubleCell(_ nameID: PropertyNameID) -> Double? {
-        let property = scope.property(nameID, "?")
-        if record != nil || !canReadCell { return currentValue(of: property).doubleCell }
+        let index = scope.index(of: nameID)
+        guard isInCell(index, .double) else { return currentValue(of: scope.properties[index]).doubleCell }
         do {
-            let cell = try scope.withSnapshot { try $0.double(of: property, scope.entity, key, &hint) }
-            if let cell { return cell }
+            if let cell = try scope.readingCells().double(index, key, &hint) { return cell }
             markGone()
         } catch { markFailed(error) }
         return nil
@@ -104,23 +98,27 @@ extension ManagedObject {
 
     @usableFromInline
     final func stringCell(_ nameID: PropertyNameID) -> String? {
-        let property = scope.property(nameID, "?")
-        if record != nil || !canReadCell {
-            guard case .string(let text) = currentValue(of: property) else { return nil }
+        let index = scope.index(of: nameID)
+        guard isInCell(index, .string) else {
+            guard case .string(let text) = currentValue(of: scope.properties[index]) else { return nil }
             return text
         }
         do {
-            let cell = try scope.withSnapshot { try $0.string(of: property, scope.entity, key, &hint) }
-            if let cell { return cell }
+            if let cell = try scope.readingCells().string(index, key, &hint) { return cell }
             markGone()
         } catch { markFailed(error) }
         return nil
     }
 
-    /// Fires a fault, then says whether there is a row to read.
-    private var canReadCell: Bool {
-        if state.contains(.fault) { fireIfNeeded() }
-        return isReadable && record == nil
+    /// Fires a fault, then says whether the value is the one in the row's cell.
+    @inline(__always)
+    private func isInCell(_ index: Int, _ form: CellForm) -> Bool {
+        if !state.isDisjoint(with: .notPlain) {
+            fireIfNeeded()
+            guard isReadable else { return false }
+        }
+        if let record, record.frozenRow != nil || record.held.contains(index) { return false }
+        return scope.isCell(index, of: form)
     }
 }
 

@@ -15,8 +15,7 @@ extension ManagedObject {
             if state.contains(.gone) { throw missingRow() }
             return
         }
-        let snapshot = try scope.context.readingSnapshot()
-        guard try snapshot.withRow(scope.entity, key, &hint, { _ in true }) != nil else {
+        guard try hasRow() else {
             markGone()
             throw missingRow()
         }
@@ -27,15 +26,16 @@ extension ManagedObject {
     final func fireIfNeeded() {
         guard state.contains(.fault), !fillFromParent() else { return }
         do {
-            let snapshot = try scope.context.readingSnapshot()
-            if try snapshot.withRow(scope.entity, key, &hint, { _ in true }) != nil {
-                becomeRealised()
-            } else {
-                markGone()
-            }
+            if try hasRow() { becomeRealised() } else { markGone() }
         } catch {
             markFailed(error)
         }
+    }
+
+    /// Looks the row up, unless it was seen in the state of the store that the context shows.
+    private func hasRow() throws -> Bool {
+        if let cells = scope.cells, cells.knows(hint) { return true }
+        return try scope.context.readingSnapshot().withRow(scope.entity, key, &hint) { _ in true } != nil
     }
 
     final func becomeRealised() {

@@ -30,6 +30,9 @@ struct ObjectState: OptionSet {
     /// Changed since the last `processPendingChanges`.
     static let touched = ObjectState(rawValue: 1 << 12)
 
+    /// What keeps properties from being read straight from the row.
+    static let notPlain: ObjectState = [.fault, .inserted, .gone, .failed, .detached]
+
     /// Any change that the next save acts upon.
     static let changes: ObjectState = [.inserted, .updated, .deleted]
 }

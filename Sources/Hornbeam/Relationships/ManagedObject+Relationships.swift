@@ -6,26 +6,26 @@ extension ManagedObject {
     /// Setting it changes the inverse at once (REL-3).
     public final subscript<Object: ManagedObject>(_ token: ToOne<Object>) -> Object? {
         get {
-            let property = scope.property(token.nameID, token.name)
+            let property = scope.property(token.nameID)
             guard let object = destination(of: property) else { return nil }
             return typed(object, property)
         }
-        set { setDestination(newValue, of: scope.property(token.nameID, token.name)) }
+        set { setDestination(newValue, of: scope.property(token.nameID)) }
     }
 
     /// The objects at the other end of a to-many relationship, as a view that loads what is asked for.
     public final subscript<Object: ManagedObject>(_ token: ToMany<Object>) -> ManagedSet<Object> {
-        get { ManagedSet(owner: self, property: scope.property(token.nameID, token.name)) }
+        get { ManagedSet(owner: self, property: scope.property(token.nameID)) }
         set {
-            replaceMembers(newValue.map { $0 as ManagedObject }, of: scope.property(token.nameID, token.name))
+            replaceMembers(newValue.map { $0 as ManagedObject }, of: scope.property(token.nameID))
         }
     }
 
     /// The objects at the other end of an ordered to-many relationship, in their order (REL-5).
     public final subscript<Object: ManagedObject>(_ token: OrderedToMany<Object>) -> ManagedArray<Object> {
-        get { ManagedArray(owner: self, property: scope.property(token.nameID, token.name)) }
+        get { ManagedArray(owner: self, property: scope.property(token.nameID)) }
         set {
-            replaceMembers(newValue.map { $0 as ManagedObject }, of: scope.property(token.nameID, token.name))
+            replaceMembers(newValue.map { $0 as ManagedObject }, of: scope.property(token.nameID))
         }
     }
 

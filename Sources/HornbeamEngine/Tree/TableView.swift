@@ -64,8 +64,7 @@ package struct TableView: Sendable {
     /// The leaf of a location, if the frame still holds what it held and this version is the one it was seen in.
     @inline(__always)
     private func leaf(at location: RowLocation) -> LeafView? {
-        guard location.frame != 0, transaction != TableView.noTransaction, location.transaction == UInt32(truncatingIfNeeded: transaction),
-            root.pool.generation(location.frame) == location.generation
+        guard location.isOf(transaction), root.pool.generation(location.frame) == location.generation
         else { return nil }
         return LeafView(root.pool, location.frame, layouts, transaction: transaction)
     }

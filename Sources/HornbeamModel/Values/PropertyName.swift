@@ -18,5 +18,10 @@ public struct PropertyNameID: Hashable, Sendable {
         }
     }
 
+    /// The name, for messages. O(number of names).
+    package var name: String {
+        Self.known.withLock { known in known.first { $0.value == number }?.key ?? "" }
+    }
+
     private static let known = Guarded<[String: Int]>([:])
 }

@@ -17,6 +17,8 @@ final class EntityTable: Sendable {
     let layout: ColumnLayout
     /// By property index; nil for what has no column.
     let columns: [StoredColumn?]
+    /// The same for getters, which must not count references. By property index.
+    nonisolated(unsafe) let cells: UnsafePointer<CellColumn>  // fixed at init
     /// Unique constraints and fetch indexes over the entity's rows.
     let indexes: [ValueIndex]
     /// The to-ones whose inverse is a to-many: each change moves an entry of its members.
@@ -41,11 +43,18 @@ final class EntityTable: Sendable {
         self.tree = tree
         self.layout = layout
         self.columns = columns
+        let cells = UnsafeMutablePointer<CellColumn>.allocate(capacity: max(columns.count, 1))
+        for (index, column) in columns.enumerated() {
+            (cells + index).initialize(to: CellColumn(position: column?.column ?? -1, type: column?.type))
+        }
+        self.cells = UnsafePointer(cells)
         self.indexes = indexes
         self.mirrors = mirrors
         self.linksAsOwner = linksAsOwner
         self.linksAsMember = linksAsMember
     }
+
+    deinit { cells.deallocate() }
 
     /// The column of an attribute or a to-one.
     @inline(__always)
