@@ -9,7 +9,7 @@ extension ManagedObjectContext {
         for _ in 0..<10 {
             let conflicts = try conflictsWithParent()
             if conflicts.isEmpty { break }
-            try resolve(conflicts.map(\.1), error: Self.error(of: conflicts))
+            try withoutUndo { try resolve(conflicts.map(\.1), error: Self.error(of: conflicts)) }
             try validate()
         }
         tracked.compact()

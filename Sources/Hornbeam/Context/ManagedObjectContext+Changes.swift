@@ -58,6 +58,7 @@ extension ManagedObjectContext {
     ///
     /// Called by itself at the end of `perform`, before a fetch, a count and a save.
     public func processPendingChanges() {
+        undoStack?.closeEvent()
         guard event.isDue else { return }
         let past = event
         event = PendingEvent()

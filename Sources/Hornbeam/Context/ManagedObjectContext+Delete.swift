@@ -26,7 +26,8 @@ extension ManagedObjectContext {
         for object in objects { delete(object) }
     }
 
-    private func mark(_ object: ManagedObject) {
+    func mark(_ object: ManagedObject) {
+        if let stack = object.undoStack { stack.register(.delete(object, members: object.allMembers)) }
         if !object.state.contains(.inserted) { _ = object.writableRecord() }
         noteChange(of: object)
         object.state.insert(.deleted)

@@ -29,6 +29,7 @@ extension ManagedObjectContext {
             object.managedObjectContext === self,
             "The \(object.scope.entity.name) belongs to another context or to none. Make a new object here.")
         guard object.state.contains(.deleted) else { return }
+        object.undoStack?.register(.undelete(object))
         object.state.remove(.deleted)
         noteChange(of: object)
         settleUpdatedState(of: object)
@@ -64,19 +65,28 @@ extension ManagedObjectContext {
         registry.insert(object, at: object.key)
         noteChange(of: object)
         event.inserted.append(object)
+        object.undoStack?.register(.insert(object))
     }
 
     /// Makes an object whose row is gone one that the next save writes, under its ID, with the values that it shows.
     func revive(_ object: ManagedObject) {
         let record = ObjectRecord(newValues: object.scope.newValues, held: object.scope.newHeld)
-        if let row = object.record?.frozenRow {
-            for index in record.held.indexes { record.hold(row.values[index], at: index) }
+        if let old = object.record {
+            for index in record.held.indexes {
+                if old.held.contains(index) {
+                    record.hold(old.values[index], at: index)
+                } else if let row = old.frozenRow {
+                    record.hold(row.values[index], at: index)
+                }
+            }
+            if old.frozenRow == nil { record.toMany = old.toMany }
         }
         object.record = record
         object.state = object.state.subtracting([.gone, .deleted, .detached, .fault, .failed]).union(.inserted)
         registry.insert(object, at: object.key)
         noteChange(of: object)
         event.inserted.append(object)
+        object.undoStack?.register(.insert(object))
     }
 
     func unknownEntity(_ name: String) -> HornbeamError {

@@ -6,6 +6,8 @@ extension ManagedObjectContext {
     ///
     /// Reads nothing.
     public func rollback() {
+        undoStack?.removeAllActions()
+        let rolledBack = tracked.all
         for object in tracked.all {
             if object.isInserted {
                 forget(object)
@@ -20,6 +22,7 @@ extension ManagedObjectContext {
         mergeReport = MergeReport()
         upserted.removeAll()
         edits &+= 1
+        for object in rolledBack where !object.state.contains(.detached) { object.awake(fromSnapshotEvents: .rollback) }
     }
 
     private func restore(_ object: ManagedObject) {
@@ -32,6 +35,7 @@ extension ManagedObjectContext {
 
     /// Forgets all objects and changes. References to objects that you hold must not be used any more (MOC-22).
     public func reset() {
+        undoStack?.removeAllActions()
         for object in registry.objects {
             object.willTurnIntoFault()
             object.record = nil
@@ -91,6 +95,7 @@ extension ManagedObjectContext {
         object.state.remove(.failed)
         if mergeChanges, object.hasChanges {
             renewBase(of: object)
+            object.awake(fromSnapshotEvents: .refresh)
         } else {
             object.state.remove([.deleted, .updated])
             object.turnIntoFault()

@@ -20,7 +20,7 @@ extension ManagedObjectContext {
         post(Self.willSaveObjectsNotification)
         try runWillSaveHooks()
         try mergeBeforeSave()
-        try computeDerivedValues()
+        try withoutUndo { try computeDerivedValues() }
         try validate()
         if let parent { try push(into: parent) } else { try write() }
     }
@@ -79,7 +79,7 @@ extension ManagedObjectContext {
                 let receipt = try store().save(draft.changes)
                 return try finish(draft, receipt)
             } catch let conflicts as SaveConflicts {
-                try resolve(conflicts, draft)
+                try withoutUndo { try resolve(conflicts, draft) }
                 try validate()
             }
         }
@@ -105,6 +105,11 @@ extension ManagedObjectContext {
         for object in draft.deleted { dismiss(object) }
         post(Self.didSaveObjectIDsNotification, changes)
         sweepIfDue()
+    }
+
+    /// What a save changes by itself is not for `undo` to take back.
+    func withoutUndo(_ body: () throws -> Void) rethrows {
+        if let undoStack { try undoStack.withoutRegistration(body) } else { try body() }
     }
 
     func concludeMerges() {

@@ -34,6 +34,9 @@ public final class ManagedObjectContext {
     /// The context that this one reads through and saves into; nil for one that saves into the stores (MOC-6).
     public let parent: ManagedObjectContext?
 
+    /// Remembers changes so that `undo()` can take them back; nil, which is the default, remembers nothing (UND-1).
+    public var undoStack: UndoStack?
+
     let inbox: ChangeInbox
     let token: UInt64
     var registry = ObjectRegistry()

@@ -31,6 +31,7 @@ extension ManagedObjectContext {
             } else {
                 settle(object, conflict)
             }
+            object.awake(fromSnapshotEvents: .mergePolicy)
         }
     }
 

@@ -53,6 +53,9 @@ extension ManagedObject {
         guard old != value else { return }
         let record = writableRecord()
         if state.contains(.silent) { return record.hold(value, at: index) }
+        if let stack = undoStack {
+            stack.register(.set(self, property, old: undoValue(old, of: property), new: undoValue(value, of: property)))
+        }
         if !record.changed.contains(index), !isInserted { record.originals[index] = old }
         record.hold(value, at: index)
         if !isInserted, record.originals[index] == value {

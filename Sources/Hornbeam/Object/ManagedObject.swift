@@ -61,6 +61,10 @@ nonisolated open class ManagedObject {
     /// Called each time a fault has been filled. What setters set here is not a change (OBJ-2).
     open func awakeFromFetch() {}
 
+    /// Called after values became others by undo, redo, rollback, refresh or a merge policy; transient values and
+    /// caches can be made anew here (OBJ-3).
+    open func awake(fromSnapshotEvents events: SnapshotEvents) {}
+
     /// Called before each save that writes or deletes the object, again for as long as values change (OBJ-5).
     open func willSave() {}
 

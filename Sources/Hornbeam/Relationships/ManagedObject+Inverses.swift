@@ -64,7 +64,14 @@ extension ManagedObject {
 
     /// Sets the order of the members.
     final func reorder(_ order: [ManagedObjectID], in property: PropertyDescription) {
-        guard members(of: property) != order else { return }
+        let old = members(of: property)
+        guard old != order else { return }
+        if let stack = undoStack {
+            let context = scope.context
+            stack.register(
+                .reorder(
+                    self, property, old: old.map { context.object(with: $0) }, new: order.map { context.object(with: $0) }))
+        }
         changeMembers(of: property) { $0.order = order }
     }
 
@@ -95,10 +102,11 @@ extension ManagedObject {
         }
     }
 
-    private func link(_ member: ManagedObject, to property: PropertyDescription, at place: Int? = nil) {
+    final func link(_ member: ManagedObject, to property: PropertyDescription, at place: Int? = nil) {
         let id = member.objectID
         let isStored = isStoredMember(id, of: property)
         let order = property.isOrdered ? members(of: property) : nil
+        undoStack?.register(.link(self, property, member, place: order.map { min(place ?? $0.count, $0.count) }))
         changeMembers(of: property) { change in
             change.add(id, isStored: isStored)
             guard var order, !order.contains(id) else { return }
@@ -112,6 +120,7 @@ extension ManagedObject {
         guard hasMember(id, in: property) else { return }
         let isStored = isStoredMember(id, of: property)
         let order = property.isOrdered ? members(of: property) : nil
+        undoStack?.register(.unlink(self, property, member, place: order?.firstIndex(of: id)))
         changeMembers(of: property) { change in
             if change.order == nil { change.order = order }
             change.remove(id, isStored: isStored)
@@ -122,6 +131,12 @@ extension ManagedObject {
         let record = membersRecord()
         var change = record.toMany.removeValue(forKey: property.index) ?? ToManyChange()
         body(&change)
+        // The stored order again is no change.
+        if change.growth == 0, change.removed.isEmpty, let order = change.order, !isInserted,
+            order == storedMembers(of: property)
+        {
+            change.order = nil
+        }
         if change.isEmpty, !isInserted {
             record.changed.remove(property.index)
         } else {

@@ -1,0 +1,129 @@
+internal import HornbeamModel
+internal import HornbeamStore
+
+extension ManagedObjectContext {
+    /// Takes back the changes since the end of the last event, or else of the last event (UND-2).
+    ///
+    /// Does nothing without an `undoStack`, or when there is nothing to take back. `awakeFromInsert` is not called again;
+    /// `awake(fromSnapshotEvents:)` is. Objects that others deleted meanwhile are left out.
+    public func undo() {
+        guard let undoStack else { return }
+        precondition(!undoStack.isGrouping, "undo() was called inside a group. End the group first.")
+        processPendingChanges()
+        undoStack.undoLast { group in
+            for step in group.steps.reversed() { takeBack(step) }
+            for (object, events) in group.events { object.awake(fromSnapshotEvents: events) }
+        }
+        processPendingChanges()
+    }
+
+    /// Does again what `undo` took back last, until something else is changed (UND-2).
+    public func redo() {
+        guard let undoStack else { return }
+        precondition(!undoStack.isGrouping, "redo() was called inside a group. End the group first.")
+        processPendingChanges()
+        undoStack.redoLast { group in
+            for step in group.steps { doAgain(step) }
+            for (object, events) in group.events { object.awake(fromSnapshotEvents: events) }
+        }
+        processPendingChanges()
+    }
+
+    private func takeBack(_ step: UndoStep) {
+        switch step {
+        case .insert(let object): takeAway(object)
+        case .delete(let object, let members): bringBack(object, members)
+        case .undelete(let object): takeAway(object)
+        case .set(let object, let property, let old, _): set(object, property, old)
+        case .link(let object, let property, let member, _): unlink(object, property, member)
+        case .unlink(let object, let property, let member, let place): link(object, property, member, place)
+        case .reorder(let object, let property, let old, _): reorder(object, property, old)
+        }
+    }
+
+    private func doAgain(_ step: UndoStep) {
+        switch step {
+        case .insert(let object): bringBack(object, [])
+        case .delete(let object, _): takeAway(object)
+        case .undelete(let object): bringBack(object, [])
+        case .set(let object, let property, _, let new): set(object, property, new)
+        case .link(let object, let property, let member, let place): link(object, property, member, place)
+        case .unlink(let object, let property, let member, _): unlink(object, property, member)
+        case .reorder(let object, let property, _, let new): reorder(object, property, new)
+        }
+    }
+
+    // MARK: Objects
+
+    private func takeAway(_ object: ManagedObject) {
+        guard object.managedObjectContext === self, !object.isDeleted else { return }
+        mark(object)
+        if object.state.contains(.inserted) { forget(object) }
+    }
+
+    private func bringBack(_ object: ManagedObject, _ members: [(PropertyDescription, [ManagedObject])]) {
+        guard object.state.contains(.detached) else {
+            if object.state.contains(.deleted) { insert(object) }
+            return
+        }
+        guard object.scope.livingContext === self, registry[object.key] == nil else { return }
+        let wasSaved = object.record?.frozenRow != nil
+        revive(object)
+        guard wasSaved else { return }
+        for (property, objects) in members {
+            for member in objects { object.link(member, to: property) }
+        }
+    }
+
+    // MARK: Properties
+
+    private func isHere(_ object: ManagedObject) -> Bool {
+        object.managedObjectContext === self && !object.state.contains(.gone)
+    }
+
+    private func set(_ object: ManagedObject, _ property: PropertyDescription, _ value: UndoValue) {
+        if isHere(object) { object.assign(value.propertyValue, to: property) }
+    }
+
+    private func link(
+        _ object: ManagedObject, _ property: PropertyDescription, _ member: ManagedObject, _ place: Int?
+    ) {
+        if isHere(object), !object.hasMember(member.objectID, in: property) {
+            object.link(member, to: property, at: place)
+        }
+    }
+
+    private func unlink(_ object: ManagedObject, _ property: PropertyDescription, _ member: ManagedObject) {
+        if isHere(object) { object.unlink(member, from: property) }
+    }
+
+    private func reorder(_ object: ManagedObject, _ property: PropertyDescription, _ order: [ManagedObject]) {
+        guard isHere(object) else { return }
+        let wanted = order.map(\.objectID)
+        let named = Set(wanted)
+        let present = object.members(of: property)
+        let here = Set(present)
+        object.reorder(wanted.filter(here.contains) + present.filter { !named.contains($0) }, in: property)
+    }
+}
+
+extension ManagedObject {
+    /// The undo stack that a change of this object is registered with; nil when nobody remembers changes.
+    final var undoStack: UndoStack? {
+        guard let stack = scope.livingContext?.undoStack, stack.isRegistering else { return nil }
+        return stack
+    }
+
+    /// A value as the undo stack keeps it.
+    final func undoValue(_ value: PropertyValue, of property: PropertyDescription) -> UndoValue {
+        guard property.isRelationship, case .objectID(let id) = value else { return .value(value) }
+        return .object(scope.context.object(with: id))
+    }
+
+    /// The members of the object's to-many relationships, for bringing it back.
+    final var allMembers: [(PropertyDescription, [ManagedObject])] {
+        scope.properties.filter(\.isToMany).map { property in
+            (property, members(of: property).map { scope.context.object(with: $0) })
+        }
+    }
+}
