@@ -10,8 +10,11 @@ extension StoreSnapshot {
     ///   has no answer.
     package func fetch(_ request: FetchDescription, excluding: Set<UInt64> = []) throws -> FetchAnswer {
         if let answer = try lookUpUnique(request, excluding: excluding) { return answer }
-        let plan = try FetchPlan(request, in: self, counting: false)
-        let context = FilterContext(self)
+        return try fetch(FetchPlan(request, in: self, counting: false), excluding: excluding)
+    }
+
+    func fetch(_ plan: FetchPlan, excluding: Set<UInt64>, in context: FilterContext? = nil) throws -> FetchAnswer {
+        let context = context ?? FilterContext(self)
         let sink = ResultSink(plan.mode, kept: plan.kept, excluding: excluding, context: context)
         var execution = FetchExecution(plan, self, context, sink)
         let (references, hints) = try context.run { () throws(EngineError) in
@@ -19,7 +22,7 @@ extension StoreSnapshot {
             return sink.finish()
         }
         var answer = FetchAnswer()
-        let window = plan.window(of: references.count)
+        let window = plan.window(of: references.count, leftOut: sink.leftOut)
         let isWhole = window.count == references.count
         answer.references = isWhole ? references : Array(references[window])
         answer.hints = isWhole || hints.isEmpty ? hints : Array(hints[window])
@@ -31,7 +34,10 @@ extension StoreSnapshot {
 
     /// How many objects a request would give, its offset and limit included.
     package func count(_ request: FetchDescription, excluding: Set<UInt64> = []) throws -> Int {
-        let plan = try FetchPlan(request, in: self, counting: true)
+        try count(FetchPlan(request, in: self, counting: true), excluding: excluding)
+    }
+
+    func count(_ plan: FetchPlan, excluding: Set<UInt64>) throws -> Int {
         if excluding.isEmpty, plan.countsEntries { return plan.window(of: plan.choice.entries).count }
         let context = FilterContext(self)
         let sink = ResultSink(.count, kept: nil, excluding: excluding, context: context)
@@ -57,21 +63,20 @@ extension FetchPlan {
         guard isExact else { return false }
         switch choice.path {
         case .nothing, .scan: return true
-        case .keys: return false
-        case .members(let link, _): return covers(link.relationship.destinationEntity)
-        case .index(let access): return covers(access.index.entity)
+        case .keys, .intersection, .union: return false
+        case .members(let link, _, _): return link.relationship.destinationEntity.map(takesAll) ?? false
+        case .index(let access): return takesAll(of: access.index.entity)
         }
     }
 
     /// True when the fetch takes every object of an entity's hierarchy.
-    private func covers(_ other: EntityDescription?) -> Bool {
-        guard let other else { return false }
-        return other.concreteDescendants.allSatisfy { concrete in tables.contains { $0.entity == concrete } }
+    func takesAll(of other: EntityDescription) -> Bool {
+        other.concreteDescendants.allSatisfy { concrete in tables.contains { $0.entity == concrete } }
     }
 
     /// The places of the results among those that were found.
-    func window(of count: Int) -> Range<Int> {
-        let start = min(offset, count)
+    func window(of count: Int, leftOut: Int = 0) -> Range<Int> {
+        let start = min(offset - leftOut, count)
         return start ..< min(count, limit.map { start + $0 } ?? count)
     }
 }

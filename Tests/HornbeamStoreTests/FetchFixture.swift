@@ -7,11 +7,23 @@ final class FilledLibrary {
     let library: Library
     private(set) var objects: [MemoryObject] = []
     private var generator: SeededGenerator
+    /// The entities that are worth asking for.
+    let fetchable: [String]
 
     init(seed: UInt64, size: Int = 40) throws {
         library = try Library()
         generator = SeededGenerator(seed: seed)
+        fetchable = ["Publication", "Book", "Journal", "Author", "Tag", "Values", "Values", "Publication"]
         try fill(size)
+    }
+
+    /// A model made at random, with the entities of `RandomModel`.
+    init(randomModel seed: UInt64, size: Int = 80) throws {
+        generator = SeededGenerator(seed: seed)
+        let model = RandomModel(&generator)
+        library = try Library(model: try model.model())
+        fetchable = ["Thing", "Thing", "Special", "Owner"]
+        try fill(size, model)
     }
 
     // MARK: Filling
@@ -46,9 +58,28 @@ final class FilledLibrary {
         for object in objects { object.resolve(in: self) }
     }
 
-    private func values() -> Library.Values {
+    private func fill(_ size: Int, _ model: RandomModel) throws {
+        var changes = ChangeSet()
+        let owners = try (0 ..< size / 8).map { number in
+            try add("Owner", ["name": .string("\(name())\(number)"), "rank": .int(self.pick(0 ... 4))], &changes)
+        }
+        for number in 0 ..< size {
+            let entity = roll(3) == 0 ? "Special" : "Thing"
+            var values = self.values(entity)
+            values["serial"] = .int(Int64(number))
+            for property in library.entity(entity).attributes where !property.isOptional && values[property.name]?.isNull == true {
+                values[property.name] = model.zero(property.name)
+            }
+            if roll(4) > 0 { values["author"] = library.id(owners.randomElement(using: &generator)!.reference) }
+            _ = try add(entity, values, &changes)
+        }
+        _ = try library.store.save(changes)
+        for object in objects { object.resolve(in: self) }
+    }
+
+    private func values(_ entity: String = "Values") -> Library.Values {
         var values: Library.Values = [:]
-        for property in library.entity("Values").attributes {
+        for property in library.entity(entity).attributes {
             guard let type = property.cellType, type != .objectID else { continue }
             values[property.name] = RandomValue.of(type, using: &generator)
         }

@@ -9,6 +9,7 @@ extension ManagedObjectContext {
     /// - Throws: `unknownEntity`, `predicateInvalid`, `typeMismatch`; the store's error.
     public func fetch<Object: ManagedObject>(_ request: FetchRequest<Object>) throws -> [Object] {
         let request = request.untyped
+        try requireObjects(request)
         let objects: [Object] = try objects(find(request), request)
         if request.shouldRefreshRefetchedObjects {
             for object in objects where !object.hasChanges { object.turnIntoFault() }
@@ -38,7 +39,8 @@ extension ManagedObjectContext {
     ///
     /// - Throws: As `fetch`.
     public func count<Object>(_ request: FetchRequest<Object>) throws -> Int {
-        try countPrepared(try prepared(request.untyped))
+        if request.untyped.resultType == .dictionaries { return try countDictionaries(request.untyped) }
+        return try countPrepared(prepared(request.untyped))
     }
 
     /// How the store answers a request: the plan in words.
@@ -53,16 +55,24 @@ extension ManagedObjectContext {
     func prepared(_ request: FetchDescription) throws -> FetchDescription {
         processPendingChanges()
         let entity = try persistentStoreCoordinator.managedObjectModel.entity(named: request.entityName)
-        guard request.resultType != .dictionaries, request.propertiesToGroupBy.isEmpty, request.havingPredicate == nil else {
-            throw HornbeamError(
-                .unsupportedRequest,
-                "Fetches of dictionaries and groups are not part of this version. Fetch objects, and compute with their "
-                    + "values.",
-                entity: entity.name)
-        }
         try request.validate(for: entity)
         try advance()
         return request
+    }
+
+    /// True when the store is one of those that the request asks (FET-17).
+    func asksStore(_ request: FetchDescription) throws -> Bool {
+        guard let stores = request.affectedStores else { return true }
+        return try stores.contains(store().identifier)
+    }
+
+    private func requireObjects(_ request: FetchDescription) throws {
+        guard request.resultType == .dictionaries else { return }
+        throw HornbeamError(
+            .unsupportedRequest,
+            "The request for “\(request.entityName)” is for dictionaries, and objects were asked for. Make it with selecting(_:), or as "
+                + "FetchRequest<[String: PropertyValue]>.",
+            entity: request.entityName)
     }
 
     func object(_ found: FoundObject) -> ManagedObject {

@@ -21,7 +21,7 @@ extension ManagedObjectContext {
 
     /// The results without those objects, which a child judges itself.
     func findPrepared(_ request: FetchDescription, excluding keys: Set<UInt64> = []) throws -> FoundObjects {
-        if let stores = request.affectedStores, try !stores.contains(store().identifier) { return FoundObjects([]) }
+        guard try asksStore(request) else { return FoundObjects([]) }
         switch try pendingPlan(for: request, excluding: keys) {
         case .storeOnly: return try stored(request, excluding: keys)
         case .overlay(let objects): return FoundObjects(try findWithOverlay(request, objects, excluding: keys))
@@ -31,7 +31,7 @@ extension ManagedObjectContext {
 
     /// The number of results, without those objects.
     func countPrepared(_ request: FetchDescription, excluding keys: Set<UInt64> = []) throws -> Int {
-        if let stores = request.affectedStores, try !stores.contains(store().identifier) { return 0 }
+        guard try asksStore(request) else { return 0 }
         switch try pendingPlan(for: request, excluding: keys) {
         case .storeOnly:
             return try storedCount(request, excluding: keys)

@@ -12,6 +12,14 @@ struct RequestPaths {
             follow(sort.keyPath.split(separator: ".").map(String.init), from: entity)
         }
         request.predicate?.node.forEachExpression { visit($0, entity) }
+        for path in request.propertiesToGroupBy { follow(path.split(separator: ".").map(String.init), from: entity) }
+        for column in request.propertiesToFetch {
+            switch column {
+            case .property(let path): follow(path.split(separator: ".").map(String.init), from: entity)
+            case .expression(_, let expression, _): expression.node.forEachExpression { visit($0, entity) }
+            }
+        }
+        request.havingPredicate?.node.forEachExpression { visit($0, entity) }
     }
 
     /// True when an object is not as stored in what the request reads of it.

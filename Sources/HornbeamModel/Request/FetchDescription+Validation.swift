@@ -4,6 +4,7 @@ extension FetchDescription {
     /// - Throws: `HornbeamError` with code `predicateInvalid`; with several problems, each of them is one of
     ///   its details.
     public func validate(for entity: EntityDescription) throws {
+        if isPlainLookUp(in: entity) { return }
         var check = RequestCheck(request: self, entity: entity)
         check.conditions()
         check.counts()
@@ -17,6 +18,31 @@ extension FetchDescription {
             "The request for “\(entity.name)” has \(check.problems.count) problems: "
                 + check.problems.map(\.message).joined(separator: " "),
             entity: entity.name, details: check.problems)
+    }
+}
+
+extension FetchDescription {
+    /// The property and the value of a request that asks for nothing but equality with one value: the commonest of all.
+    package var lookUp: (name: String, value: PropertyValue)? {
+        guard sortDescriptors.isEmpty, fetchOffset == 0, case .comparison(let comparison)? = predicate?.node,
+            comparison.comparator == .equal, comparison.modifier == .direct, comparison.options.isEmpty,
+            case .keyPath(.evaluatedObject, let steps) = comparison.left, steps.count == 1, case .name(let name) = steps[0],
+            case .constant(let value) = comparison.right
+        else { return nil }
+        return (name, value)
+    }
+
+    /// True when a look at one property tells that the request is right.
+    private func isPlainLookUp(in entity: EntityDescription) -> Bool {
+        guard let (name, value) = lookUp, fetchLimit >= 0, fetchBatchSize >= 0, resultType != .dictionaries,
+            propertiesToFetch.isEmpty, propertiesToGroupBy.isEmpty, relationshipKeyPathsForPrefetching.isEmpty,
+            havingPredicate == nil, !returnsDistinctResults,
+            let property = entity.propertiesByName[name], !property.isTransient
+        else { return false }
+        switch (property.attributeType, value) {
+        case (.string, .string), (.integer64, .int), (.integer32, .int), (.integer16, .int), (.uuid, .uuid), (.date, .date): return true
+        default: return false
+        }
     }
 }
 
@@ -40,7 +66,12 @@ private struct RequestCheck {
 
     mutating func conditions() {
         attempt { try $0.predicate?.validated(for: $1) }
-        for sort in request.sortDescriptors { attempt { try sort.validated(for: $1) } }
+        for sort in request.sortDescriptors where !isColumn(sort.keyPath) { attempt { try sort.validated(for: $1) } }
+    }
+
+    /// Dictionaries may be ordered by what was computed for them.
+    private func isColumn(_ name: String) -> Bool {
+        request.resultType == .dictionaries && request.propertiesToFetch.contains { $0.name == name }
     }
 
     mutating func counts() {

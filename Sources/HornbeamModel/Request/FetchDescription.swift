@@ -8,31 +8,6 @@ public enum FetchResultType: Int, Hashable, Sendable, Codable {
     case count = 4
 }
 
-/// One column of a fetch that gives back dictionaries (FET-12, FET-16).
-public enum FetchColumn: Hashable, Sendable, Codable, ExpressibleByStringLiteral {
-    /// A key path to an attribute or a to-one relationship.
-    case property(String)
-    /// A computed value, with the name that it has in the dictionary; the type is worked out when nil.
-    case expression(name: String, FetchExpression, type: AttributeType?)
-
-    public init(stringLiteral keyPath: String) { self = .property(keyPath) }
-
-    /// A computed value written as a format: `.expression("total", "lines.@sum.price")`.
-    ///
-    /// - Throws: `HornbeamError` with code `predicateSyntax`.
-    public static func expression(_ name: String, _ format: String, type: AttributeType? = nil) throws -> Self {
-        .expression(name: name, try FetchExpression(format: format), type: type)
-    }
-
-    /// The key of the column in the dictionary.
-    public var name: String {
-        switch self {
-        case .property(let keyPath): keyPath
-        case .expression(let name, _, _): name
-        }
-    }
-}
-
 /// A fetch with all its settings, without the Swift type of its results. It is what goes down to a store.
 ///
 /// A value: it may cross threads, be compared and be kept. The defaults are Core Data's.

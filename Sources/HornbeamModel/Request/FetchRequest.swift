@@ -62,11 +62,48 @@ extension FetchRequest {
         changing { $0.relationshipKeyPathsForPrefetching += keyPaths }
     }
 
-    private func changing(_ change: (inout FetchDescription) -> Void) -> Self {
+    /// The request for dictionaries of these columns instead (FET-12).
+    ///
+    /// ```swift
+    /// let request = FetchRequest<Book>().selecting("author.name", .count(as: "books"), .sum(of: "pages", as: "pages"))
+    ///     .grouped(by: "author.name")
+    /// for row in try context.fetch(request) { print(row["author.name"]!, row["books"]!) }
+    /// ```
+    public func selecting(_ columns: FetchColumn...) -> FetchRequest<[String: PropertyValue]> {
+        var request = FetchRequest<[String: PropertyValue]>(untyped)
+        request.untyped.resultType = .dictionaries
+        request.untyped.propertiesToFetch += columns
+        return request
+    }
+
+    /// The request for the IDs of its results instead (FET-6).
+    public func selectingIDs() -> FetchRequest<ManagedObjectID> {
+        var request = FetchRequest<ManagedObjectID>(untyped)
+        request.untyped.resultType = .objectIDs
+        return request
+    }
+
+    fileprivate func changing(_ change: (inout FetchDescription) -> Void) -> Self {
         var request = self
         change(&request.untyped)
         return request
     }
+}
+
+extension FetchRequest where Result == [String: PropertyValue] {
+    /// The request for one dictionary for each combination of values of these key paths (FET-14).
+    public func grouped(by keyPaths: String...) -> Self { changing { $0.propertiesToGroupBy += keyPaths } }
+
+    /// The request for groups that satisfy a condition on grouped values, totals, or names of columns (FET-15).
+    ///
+    /// - Throws: `HornbeamError` with code `predicateSyntax`.
+    public func having(_ format: String, _ arguments: (any PredicateArgument)?...) throws -> Self {
+        let predicate = try FetchPredicate(format: format, arguments: arguments)
+        return changing { $0.havingPredicate = $0.havingPredicate.map { $0 && predicate } ?? predicate }
+    }
+
+    /// The request that gives equal dictionaries once (FET-13).
+    public func distinct() -> Self { changing { $0.returnsDistinctResults = true } }
 }
 
 extension FetchRequest: Hashable, Codable {}

@@ -26,35 +26,48 @@ struct FetchExecution {
         switch plan.choice.path {
         case .nothing: return
         case .scan: try scan()
-        case .keys(let keys): try lookUp(keys)
-        case .members(let link, let owners): try walk(link, owners)
-        case .index(let access): try walk(access)
+        case .keys(let keys, _): try lookUp(keys)
+        case .index(let access) where access.order != nil: try walkInOrder(access)
+        case .members, .index, .intersection, .union: try finish(try objects(plan.choice.path))
         }
     }
 
-    private func filter(_ entityIndex: Int32) -> Filter { plan.filters[Int(entityIndex)] ?? .constant(true) }
+    func filter(_ entityIndex: Int32) -> Filter { plan.filters[Int(entityIndex)] ?? .constant(true) }
+
+    func isWanted(_ reference: ObjectReference) -> Bool { isWanted[Int(reference.entityIndex)] }
+
+    mutating func count(rows: Int, leaves: Int = 0) {
+        rowsRead += rows
+        leavesRead += leaves
+    }
 
     // MARK: Scan
 
     private mutating func scan() throws(EngineError) {
+        let window = try keyWindow()
+        for table in plan.tables {
+            guard try scan(table, window) else { return }
+        }
+    }
+
+    /// Answers false when no more rows are needed, of this table and any other.
+    private mutating func scan(_ table: EntityTable, _ window: KeyWindow) throws(EngineError) -> Bool {
+        let filter = filter(table.index)
         var rows = 0
         var leaves = 0
-        for table in plan.tables {
-            let filter = filter(table.index)
-            var selection = Selection(none: 0)
-            var isDone = false
-            try snapshot.view(table).forEachLeaf { (leaf) throws(EngineError) -> Bool in
-                rows += leaf.count
-                leaves += 1
-                selection.reset(all: leaf.count)
-                try filter.narrow(&selection, leaf, table, context)
-                isDone = try !sink.take(&selection, leaf, table)
-                return !isDone
-            }
-            if isDone { break }
+        var selection = Selection(none: 0)
+        var isDone = false
+        try snapshot.view(table).forEachLeaf(from: window.first) { (leaf) throws(EngineError) -> Bool in
+            rows += leaf.count
+            leaves += 1
+            selection.reset(all: leaf.count)
+            window.narrow(&selection, leaf)
+            try filter.narrow(&selection, leaf, table, context)
+            isDone = try !sink.take(&selection, leaf, table)
+            return !isDone && !window.ends(in: leaf)
         }
-        rowsRead += rows
-        leavesRead += leaves
+        count(rows: rows, leaves: leaves)
+        return !isDone
     }
 
     // MARK: Keys
@@ -73,128 +86,102 @@ struct FetchExecution {
             guard try filter.holds(row, key, table, context) else { return true }
             return try sink.take(row, key, location, table)
         }
-        rowsRead += rows
+        count(rows: rows)
     }
 
-    // MARK: Members
+    // MARK: Sets of objects
 
-    private mutating func walk(_ link: LinkIndex, _ owners: [UInt64]) throws(EngineError) {
-        let reader = try snapshot.members(link.relationship)
+    /// The objects that a path leads to, ascending, each once.
+    private func objects(_ path: AccessPath) throws(EngineError) -> [ObjectReference] {
+        switch path {
+        case .nothing, .scan: return []
+        case .keys(let keys, _):
+            var found: [ObjectReference] = []
+            for table in plan.tables {
+                try snapshot.view(table).forEachRow(keys) { (position, _, _) throws(EngineError) -> Bool in
+                    found.append(ObjectReference(entityIndex: table.index, key: keys[position]))
+                    return true
+                }
+            }
+            return found.sorted()
+        case .members(let link, let owners, _):
+            let reader = try snapshot.members(link.relationship)
+            var found: [ObjectReference] = []
+            for owner in owners {
+                try reader.forEach(owner: owner) { member in
+                    if isWanted(member) { found.append(member) }
+                    return true
+                }
+            }
+            return ObjectSet.ascending(found)
+        case .index(let access): return ObjectSet.ascending(try entries(access))
+        case .intersection(let parts):
+            var result: [ObjectReference]?
+            for part in parts where result?.isEmpty != true {
+                let next = try objects(part.path)
+                result = result.map { ObjectSet.intersection($0, next) } ?? next
+            }
+            return result ?? []
+        case .union(let parts):
+            var all: [ObjectReference] = []
+            for part in parts { all += try objects(part.path) }
+            return ObjectSet.ascending(all)
+        }
+    }
+
+    private func entries(_ access: IndexAccess) throws(EngineError) -> [ObjectReference] {
+        let view = try snapshot.engineSnapshot.index(access.index.tree)
         var found: [ObjectReference] = []
-        for owner in owners { found += try reader.references(owner: owner) }
-        try finish(found.filter { isWanted[Int($0.entityIndex)] })
+        for range in access.ranges {
+            try view.forEach(in: range) { (key, value) throws(EngineError) -> Bool in
+                let reference = try access.index.reference(key, value, schema: snapshot.schema)
+                if isWanted(reference) { found.append(reference) }
+                return true
+            }
+        }
+        return found
     }
 
     /// Objects found without regard to order: reads them where that is needed.
     private mutating func finish(_ found: [ObjectReference]) throws(EngineError) {
         guard !plan.isExact || sink.needsRows else {
-            for reference in found.sorted() where !sink.take(reference) { return }
+            for reference in found where !sink.take(reference) { return }
             return
         }
         for table in plan.tables {
-            try read(found.filter { $0.entityIndex == table.index }.map(\.key).sorted(), table)
+            try read(found.filter { $0.entityIndex == table.index }.map(\.key), table)
         }
-    }
-
-    // MARK: Indexes
-
-    private mutating func walk(_ access: IndexAccess) throws(EngineError) {
-        let view = try snapshot.engineSnapshot.index(access.index.tree)
-        if let order = access.order {
-            return try walkInOrder(access, order, view)
-        }
-        var found: [ObjectReference] = []
-        for range in access.ranges {
-            try view.forEach(in: range) { (key, value) throws(EngineError) -> Bool in
-                let reference = try reference(key, value, access.index)
-                if isWanted[Int(reference.entityIndex)] { found.append(reference) }
-                return true
-            }
-        }
-        try finish(found)
-    }
-
-    /// Walks one range in the order of the fetch and stops when there are enough results.
-    private mutating func walkInOrder(
-        _ access: IndexAccess, _ order: IndexAccess.Order, _ view: IndexView
-    ) throws(EngineError) {
-        var rows = 0
-        var group = TiedGroup()
-        for range in access.ranges {
-            try view.forEach(in: range, reversed: order == .backward) { (key, value) throws(EngineError) -> Bool in
-                let reference = try reference(key, value, access.index)
-                guard isWanted[Int(reference.entityIndex)] else { return true }
-                if order == .forward { return try takeInOrder(reference, &rows) }
-                // Backwards, objects with equal values come in falling order of keys: each group is turned round.
-                guard let ready = group.add(reference, components: access.index.isUnique ? key[...] : key.dropLast(8))
-                else { return true }
-                for reference in ready where try !takeInOrder(reference, &rows) { return false }
-                return true
-            }
-        }
-        for reference in group.finish() where try !takeInOrder(reference, &rows) { break }
-        rowsRead += rows
-    }
-
-    private func takeInOrder(_ reference: ObjectReference, _ rows: inout Int) throws(EngineError) -> Bool {
-        if plan.isExact { return sink.take(reference) }
-        rows += 1
-        let table = snapshot.schema.table(at: reference.entityIndex)
-        let filter = filter(reference.entityIndex)
-        var location = RowLocation()
-        let passes = try context.view(reference.entityIndex).withRow(reference.key, at: &location) {
-            (row) throws(EngineError) -> Bool in
-            try filter.holds(row, reference.key, table, context)
-        }
-        guard passes == true else { return true }
-        return sink.take(reference)
-    }
-
-    private func reference(
-        _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, _ index: ValueIndex
-    ) throws(EngineError) -> ObjectReference {
-        try index.reference(key, value, schema: snapshot.schema)
     }
 }
 
-extension ValueIndex {
-    /// The object that an entry is of.
-    func reference(
-        _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, schema: Schema
-    ) throws(EngineError) -> ObjectReference {
-        let keyBytes = isUnique ? 8 : 0
-        guard value.count >= keyBytes + (isPolymorphic ? 4 : 0), key.count >= 8 || isUnique else {
-            throw UniqueKeys.damaged(self)
+/// Sets of objects as ascending lists.
+enum ObjectSet {
+    static func ascending(_ objects: [ObjectReference]) -> [ObjectReference] {
+        var result = objects
+        if !zip(objects, objects.dropFirst()).allSatisfy({ $0.key < $1.key }) { result.sort() }
+        var kept = 0
+        for position in result.indices where position == 0 || result[position].key != result[kept - 1].key {
+            result[kept] = result[position]
+            kept += 1
         }
-        let objectKey = isUnique
-            ? UInt64(littleEndian: value.loadUnaligned(as: UInt64.self)) : KeyBytes.suffix(key)
-        guard isPolymorphic else { return ObjectReference(entityIndex: onlyEntity, key: objectKey) }
-        guard let entity = schema.entityIndex(number: EntityNumber.read(value, at: keyBytes)) else {
-            throw UniqueKeys.damaged(self)
-        }
-        return ObjectReference(entityIndex: entity, key: objectKey)
-    }
-}
-
-/// Objects with equal components, met backwards.
-private struct TiedGroup {
-    private var components: [UInt8] = []
-    private var members: [ObjectReference] = []
-
-    /// Adds an object; when it begins a new group, answers the finished one in rising order of keys.
-    mutating func add(_ reference: ObjectReference, components other: Slice<UnsafeRawBufferPointer>) -> [ObjectReference]? {
-        if !members.isEmpty, components.elementsEqual(other) {
-            members.append(reference)
-            return nil
-        }
-        let ready = finish()
-        components = Array(other)
-        members = [reference]
-        return ready
+        result.removeLast(result.count - kept)
+        return result
     }
 
-    mutating func finish() -> [ObjectReference] {
-        defer { members = [] }
-        return members.reversed()
+    static func intersection(_ a: [ObjectReference], _ b: [ObjectReference]) -> [ObjectReference] {
+        var result: [ObjectReference] = []
+        var (i, j) = (0, 0)
+        while i < a.count, j < b.count {
+            if a[i].key == b[j].key {
+                result.append(a[i])
+                i += 1
+                j += 1
+            } else if a[i].key < b[j].key {
+                i += 1
+            } else {
+                j += 1
+            }
+        }
+        return result
     }
 }

@@ -10,50 +10,72 @@ struct FetchPlan: Sendable {
     let filters: [Filter?]
     let residual: [PredicateAnalysis.Conjunct]
     let sorts: [SortKey]
-    let offset: Int
+    var offset = 0
     /// Nil for all.
-    let limit: Int?
+    var limit: Int?
 
     init(_ request: FetchDescription, in snapshot: StoreSnapshot, counting: Bool) throws {
+        let (planner, analysis) = try Self.planner(request, in: snapshot, counting: counting)
+        let never = analysis.isNever || planner.tables.isEmpty
+        self = try EngineError.translated { () throws(EngineError) in
+            never ? FetchPlan(nothing: planner) : try FetchPlan(planner)
+        }
+        setWindow(request)
+    }
+
+    /// What a request's plan is chosen by.
+    private static func planner(
+        _ request: FetchDescription, in snapshot: StoreSnapshot, counting: Bool
+    ) throws -> (AccessPlanner, PredicateAnalysis) {
         let schema = snapshot.schema
-        entity = try schema.model.entity(named: request.entityName)
-        tables = schema.tables(of: entity, includingSubentities: request.includesSubentities)
+        let entity = try schema.model.entity(named: request.entityName)
+        let tables = schema.tables(of: entity, includingSubentities: request.includesSubentities)
         let predicate = try request.predicate?.validated(for: entity)
         let analysis = PredicateAnalysis(predicate)
         for sort in request.sortDescriptors { try sort.validated(for: entity) }
         // A count does not look at the order.
-        sorts = try counting ? [] : request.sortDescriptors.map { try SortKey($0, schema.model.entity(named: request.entityName)) }
-        offset = max(0, request.fetchOffset)
-        limit = request.fetchLimit > 0 ? request.fetchLimit : nil
-        let all = Self.filters(analysis.conjuncts, tables, snapshot)
-        if analysis.isNever || tables.isEmpty {
-            let all = Set(analysis.conjuncts.indices)
-            choice = AccessChoice(path: .nothing, used: all, entries: 0, isOrdered: true)
-        } else {
-            let cost = Self.scanCost(all)
-            let planner = AccessPlanner(
-                snapshot: snapshot, entity: entity, tables: tables, conjuncts: analysis.conjuncts, sorts: sorts,
-                scanCost: cost, wanted: limit.map { $0 + max(0, request.fetchOffset) })
-            choice = try EngineError.translated { () throws(EngineError) in try planner.choose() }
-        }
-        let used = choice.used
-        residual = analysis.conjuncts.enumerated().filter { !used.contains($0.offset) }.map(\.element)
-        filters = used.isEmpty ? all : Self.filters(residual, tables, snapshot)
+        let sorts = try counting ? [] : request.sortDescriptors.map { try SortKey($0, entity) }
+        let planner = AccessPlanner(
+            snapshot: snapshot, entity: entity, tables: tables, conjuncts: analysis.conjuncts,
+            sorts: sorts.filter { !$0.isFixed(by: analysis.conjuncts) },
+            wanted: request.fetchLimit > 0 ? request.fetchLimit + max(0, request.fetchOffset) : nil,
+            offset: max(0, request.fetchOffset), isCounting: counting)
+        return (planner, analysis)
     }
 
-    private static func filters(
-        _ conjuncts: [PredicateAnalysis.Conjunct], _ tables: [EntityTable], _ snapshot: StoreSnapshot
-    ) -> [Filter?] {
+    /// The cheapest plan.
+    init(_ planner: AccessPlanner) throws(EngineError) {
+        let filters = Self.filters(planner.conjuncts, planner)
+        self.init(planner, try planner.choose(scanning: filters), filters)
+    }
+
+    private init(nothing planner: AccessPlanner) {
+        let all = Set(planner.conjuncts.indices)
+        self.init(planner, AccessChoice(.nothing, used: all, entries: 0, isOrdered: true), [])
+    }
+
+    private init(_ planner: AccessPlanner, _ choice: AccessChoice, _ filters: [Filter?]) {
+        entity = planner.entity
+        tables = planner.tables
+        sorts = planner.sorts
+        self.choice = choice
+        residual = planner.conjuncts.enumerated().filter { !choice.used.contains($0.offset) }.map(\.element)
+        self.filters = choice.used.isEmpty ? filters : Self.filters(residual, planner)
+    }
+
+    private mutating func setWindow(_ request: FetchDescription) {
+        offset = max(0, request.fetchOffset)
+        limit = request.fetchLimit > 0 ? request.fetchLimit : nil
+    }
+
+    private static func filters(_ conjuncts: [PredicateAnalysis.Conjunct], _ planner: AccessPlanner) -> [Filter?] {
+        let snapshot = planner.snapshot
         var filters = [Filter?](repeating: nil, count: snapshot.schema.tables.count)
-        for table in tables {
+        guard !conjuncts.isEmpty else { return filters }
+        for table in planner.tables {
             filters[Int(table.index)] = FilterCompiler(snapshot.reader, table).compile(conjuncts)
         }
         return filters
-    }
-
-    /// What a scanned row costs, in cells of a column.
-    private static func scanCost(_ filters: [Filter?]) -> Int {
-        max(1, filters.compactMap { $0?.cost }.max() ?? 1)
     }
 
     /// True when every row or entry reached is a result.
@@ -63,83 +85,29 @@ struct FetchPlan: Sendable {
     var kept: Int? { limit.map { $0 + offset } }
 }
 
-// MARK: Printing
-
 extension FetchPlan {
-    var description: Plan {
-        var plan = Plan()
-        plan.entity = entity.name
-        plan.access = accessText
-        if !residual.isEmpty {
-            let kind = filters.compactMap { $0?.kind }.max() ?? .columns
-            plan.filter = "filter \(kind.words): \(residualText)"
-        }
-        plan.order = orderText
-        plan.window = windowText
-        return plan
-    }
-
-    private var accessText: String {
-        switch choice.path {
-        case .nothing: "nothing: no object can satisfy the predicate"
-        case .scan: "scan \(tables.map(\.entity.name).joined(separator: ", ")): \(rows(choice.entries, "row"))"
-        case .keys: "look up \(rows(choice.entries, "object")) by ID"
-        case .members(let link, _):
-            "members of \(link.relationship.entity.name).\(link.relationship.name): \(rows(choice.entries, "entry"))"
-        case .index(let access): indexText(access)
-        }
-    }
-
-    private func indexText(_ access: IndexAccess) -> String {
-        let kind = access.index.isUnique ? "unique index" : "index"
-        if access.used.isEmpty { return "\(kind) \(access.index.title): all \(rows(choice.entries, "entry"))" }
-        let count = access.ranges.count == 1 ? "" : ", \(access.ranges.count) ranges"
-        return "\(kind) \(access.index.title)\(count): \(rows(choice.entries, "entry"))"
-    }
-
-    private func rows(_ count: Int, _ noun: String) -> String {
-        if count == 1 { return "1 \(noun)" }
-        return "\(count) " + (noun == "entry" ? "entries" : noun + "s")
-    }
-
-    private var residualText: String {
-        let nodes = residual.map { conjunct in
-            switch conjunct {
-            case .term(let term): term.node
-            case .other(let node): node
+    /// Every plan that there is for a request. All give the same answer.
+    static func all(_ request: FetchDescription, in snapshot: StoreSnapshot, counting: Bool) throws -> [FetchPlan] {
+        let (planner, analysis) = try planner(request, in: snapshot, counting: counting)
+        guard !analysis.isNever, !planner.tables.isEmpty else { return [try FetchPlan(request, in: snapshot, counting: counting)] }
+        return try EngineError.translated { () throws(EngineError) in
+            let filters = filters(planner.conjuncts, planner)
+            return try planner.all().map { choice in
+                var plan = FetchPlan(planner, choice, filters)
+                plan.setWindow(request)
+                return plan
             }
         }
-        return FetchPredicate(node: nodes.count == 1 ? nodes[0] : .and(nodes)).description
-    }
-
-    private var orderText: String {
-        if sorts.isEmpty { return "order by ID" }
-        let text = sorts.map(\.text).joined(separator: ", ")
-        if choice.isOrdered { return "order by \(text) from the index" }
-        return kept == nil ? "sort by \(text)" : "sort by \(text), keeping the first \(kept ?? 0)"
-    }
-
-    private var windowText: String? {
-        if offset == 0, limit == nil { return nil }
-        let skip = offset > 0 ? "skip \(offset)" : nil
-        let take = limit.map { "take \($0)" }
-        return [skip, take].compactMap { $0 }.joined(separator: ", ")
     }
 }
 
 extension SortKey {
-    fileprivate var text: String {
-        path.map(\.name).joined(separator: ".") + collation.suffix + (isAscending ? "" : " descending")
-    }
-}
-
-extension Filter.Kind {
-    fileprivate var words: String {
-        switch self {
-        case .columns: "columns"
-        case .texts: "columns, then texts"
-        case .relationships: "columns, then related objects"
-        case .evaluator: "row by row"
+    /// True when all results have one value there, so that it orders nothing.
+    fileprivate func isFixed(by conjuncts: [PredicateAnalysis.Conjunct]) -> Bool {
+        conjuncts.contains { conjunct in
+            guard case .term(let term) = conjunct, term.comparator == .equal, term.modifier == .direct, term.options.isEmpty
+            else { return false }
+            return term.names == path.map(\.name) && path[path.count - 1].isAttribute
         }
     }
 }

@@ -27,10 +27,8 @@ extension Filter {
             try selection.filter { (slot) throws(EngineError) in try test.holds(leaf.row(slot)) }
         case .bytes(let test):
             try selection.filter { (slot) throws(EngineError) in try test.holds(leaf.row(slot)) }
-        case .path(let test):
-            try selection.filter { (slot) throws(EngineError) in try test.holds(leaf.row(slot), context) }
-        case .members(let test):
-            try selection.filter { (slot) throws(EngineError) in try test.holds(owner: leaf.key(slot), context) }
+        case .path(let test): try test.narrow(&selection, leaf, table, context)
+        case .members(let test): try test.narrow(&selection, leaf, table, context)
         case .general(let test):
             try selection.filter { (slot) throws(EngineError) -> Bool in
                 try test.holds(leaf.row(slot), leaf.key(slot), table, context)

@@ -124,11 +124,11 @@ struct TextTest: Sendable {
 /// A text that is in a list, byte for byte.
 struct TextSetTest: Sendable {
     let column: Int
-    let texts: Set<[UInt8]>
+    let texts: ByteSet
     let nullResult: Bool
 
     func holds(_ row: RowView) throws(EngineError) -> Bool {
-        row.isNull(column) ? nullResult : texts.contains(try row.bytes(column))
+        row.isNull(column) ? nullResult : try row.withBytes(column) { texts.contains($0) }
     }
 }
 
@@ -159,34 +159,6 @@ struct BytesTest: Sendable {
 struct CellOf16: BitwiseCopyable {
     var first: UInt64 = 0
     var second: UInt64 = 0
-}
-
-/// A filter on the object that a to-one leads to.
-struct PathTest: Sendable {
-    let column: StoredColumn
-    /// By entity index of the destination; nil for entities that cannot be there.
-    let filters: [Filter?]
-    /// The answer where the to-one is null or its object is gone: what nil answers.
-    let missingResult: Bool
-
-    var cost: Int { filters.lazy.compactMap { $0?.cost }.max() ?? 0 }
-}
-
-/// A filter on the members of a to-many: ANY, ALL, or how many.
-struct MembersTest: Sendable {
-    enum Wanted: Sendable {
-        case any
-        case all
-        /// One of these objects is a member.
-        case containing(Set<UInt64>)
-        /// The count of those that pass lies in the range, or outside it.
-        case count(ClosedRange<Int64>, isNegated: Bool)
-    }
-
-    let link: LinkIndex
-    /// By entity index of the members; nil stands for "all pass", so that the counted range answers.
-    let filters: [Filter?]?
-    let wanted: Wanted
 }
 
 /// What only the evaluator can tell.

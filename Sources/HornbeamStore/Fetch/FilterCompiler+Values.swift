@@ -56,7 +56,7 @@ extension FilterCompiler {
             let texts = values.compactMap { value -> [UInt8]? in
                 if case .string(let text) = value { Array(text.utf8) } else { nil }
             }
-            return .texts(TextSetTest(column: column.column, texts: Set(texts), nullResult: nullResult))
+            return .texts(TextSetTest(column: column.column, texts: ByteSet(Set(texts)), nullResult: nullResult))
         }
         let text: String
         switch (column.type, term.value) {

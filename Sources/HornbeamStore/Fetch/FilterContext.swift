@@ -7,9 +7,16 @@ final class FilterContext {
     private(set) var failure: (any Error)?
     private(set) var rowsRead = 0
     private var members: [ObjectIdentifier: MemberReader] = [:]
+    /// What tests through relationships found out about the other end, by test.
+    var keySets: [ObjectIdentifier: KeySet] = [:]
+    var tallies: [ObjectIdentifier: [UInt64: Int64]] = [:]
+    var leavesTested: [ObjectIdentifier: Int] = [:]
+    /// So many leaves look up the other end row by row before all of it is read.
+    let leavesLookedUp: Int
 
-    init(_ snapshot: StoreSnapshot) {
+    init(_ snapshot: StoreSnapshot, leavesLookedUp: Int = 4) {
         self.snapshot = snapshot
+        self.leavesLookedUp = leavesLookedUp
     }
 
     var schema: Schema { snapshot.schema }

@@ -10,28 +10,48 @@ final class ResultSink {
         /// References in the order of their keys.
         case collectByKey
         case sort([SortKey])
+        /// Groups and totals instead of references.
+        case feed(GroupFeed)
     }
 
     private let mode: Mode
     /// How many results are needed; nil for all.
-    private let kept: Int?
+    private var kept: Int?
+    /// How many of the first results were left out already, by counting them.
+    private(set) var leftOut = 0
     private let context: FilterContext
     private let excluding: Set<UInt64>
     private(set) var count = 0
     private var references: [ObjectReference] = []
     private var hints: [RowHint] = []
     private var sorter: ResultSorter?
+    private var feed: GroupFeed?
 
     init(_ mode: Mode, kept: Int?, excluding: Set<UInt64>, context: FilterContext) {
         self.mode = mode
         self.kept = kept
         self.context = context
         self.excluding = excluding
-        if case .sort(let sorts) = mode { sorter = ResultSorter(sorts, kept: kept, context: context) }
+        switch mode {
+        case .sort(let sorts): sorter = ResultSorter(sorts, kept: kept, context: context)
+        case .feed(let feed): self.feed = feed
+        case .count, .collect, .collectByKey: break
+        }
     }
 
     /// True when rows themselves are needed, not only their keys.
-    var needsRows: Bool { sorter != nil }
+    var needsRows: Bool { sorter != nil || feed != nil }
+
+    /// True when every object that comes is a result.
+    var isComplete: Bool { excluding.isEmpty }
+
+    var isCounting: Bool { if case .count = mode { true } else { false } }
+
+    /// The first results, which are not going to come.
+    func leaveOut(_ number: Int) {
+        leftOut += number
+        kept = kept.map { $0 - number }
+    }
 
     /// True when no further row can change the answer.
     private var isFull: Bool {
@@ -53,6 +73,10 @@ final class ResultSink {
         }
         if let sorter {
             try sorter.take(&selection, leaf, table)
+            return true
+        }
+        if let feed {
+            try feed.take(selection, leaf, table)
             return true
         }
         collect(selection, leaf, table)
@@ -83,6 +107,10 @@ final class ResultSink {
             try sorter.take(row, key, location, table)
             return true
         }
+        if let feed {
+            try feed.take(row, key, table)
+            return true
+        }
         return takeUnread(ObjectReference(entityIndex: table.index, key: key), RowHint(location))
     }
 
@@ -105,9 +133,6 @@ final class ResultSink {
         references.append(reference)
         if let hint { hints.append(hint) }
     }
-
-    /// Objects that are known to be results without looking at each: `total` of them.
-    func take(unseen total: Int) { count += total }
 
     // MARK: The answer
 

@@ -5,14 +5,10 @@ internal import HornbeamModel
 extension StoreSnapshot {
     /// Nil when the request is not of that form; then it is planned.
     func lookUpUnique(_ request: FetchDescription, excluding: Set<UInt64>) throws -> FetchAnswer? {
-        guard case .comparison(let comparison)? = request.predicate?.node, comparison.comparator == .equal,
-            comparison.modifier == .direct, comparison.options.isEmpty, request.fetchOffset == 0,
-            case .keyPath(.evaluatedObject, let steps) = comparison.left, steps.count == 1, case .name(let name) = steps[0],
-            case .constant(let value) = comparison.right
-        else { return nil }
+        guard let (name, value) = request.lookUp else { return nil }
         let entity = try schema.model.entity(named: request.entityName)
         guard let property = entity.propertiesByName[name], let index = schema.uniqueIndex(of: property),
-            entity.isKind(of: index.entity), request.sortDescriptors.isEmpty,
+            entity.isKind(of: index.entity),
             let key = index.lookUpKey(value, origins: reader.origins)
         else { return nil }
         var answer = FetchAnswer()

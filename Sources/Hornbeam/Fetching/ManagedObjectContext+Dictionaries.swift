@@ -1,0 +1,121 @@
+public import HornbeamModel
+internal import HornbeamStore
+
+extension ManagedObjectContext {
+    /// The dictionaries that a request asks for: columns of objects, or of groups of them, with this context's unsaved changes taken into
+    /// account as everywhere. Makes no objects (FET-6, FET-12 to FET-16).
+    ///
+    /// Every dictionary has all columns; what is missing is `.null`, and a to-one relationship is an object ID. Without criteria of order,
+    /// dictionaries come in the order of the objects' IDs, groups in that of their first objects.
+    /// - Throws: As for objects; `predicateInvalid` for a column that has many values in a group.
+    public func fetch(_ request: FetchRequest<[String: PropertyValue]>) throws -> [[String: PropertyValue]] {
+        var request = request.untyped
+        request.resultType = .dictionaries
+        return try fetchDictionaries(request)
+    }
+
+    /// The IDs of the objects that satisfy a request, in its order; makes no objects (FET-6).
+    ///
+    /// - Throws: As for objects.
+    public func fetch(_ request: FetchRequest<ManagedObjectID>) throws -> [ManagedObjectID] { try fetchIDs(request) }
+
+    /// The results of the kind that the request names (FET-6).
+    ///
+    /// - Throws: As for objects.
+    public func execute(_ request: FetchDescription) throws -> FetchResult {
+        switch request.resultType {
+        case .objects: .objects(try fetch(FetchRequest<ManagedObject>(request)))
+        case .objectIDs: .objectIDs(try fetchIDs(FetchRequest<ManagedObject>(request)))
+        case .dictionaries: .dictionaries(try fetchDictionaries(request))
+        case .count: .count(try count(FetchRequest<ManagedObject>(request)))
+        }
+    }
+
+    private func fetchDictionaries(_ request: FetchDescription) throws -> [[String: PropertyValue]] {
+        let (program, rows) = try dictionaryRows(request)
+        return rows.map { Dictionary(uniqueKeysWithValues: zip(program.names, $0)) }
+    }
+
+    func countDictionaries(_ request: FetchDescription) throws -> Int { try dictionaryRows(request).rows.count }
+
+    private func dictionaryRows(
+        _ request: FetchDescription
+    ) throws -> (program: DictionaryProgram, rows: [[PropertyValue]]) {
+        let request = try prepared(request)
+        let entity = try persistentStoreCoordinator.managedObjectModel.entity(named: request.entityName)
+        let program = try DictionaryProgram(request, for: entity)
+        return (program, try program.isGrouped ? groups(request, program) : plainRows(request, program))
+    }
+
+    // MARK: Groups
+
+    private func groups(_ request: FetchDescription, _ program: DictionaryProgram) throws -> [[PropertyValue]] {
+        guard try asksStore(request) else { return try GroupTable(program).rows() }
+        return try groups(request, program, excluding: [], adding: [])
+    }
+
+    /// Groups of the rows of the store, without some and with other objects, as a child context judges them.
+    private func groups(
+        _ request: FetchDescription, _ program: DictionaryProgram, excluding keys: Set<UInt64>, adding others: [GroupedObject]
+    ) throws -> [[PropertyValue]] {
+        switch try pendingPlan(for: request, excluding: keys) {
+        case .storeOnly: return try storedGroups(request, program, excluding: keys, adding: others)
+        case .overlay(let objects):
+            let changed = try grouped(matching(objects, request), program)
+            return try storedGroups(request, program, excluding: keys.union(storedKeys(objects)), adding: others + changed)
+        case .inMemory:
+            var all: [ManagedObject] = []
+            for case .object(let object) in try findInMemory(request.forGroups, excluding: keys) { all.append(object) }
+            var groups = GroupTable(program)
+            for object in try others + grouped(all, program) { groups.add(object.inputs, object: object.key) }
+            return try groups.rows()
+        }
+    }
+
+    private func storedGroups(
+        _ request: FetchDescription, _ program: DictionaryProgram, excluding keys: Set<UInt64>, adding others: [GroupedObject]
+    ) throws -> [[PropertyValue]] {
+        if let parent { return try parent.groups(request, program, excluding: keys, adding: others) }
+        let answer = try readingSnapshot().groups(request, program, excluding: keys, adding: others)
+        rowsRead += answer.rowsRead
+        return answer.rows
+    }
+
+    private func grouped(_ objects: [ManagedObject], _ program: DictionaryProgram) throws -> [GroupedObject] {
+        try objects.map { GroupedObject(key: $0.key, inputs: try inputs(of: program, for: $0)) }
+    }
+
+    // MARK: One dictionary for each object
+
+    private func plainRows(_ request: FetchDescription, _ program: DictionaryProgram) throws -> [[PropertyValue]] {
+        var whole = program.finishesLate ? request.unlimited : request
+        if program.ordersLate { whole.sortDescriptors = [] }
+        let found = try findPrepared(whole)
+        var rows = [[PropertyValue]](repeating: [], count: found.count)
+        var references: [ObjectReference] = []
+        var places: [Int] = []
+        for (place, object) in found.enumerated() {
+            switch object {
+            case .object(let object): rows[place] = try inputs(of: program, for: object)
+            case .stored(let reference, _):
+                references.append(reference)
+                places.append(place)
+            }
+        }
+        for (place, row) in zip(places, try readingSnapshot().inputs(of: program, for: references)) { rows[place] = row }
+        return try program.rows(of: rows)
+    }
+
+    /// What a program reads of an object, as it is in memory.
+    private func inputs(of program: DictionaryProgram, for object: ManagedObject) throws -> [PropertyValue] {
+        try program.inputs.map { try FetchExpression(node: $0).value(with: object).propertyValue ?? .null }
+    }
+}
+
+/// What a fetch gave, by the kind of result that it asked for (FET-6).
+public enum FetchResult {
+    case objects([ManagedObject])
+    case objectIDs([ManagedObjectID])
+    case dictionaries([[String: PropertyValue]])
+    case count(Int)
+}

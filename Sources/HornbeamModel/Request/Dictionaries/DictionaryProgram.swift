@@ -1,0 +1,238 @@
+/// A fetch of dictionaries taken apart: what is read of each object, which of it makes a group, what is totalled over a group, and how
+/// columns come of these.
+///
+/// A function such as `max:(pages)` over a single value of each object is a total; over a to-many it is a value of the object. A fetch
+/// with totals and without groups has one dictionary.
+package struct DictionaryProgram: Sendable {
+    package typealias Node = FetchExpression.Node
+
+    /// The columns' names, in the order of the request.
+    package let names: [String]
+    /// What is read of each object.
+    package let inputs: [Node]
+    /// The inputs whose equal values make a group.
+    package let grouping: [Int]
+    package let totals: [Total]
+    /// False when each object makes a dictionary of its own: column i is input i.
+    package let isGrouped: Bool
+    /// True when equal dictionaries come once.
+    package let isDistinct: Bool
+    let columns: [Column]
+    let having: FetchPredicate?
+    let sorts: [(sort: FetchSort, formula: Formula)]
+    let offset: Int
+    let limit: Int
+
+    /// A function over the values that one input has in a group.
+    package struct Total: Hashable, Sendable {
+        package let function: PredicateFunction
+        package let input: Int
+    }
+
+    struct Column: Sendable {
+        let name: String
+        let formula: Formula
+        let type: AttributeType?
+    }
+
+    /// How a value of a dictionary comes about.
+    enum Formula: Sendable {
+        case input(Int)
+        case total(Int)
+        /// An expression with inputs and totals as variables.
+        case computed(FetchExpression)
+    }
+
+    /// - Throws: `HornbeamError` with code `predicateInvalid` where a column has many values in a group.
+    package init(_ request: FetchDescription, for entity: EntityDescription) throws {
+        var compiler = DictionaryCompiler(request, entity)
+        let wanted = request.propertiesToFetch.isEmpty
+            ? entity.attributes.filter { !$0.isTransient }.map { FetchColumn.property($0.name) } : request.propertiesToFetch
+        names = wanted.map(\.name)
+        isDistinct = request.returnsDistinctResults
+        offset = max(request.fetchOffset, 0)
+        limit = max(request.fetchLimit, 0)
+        isGrouped = try !request.propertiesToGroupBy.isEmpty || wanted.contains { try compiler.holdsTotal($0) }
+        if isGrouped {
+            grouping = request.propertiesToGroupBy.map { compiler.input(.path($0)) }
+            let columns = try wanted.map { try compiler.groupedColumn($0) }
+            self.columns = columns
+            having = try request.havingPredicate.map { try compiler.having($0) }
+            sorts = try request.sortDescriptors.map { try compiler.groupedSort($0, columns) }
+        } else {
+            grouping = []
+            let columns = wanted.map { compiler.plainColumn($0) }
+            self.columns = columns
+            having = nil
+            // An order by a computed column is made last; any other is the fetch's.
+            let late = request.sortDescriptors.contains { compiler.isComputed($0) }
+            sorts = try late ? request.sortDescriptors.map { try compiler.plainSort($0, columns) } : []
+        }
+        inputs = compiler.inputs
+        totals = compiler.totals
+    }
+
+    /// True when order and window cannot be had from the fetch of the objects, since they are those of the dictionaries.
+    package var finishesLate: Bool { isGrouped || isDistinct || ordersLate }
+
+    /// True when the order looks at what was computed, so that the fetch of the objects need not make one.
+    package var ordersLate: Bool { !sorts.isEmpty }
+}
+
+/// Takes columns apart, keeping each input and each total once.
+private struct DictionaryCompiler {
+    typealias Node = FetchExpression.Node
+
+    let request: FetchDescription
+    let entity: EntityDescription
+    private(set) var inputs: [Node] = []
+    private(set) var totals: [DictionaryProgram.Total] = []
+
+    init(_ request: FetchDescription, _ entity: EntityDescription) {
+        self.request = request
+        self.entity = entity
+    }
+
+    mutating func input(_ node: Node) -> Int {
+        if let place = inputs.firstIndex(of: node) { return place }
+        inputs.append(node)
+        return inputs.count - 1
+    }
+
+    private mutating func total(_ function: PredicateFunction, _ node: Node) -> Int {
+        let total = DictionaryProgram.Total(function: function, input: input(node))
+        if let place = totals.firstIndex(of: total) { return place }
+        totals.append(total)
+        return totals.count - 1
+    }
+
+    // MARK: Plain dictionaries
+
+    mutating func plainColumn(_ column: FetchColumn) -> DictionaryProgram.Column {
+        switch column {
+        case .property(let path):
+            // Two columns never share an input, so that column i is input i.
+            inputs.append(.path(path))
+            return DictionaryProgram.Column(name: path, formula: .input(inputs.count - 1), type: nil)
+        case .expression(let name, let expression, let type):
+            inputs.append(expression.node)
+            return DictionaryProgram.Column(name: name, formula: .input(inputs.count - 1), type: type)
+        }
+    }
+
+    func isComputed(_ sort: FetchSort) -> Bool {
+        request.propertiesToFetch.contains { column in
+            if case .expression(sort.keyPath, _, _) = column { true } else { false }
+        }
+    }
+
+    mutating func plainSort(
+        _ sort: FetchSort, _ columns: [DictionaryProgram.Column]
+    ) throws -> (sort: FetchSort, formula: DictionaryProgram.Formula) {
+        if let column = columns.first(where: { $0.name == sort.keyPath }) { return (sort, column.formula) }
+        try sort.validated(for: entity)
+        return (sort, .input(input(.path(sort.keyPath))))
+    }
+
+    // MARK: Groups
+
+    func holdsTotal(_ column: FetchColumn) throws -> Bool {
+        guard case .expression(_, let expression, _) = column else { return false }
+        var found = false
+        try expression.node.forEachExpression { found = try found || isTotal($0) }
+        return found
+    }
+
+    /// A function over one value of each object.
+    private func isTotal(_ node: Node) throws -> Bool {
+        guard case .function(let function, let arguments) = node, function.isTotal, arguments.count == 1 else { return false }
+        switch arguments[0] {
+        case .constant, .aggregate, .variable: return false
+        default: break
+        }
+        if case .collection = try FetchExpression(node: arguments[0]).validatedType(for: entity) { return false }
+        return true
+    }
+
+    mutating func groupedColumn(_ column: FetchColumn) throws -> DictionaryProgram.Column {
+        switch column {
+        case .property(let path):
+            return DictionaryProgram.Column(name: path, formula: try formula(.path(path), path), type: nil)
+        case .expression(let name, let expression, let type):
+            return DictionaryProgram.Column(name: name, formula: try formula(expression.node, name), type: type)
+        }
+    }
+
+    mutating func groupedSort(
+        _ sort: FetchSort, _ columns: [DictionaryProgram.Column]
+    ) throws -> (sort: FetchSort, formula: DictionaryProgram.Formula) {
+        if let column = columns.first(where: { $0.name == sort.keyPath }) { return (sort, column.formula) }
+        return (sort, try formula(.path(sort.keyPath), sort.keyPath))
+    }
+
+    mutating func having(_ predicate: FetchPredicate) throws -> FetchPredicate {
+        var named = predicate.node.mapExpressions { node in
+            guard case .keyPath(.evaluatedObject, let steps) = node, steps.count == 1, case .name(let name) = steps[0],
+                entity.propertiesByName[name] == nil
+            else { return node }
+            for case .expression(name, let expression, _) in request.propertiesToFetch { return expression.node }
+            return node
+        }
+        try FetchPredicate(node: named).validated(for: entity)
+        named = try named.mapExpressions { try withoutTotals($0) }
+        named = try named.mapExpressions { try withoutGroupedPaths($0, "the having predicate") }
+        return FetchPredicate(node: named)
+    }
+
+    private mutating func formula(_ node: Node, _ name: String) throws -> DictionaryProgram.Formula {
+        var node = try node.mapExpressions { try withoutTotals($0) }
+        node = try node.mapExpressions { try withoutGroupedPaths($0, "“\(name)”") }
+        guard case .variable(let variable) = node else { return .computed(FetchExpression(node: node)) }
+        return DictionaryProgram.formula(of: variable) ?? .computed(FetchExpression(node: node))
+    }
+
+    private mutating func withoutTotals(_ node: Node) throws -> Node {
+        guard try isTotal(node), case .function(let function, let arguments) = node else { return node }
+        return .variable(DictionaryProgram.name(ofTotal: total(function, arguments[0])))
+    }
+
+    private mutating func withoutGroupedPaths(_ node: Node, _ what: String) throws -> Node {
+        switch node {
+        case .keyPath(.evaluatedObject, let steps):
+            let names = steps.compactMap { step in if case .name(let name) = step { name } else { nil } }
+            let path = names.joined(separator: ".")
+            guard names.count == steps.count, request.propertiesToGroupBy.contains(path) else { throw manyValued(path, what) }
+            return .variable(DictionaryProgram.name(ofInput: input(node)))
+        case .evaluatedObject, .anyKey, .subquery, .fetch: throw manyValued(FetchExpression(node: node).description, what)
+        default: return node
+        }
+    }
+
+    private func manyValued(_ path: String, _ what: String) -> HornbeamError {
+        HornbeamError(
+            .predicateInvalid,
+            "“\(path)” in \(what) has many values in a group of objects of “\(entity.name)”: group by it too, or use a function such as "
+                + "max:(\(path)).",
+            entity: entity.name, key: path)
+    }
+}
+
+extension DictionaryProgram {
+    static func name(ofInput input: Int) -> String { "i\(input)" }
+    static func name(ofTotal total: Int) -> String { "t\(total)" }
+
+    fileprivate static func formula(of variable: String) -> Formula? {
+        guard let number = Int(variable.dropFirst()) else { return nil }
+        return variable.hasPrefix("t") ? .total(number) : (variable.hasPrefix("i") ? .input(number) : nil)
+    }
+}
+
+extension PredicateFunction {
+    /// True for functions over many values.
+    var isTotal: Bool {
+        switch self {
+        case .sum, .count, .min, .max, .average, .median, .mode, .standardDeviation: true
+        default: false
+        }
+    }
+}

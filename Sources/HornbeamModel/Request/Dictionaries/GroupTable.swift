@@ -1,0 +1,158 @@
+/// The groups of a fetch of dictionaries as they come together: for each combination of grouped values the totals so far.
+package struct GroupTable {
+    package let program: DictionaryProgram
+    private var slots: [[PropertyValue]: Int] = [:]
+    private var keys: [[PropertyValue]] = []
+    /// The least key of an object in each group, by which groups come when nothing else tells.
+    private var firsts: [UInt64] = []
+    /// The totals of one group after those of the one before.
+    private var totals: [ValueTotal] = []
+    private let fresh: [ValueTotal]
+
+    package init(_ program: DictionaryProgram) {
+        self.program = program
+        fresh = program.totals.map { ValueTotal($0.function) }
+        // Without groups there is one, of nothing too.
+        if program.grouping.isEmpty { _ = slot(for: []) }
+    }
+
+    package var count: Int { keys.count }
+
+    // MARK: Adding
+
+    /// The number of the group with these values.
+    package mutating func slot(for key: [PropertyValue]) -> Int {
+        if let slot = slots[key] { return slot }
+        slots[key] = keys.count
+        keys.append(key)
+        firsts.append(.max)
+        totals += fresh
+        return keys.count - 1
+    }
+
+    /// Notes that an object belongs to a group.
+    @inline(__always)
+    package mutating func note(_ object: UInt64, in slot: Int) {
+        if object < firsts[slot] { firsts[slot] = object }
+    }
+
+    /// Lends a total of a group for adding to it.
+    @inline(__always)
+    package mutating func withTotal(_ total: Int, in slot: Int, _ body: (inout ValueTotal) -> Void) {
+        body(&totals[slot * fresh.count + total])
+    }
+
+    /// An object of which all inputs are known.
+    package mutating func add(_ inputs: [PropertyValue], object: UInt64) {
+        let slot = slot(for: program.grouping.map { inputs[$0].groupingForm })
+        note(object, in: slot)
+        for (place, total) in program.totals.enumerated() {
+            withTotal(place, in: slot) { $0.add(inputs[total.input]) }
+        }
+    }
+
+    // MARK: The result
+
+    /// The dictionaries' values, by column.
+    /// - Throws: What a having predicate or a column throws for values that it cannot work on.
+    package func rows() throws -> [[PropertyValue]] {
+        var rows: [DictionaryRow] = []
+        for slot in keys.indices {
+            let group = values(of: slot)
+            if let having = program.having, try !having.evaluate(with: .null, variables: group.variables) { continue }
+            rows.append(try program.row(group, first: firsts[slot]))
+        }
+        return program.finished(rows)
+    }
+
+    private func values(of slot: Int) -> GroupValues {
+        let totals = totals[slot * fresh.count ..< (slot + 1) * fresh.count].map(\.result)
+        let inputs = Dictionary(zip(program.grouping, keys[slot]), uniquingKeysWith: { first, _ in first })
+        return GroupValues(inputs: inputs, totals: totals)
+    }
+}
+
+extension PropertyValue {
+    /// One form for values that make one group: −0 is 0.
+    package var groupingForm: PropertyValue {
+        if case .double(let number) = self, number == 0 { return .double(0) }
+        return self
+    }
+}
+
+/// What is known of one group, or of one object.
+struct GroupValues {
+    var inputs: [Int: PropertyValue]
+    var totals: [PropertyValue]
+
+    var variables: [String: PropertyValue] {
+        var variables: [String: PropertyValue] = [:]
+        for (input, value) in inputs { variables[DictionaryProgram.name(ofInput: input)] = value }
+        for (total, value) in totals.enumerated() { variables[DictionaryProgram.name(ofTotal: total)] = value }
+        return variables
+    }
+}
+
+/// A dictionary before order and window.
+struct DictionaryRow {
+    var values: [PropertyValue]
+    var sortKeys: [PropertyValue]
+    var first: UInt64
+}
+
+extension DictionaryProgram {
+    /// Dictionaries of objects: distinct, in order and cut, where that is left to do.
+    /// - Parameter objects: The inputs of each object, in the order of the fetch.
+    package func rows(of objects: [[PropertyValue]]) throws -> [[PropertyValue]] {
+        guard finishesLate else { return try objects.map { try coerced($0) } }
+        let rows = try objects.enumerated().map { place, inputs in
+            let values = GroupValues(inputs: Dictionary(uniqueKeysWithValues: inputs.enumerated().map { ($0, $1) }), totals: [])
+            return try row(values, first: UInt64(place))
+        }
+        return finished(rows)
+    }
+
+    private func coerced(_ inputs: [PropertyValue]) throws -> [PropertyValue] {
+        try columns.indices.map { try typed(inputs[$0], columns[$0]) }
+    }
+
+    fileprivate func row(_ values: GroupValues, first: UInt64) throws -> DictionaryRow {
+        DictionaryRow(
+            values: try columns.map { try typed(value(of: $0.formula, values), $0) },
+            sortKeys: try sorts.map { try value(of: $0.formula, values) }, first: first)
+    }
+
+    private func value(of formula: Formula, _ values: GroupValues) throws -> PropertyValue {
+        switch formula {
+        case .input(let input): values.inputs[input] ?? .null
+        case .total(let total): values.totals[total]
+        case .computed(let expression):
+            try expression.value(with: .null, variables: values.variables).propertyValue ?? .null
+        }
+    }
+
+    private func typed(_ value: PropertyValue, _ column: Column) throws -> PropertyValue {
+        guard let type = column.type else { return value }
+        return try value.coerced(to: type, key: column.name)
+    }
+
+    fileprivate func finished(_ rows: [DictionaryRow]) -> [[PropertyValue]] {
+        var rows = rows
+        if isDistinct {
+            var seen: Set<[PropertyValue]> = []
+            rows = rows.filter { seen.insert($0.values.map(\.groupingForm)).inserted }
+        }
+        if isGrouped || !sorts.isEmpty { rows.sort(by: precedes) }
+        let start = min(offset, rows.count)
+        let end = limit > 0 ? min(start + limit, rows.count) : rows.count
+        return rows[start ..< end].map(\.values)
+    }
+
+    private func precedes(_ a: DictionaryRow, _ b: DictionaryRow) -> Bool {
+        for (place, sort) in sorts.enumerated() {
+            let order = sort.sort.order(a.sortKeys[place], b.sortKeys[place])
+            if order != .same { return order == .less }
+        }
+        return a.first < b.first
+    }
+}

@@ -1,0 +1,113 @@
+/// One function over values that come one by one: what `PredicateFunction.result` answers for all of them together, missing ones left out.
+package struct ValueTotal: Sendable {
+    private let function: PredicateFunction
+    private var count: Int64 = 0
+    private var state = State.empty
+    /// All values, for functions that must see them together.
+    private var all: [PropertyValue] = []
+
+    /// A sum or an extreme so far. Numbers are kept apart from other values, which cost more to copy.
+    fileprivate enum State {
+        case empty
+        case int(Int64)
+        case double(Double)
+        case other(PropertyValue)
+    }
+
+    package init(_ function: PredicateFunction) { self.function = function }
+
+    // MARK: Adding
+
+    /// An object without regard to its values.
+    package mutating func addObject() { count += 1 }
+
+    package mutating func addObjects(_ number: Int) { count += Int64(number) }
+
+    package mutating func add(_ value: PropertyValue) {
+        switch value {
+        case .null: return
+        case .int(let number): add(number)
+        case .double(let number): add(number)
+        default: addOther(value)
+        }
+    }
+
+    package mutating func add(_ number: Int64) {
+        count += 1
+        switch (function, state) {
+        case (.count, _): return
+        case (.sum, .empty), (.average, .empty), (.min, .empty), (.max, .empty): state = .int(number)
+        case (.sum, .int(let sum)), (.average, .int(let sum)):
+            let (total, overflow) = sum.addingReportingOverflow(number)
+            state = overflow ? .double(Double(sum) + Double(number)) : .int(total)
+        case (.min, .int(let least)): state = .int(Swift.min(least, number))
+        case (.max, .int(let most)): state = .int(Swift.max(most, number))
+        default: fold(.int(number))
+        }
+    }
+
+    package mutating func add(_ number: Double) {
+        count += 1
+        switch (function, state) {
+        case (.count, _): return
+        case (.sum, .empty), (.average, .empty): state = .double(0 + number)
+        case (.min, .empty), (.max, .empty): state = .double(number)
+        case (.sum, .double(let sum)), (.average, .double(let sum)): state = .double(sum + number)
+        // NaN is the least number.
+        case (.min, .double(let least)): if number < least || number.isNaN { state = .double(number) }
+        case (.max, .double(let most)): if number > most || most.isNaN { state = .double(number) }
+        default: fold(.double(number))
+        }
+    }
+
+    private mutating func addOther(_ value: PropertyValue) {
+        count += 1
+        if function != .count { fold(value) }
+    }
+
+    private mutating func fold(_ value: PropertyValue) {
+        switch function {
+        case .sum, .average: state = State(Arithmetic.add(self.value ?? .int(0), value))
+        case .min: if self.value.map({ value.sortOrder(to: $0) == .less }) ?? true { state = State(value) }
+        case .max: if self.value.map({ value.sortOrder(to: $0) == .greater }) ?? true { state = State(value) }
+        default: all.append(value)
+        }
+    }
+
+    private var value: PropertyValue? {
+        switch state {
+        case .empty: nil
+        case .int(let number): .int(number)
+        case .double(let number): .double(number)
+        case .other(let value): value
+        }
+    }
+
+    // MARK: The result
+
+    package var result: PropertyValue {
+        switch function {
+        case .count: .int(count)
+        case .sum: value ?? .int(0)
+        case .min, .max: value ?? .null
+        case .average: average
+        default: function.result([.collection(all.map { .value($0) }, isOrdered: true)]).propertyValue ?? .null
+        }
+    }
+
+    private var average: PropertyValue {
+        guard let value else { return .null }
+        if case .decimal = value { return Arithmetic.divide(value, .int(count)) }
+        return value.doubleValue.map { .double($0 / Double(count)) } ?? .null
+    }
+}
+
+extension ValueTotal.State {
+    fileprivate init(_ value: PropertyValue) {
+        switch value {
+        case .int(let number): self = .int(number)
+        case .double(let number): self = .double(number)
+        default: self = .other(value)
+        }
+    }
+}

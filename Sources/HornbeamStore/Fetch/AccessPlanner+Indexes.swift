@@ -1,0 +1,160 @@
+internal import HornbeamEngine
+internal import HornbeamModel
+
+/// Ways over one index: keys, members of an owner, ranges of values.
+extension AccessPlanner {
+    /// More combinations of equal components than this are not tried.
+    private static let rangesMax = 256
+
+    func ownAlternatives() throws(EngineError) -> [AccessChoice] {
+        var choices: [AccessChoice] = []
+        let terms = terms
+        for (position, term) in terms {
+            if let choice = try keysChoice(position, term) { choices.append(choice) }
+            if let choice = try membersChoice(position, term) { choices.append(choice) }
+        }
+        for index in schema.indexes where entity.isKind(of: index.entity) {
+            if let choice = try indexChoice(index, terms) { choices.append(choice) }
+        }
+        return choices
+    }
+
+    // MARK: Keys and members
+
+    /// True when objects that are looked up by ascending keys come in the order asked for: tables are read one after the other.
+    var comesByKey: Bool { sorts.isEmpty && tables.count == 1 }
+
+    private var compiler: FilterCompiler? { tables.first.map { FilterCompiler(snapshot.reader, $0) } }
+
+    private func keysChoice(_ position: Int, _ term: Term) throws(EngineError) -> AccessChoice? {
+        guard term.path.isEmpty, term.modifier == .direct, [.equal, .in].contains(term.comparator),
+            let keys = compiler?.objectKeys(term)?.keys
+        else { return nil }
+        return AccessChoice(
+            .keys(keys.sorted(), via: nil), used: [position], entries: keys.count, isOrdered: comesByKey)
+    }
+
+    private func membersChoice(_ position: Int, _ term: Term) throws(EngineError) -> AccessChoice? {
+        guard let name = term.key, term.modifier == .direct, [.equal, .in].contains(term.comparator),
+            let link = mirror(of: name), let objects = compiler?.objectKeys(term), !objects.hasNull
+        else { return nil }
+        return try members(link, owners: objects.keys.sorted(), used: [position], via: nil)
+    }
+
+    /// The to-many that mirrors a to-one of the entity.
+    func mirror(of name: String) -> LinkIndex? {
+        guard let property = entity.propertiesByName[name], property.isToOne, !property.isTransient,
+            let inverse = property.inverse, inverse.isStoredToMany
+        else { return nil }
+        return schema.link(inverse)
+    }
+
+    func members(
+        _ link: LinkIndex, owners: [UInt64], used: Set<Int>, via: String?
+    ) throws(EngineError) -> AccessChoice {
+        let reader = try snapshot.members(link.relationship)
+        var entries = 0
+        for owner in owners { entries += try reader.count(owner: owner) }
+        return AccessChoice(
+            .members(link, owners: owners, via: via), used: used, entries: entries,
+            isOrdered: comesByKey && owners.count == 1 && link.order == nil)
+    }
+
+    // MARK: Indexes
+
+    private func indexChoice(
+        _ index: ValueIndex, _ terms: [(position: Int, term: Term)]
+    ) throws(EngineError) -> AccessChoice? {
+        guard index.isUsable(schema.catalogue), index.condition?.isImplied(by: conjuncts) ?? true else { return nil }
+        let match = IndexMatch(index, terms, conjuncts, origins: snapshot.reader.origins, rangesMax: Self.rangesMax)
+        guard match.count > 0 || !sorts.isEmpty else { return nil }
+        // A unique index has no entry for a row with a null among its values: none may be missing.
+        if index.isUnique, match.count < index.elements.count, try !holdsAllRows(index) { return nil }
+        let order = try order(of: index, match)
+        if match.count == 0, order == nil { return nil }
+        let view = try snapshot.engineSnapshot.index(index.tree)
+        var entries = 0
+        for range in match.ranges { entries += try view.count(in: range) }
+        let access = IndexAccess(index: index, ranges: match.ranges, isWhole: match.count == 0, order: order)
+        return AccessChoice(.index(access), used: match.used, entries: entries, isOrdered: order != nil)
+    }
+
+    private func holdsAllRows(_ index: ValueIndex) throws(EngineError) -> Bool {
+        let rows = schema.tables(of: index.entity, includingSubentities: true)
+            .reduce(0) { $0 + snapshot.view($1).count }
+        return try snapshot.engineSnapshot.index(index.tree).count == rows
+    }
+
+    /// The direction in which the index gives the order asked for, once its first components are fixed.
+    private func order(of index: ValueIndex, _ match: IndexMatch) throws(EngineError) -> IndexAccess.Order? {
+        let rest = index.elements.dropFirst(match.fixedCount)
+        guard !sorts.isEmpty, match.ranges.count <= 1, rest.count >= sorts.count else { return nil }
+        if index.mayCutKeys, try snapshot.engineSnapshot.value(index.cutKeysName) != nil { return nil }
+        var isForward = true
+        var isBackward = true
+        for (element, sort) in zip(rest, sorts) {
+            guard sort.path.count == 1, sort.path[0] == element.property, sort.source == element.source,
+                sort.collation == element.collation, element.type != .reference, element.type != .objectID
+            else { return nil }
+            isForward = isForward && element.isAscending == sort.isAscending
+            isBackward = isBackward && element.isAscending != sort.isAscending
+        }
+        guard isForward || isBackward else { return nil }
+        let isPartial = rest.count > sorts.count
+        let isTied = isPartial || (!isForward && !index.isUnique)
+        return IndexAccess.Order(isBackward: !isForward, tied: isTied ? match.fixedCount + sorts.count : nil)
+    }
+}
+
+/// The ranges of an index that conditions lead to.
+private struct IndexMatch {
+    private(set) var ranges: [KeyRange] = []
+    private(set) var used: Set<Int> = []
+    /// How many elements have a condition.
+    private(set) var count = 0
+    /// How many of them have one value or several, not a range.
+    private(set) var fixedCount = 0
+
+    init(
+        _ index: ValueIndex, _ terms: [(position: Int, term: PredicateAnalysis.Term)],
+        _ conjuncts: [PredicateAnalysis.Conjunct], origins: StoreOrigins, rangesMax: Int
+    ) {
+        var prefixes: [[UInt8]] = [[]]
+        for element in index.elements {
+            let bounds = IndexBounds(element: element, origins: origins, holdsNulls: !index.isUnique)
+            guard let match = bounds.match(terms, conjuncts) else { break }
+            if let equal = match.equal {
+                let longest = (prefixes.map(\.count).max() ?? 0) + (equal.map(\.count).max() ?? 0)
+                // Keys are cut where they get too long, and then hold no further component.
+                guard prefixes.count * equal.count <= rangesMax, longest <= IndexBounds.exactMax else { break }
+                prefixes = prefixes.flatMap { prefix in equal.map { prefix + $0 } }
+                count += 1
+                fixedCount += 1
+                used.formUnion(match.used)
+            } else if let range = match.range {
+                let bound = max(range.lower.count, range.upper?.count ?? 0)
+                guard (prefixes.map(\.count).max() ?? 0) + bound <= IndexBounds.exactMax else { break }
+                ranges = prefixes.compactMap { Self.keyRange($0, range) }
+                count += 1
+                used.formUnion(match.used)
+                return
+            }
+        }
+        ranges = prefixes.map { KeyRange(prefix: $0) }
+    }
+
+    /// Nil when nothing can be in it.
+    private static func keyRange(_ prefix: [UInt8], _ range: (lower: [UInt8], upper: [UInt8]?)) -> KeyRange? {
+        let upper = range.upper.map { prefix + $0 } ?? KeyRange.successor(of: prefix)
+        let lower = prefix + range.lower
+        if let upper, !lower.lexicographicallyPrecedes(upper) { return nil }
+        return KeyRange(from: lower, to: upper)
+    }
+}
+
+extension ValueIndex {
+    /// False when the index was made with other folding tables than this version has.
+    func isUsable(_ catalogue: Catalogue) -> Bool {
+        catalogue.collation == Catalogue.currentCollation || elements.allSatisfy { $0.collation == .binary }
+    }
+}

@@ -1,0 +1,141 @@
+internal import HornbeamEngine
+internal import HornbeamModel
+
+/// Ways that begin at the other end of a relationship: `author.name == "x"` is the members of the authors of that name, and
+/// `ANY publications.isbn == "x"` the owners of the publications with that number. The few objects at the other end are found while planning.
+extension AccessPlanner {
+    /// More objects at the other end than this are not looked for while planning.
+    private static let relatedMax = 256
+    /// The farthest that paths are followed.
+    private static let depthMax = 3
+
+    func relatedAlternatives(cheaperThan limit: Int) throws(EngineError) -> [AccessChoice] {
+        guard depth < Self.depthMax else { return [] }
+        var choices: [AccessChoice] = []
+        for (position, term) in terms {
+            if let choice = try containingChoice(position, term) { choices.append(choice) }
+        }
+        for (name, parts) in termsByFirstStep() {
+            guard let property = entity.propertiesByName[name] else { continue }
+            if property.isToOne {
+                if let choice = try toOneChoice(name, parts, limit) { choices.append(choice) }
+            } else if property.isStoredToMany {
+                for part in parts {
+                    if let choice = try toManyChoice(property, part, limit) { choices.append(choice) }
+                }
+            }
+        }
+        return choices
+    }
+
+    private typealias Part = (position: Int, rest: Term)
+
+    /// The conditions on what a relationship leads to, by its name.
+    private func termsByFirstStep() -> [(String, [Part])] {
+        var names: [String] = []
+        var parts: [String: [Part]] = [:]
+        for (position, term) in terms {
+            guard term.path.count > 1, case .name(let name) = term.path[0] else { continue }
+            var rest = term
+            rest.path.removeFirst()
+            if parts[name] == nil { names.append(name) }
+            parts[name, default: []].append((position, rest))
+        }
+        return names.map { ($0, parts[$0] ?? []) }
+    }
+
+    // MARK: Over a to-one
+
+    private func toOneChoice(_ name: String, _ parts: [Part], _ limit: Int) throws(EngineError) -> AccessChoice? {
+        guard let link = mirror(of: name), let destination = entity.propertiesByName[name]?.destinationEntity else { return nil }
+        // A row without an object there must not be a result.
+        let sure = parts.filter { $0.rest.modifier == .direct && $0.rest.names != nil && $0.rest.holds(.null) == false }
+        guard !sure.isEmpty, let owners = try related(destination, sure.map(\.rest), limit) else { return nil }
+        let words = FetchPredicate(node: .and(sure.map { terms[at: $0.position]!.node })).description
+        return try members(link, owners: owners, used: Set(sure.map(\.position)), via: words)
+    }
+
+    // MARK: Over a to-many
+
+    private func toManyChoice(
+        _ relationship: PropertyDescription, _ part: Part, _ limit: Int
+    ) throws(EngineError) -> AccessChoice? {
+        guard part.rest.modifier == .any, let names = part.rest.names, let destination = relationship.destinationEntity,
+            names.count == 1, destination.propertiesByName[names[0]]?.isToMany == false
+        else { return nil }
+        var rest = part.rest
+        rest.modifier = .direct
+        guard let members = try related(destination, [rest], limit) else { return nil }
+        let owners = try owners(of: members, destination, schema.link(relationship))
+        return AccessChoice(
+            .keys(owners, via: terms[at: part.position]!.node.words), used: [part.position], entries: owners.count,
+            isOrdered: comesByKey)
+    }
+
+    /// `publications CONTAINS %@` is the owners of that member.
+    private func containingChoice(_ position: Int, _ term: Term) throws(EngineError) -> AccessChoice? {
+        guard let name = term.key, term.comparator == .contains, term.modifier == .direct, let table = tables.first,
+            let relationship = entity.propertiesByName[name], relationship.isStoredToMany,
+            let destination = relationship.destinationEntity,
+            let members = FilterCompiler(snapshot.reader, table).objectKeys(term), !members.hasNull
+        else { return nil }
+        let owners = try owners(of: members.keys.sorted(), destination, schema.link(relationship))
+        return AccessChoice(
+            .keys(owners, via: term.node.words), used: [position], entries: owners.count, isOrdered: comesByKey)
+    }
+
+    private func owners(
+        of members: [UInt64], _ destination: EntityDescription, _ link: LinkIndex
+    ) throws(EngineError) -> [UInt64] {
+        var owners: Set<UInt64> = []
+        if let backward = link.backward {
+            let reader = try MemberReader(backward, schema: schema) { (id) throws(EngineError) in
+                try snapshot.engineSnapshot.index(id)
+            }
+            for member in members { owners.formUnion(try reader.references(owner: member).map(\.key)) }
+        } else if let inverse = link.relationship.inverse {
+            for table in schema.tables(of: destination, includingSubentities: true) {
+                let column = table.column(inverse).column
+                try snapshot.view(table).forEachRow(members) { (_, row, _) throws(EngineError) -> Bool in
+                    if !row.isNull(column) { owners.insert(row.load(column, as: UInt64.self)) }
+                    return true
+                }
+            }
+        }
+        return owners.sorted()
+    }
+
+    // MARK: The other end
+
+    /// The keys of the few objects that satisfy conditions, ascending; nil when there are many, or finding them costs too much.
+    private func related(
+        _ destination: EntityDescription, _ terms: [Term], _ limit: Int
+    ) throws(EngineError) -> [UInt64]? {
+        let tables = schema.tables(of: destination, includingSubentities: true)
+        let conjuncts = terms.map { PredicateAnalysis.Conjunct.term($0) }
+        let planner = AccessPlanner(
+            snapshot: snapshot, entity: destination, tables: tables, conjuncts: conjuncts, depth: depth + 1)
+        let plan = try FetchPlan(planner)
+        guard plan.choice.walked <= max(limit / Self.rowCost, 1), plan.choice.walked * 2 <= max(rowTotal, 64) else { return nil }
+        let context = FilterContext(snapshot)
+        let sink = ResultSink(.collectByKey, kept: nil, excluding: [], context: context)
+        var execution = FetchExecution(plan, snapshot, context, sink)
+        do throws(EngineError) {
+            try execution.run()
+        } catch {
+            // What the evaluator cannot tell here it says when the rows are asked.
+            if context.failure != nil { return nil }
+            throw error
+        }
+        let found = sink.finish().references.map(\.key)
+        return found.count <= Self.relatedMax ? found : nil
+    }
+}
+
+extension FetchPredicate.Node {
+    var words: String { FetchPredicate(node: self).description }
+}
+
+extension [(position: Int, term: PredicateAnalysis.Term)] {
+    fileprivate subscript(at position: Int) -> PredicateAnalysis.Term? { first { $0.position == position }?.term }
+}

@@ -1,0 +1,38 @@
+internal import Foundation
+
+/// Texts of a list, found by their bytes without copying the bytes that are looked for.
+struct ByteSet: Sendable {
+    private let texts: [[UInt8]]
+    /// Places in `texts` by hash, -1 where there is none; a power of two in number, half full at most.
+    private let slots: [Int32]
+
+    init(_ texts: Set<[UInt8]>) {
+        let list = texts.sorted { $0.lexicographicallyPrecedes($1) }
+        self.texts = list
+        var size = 4
+        while size < list.count * 2 { size *= 2 }
+        var slots = [Int32](repeating: -1, count: size)
+        for (place, text) in list.enumerated() {
+            var slot = text.withUnsafeBytes { Self.hash($0) } & (size - 1)
+            while slots[slot] >= 0 { slot = (slot + 1) & (size - 1) }
+            slots[slot] = Int32(place)
+        }
+        self.slots = slots
+    }
+
+    func contains(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        var slot = Self.hash(bytes) & (slots.count - 1)
+        while slots[slot] >= 0 {
+            let text = texts[Int(slots[slot])]
+            if text.count == bytes.count, bytes.isEmpty || memcmp(text, bytes.baseAddress!, bytes.count) == 0 { return true }
+            slot = (slot + 1) & (slots.count - 1)
+        }
+        return false
+    }
+
+    private static func hash(_ bytes: UnsafeRawBufferPointer) -> Int {
+        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+        for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
+        return Int(truncatingIfNeeded: hash ^ hash >> 32)
+    }
+}

@@ -1,0 +1,123 @@
+internal import HornbeamEngine
+internal import HornbeamModel
+
+/// Walking an index in the order of the fetch.
+extension FetchExecution {
+    /// Stops when there are enough results.
+    mutating func walkInOrder(_ access: IndexAccess) throws(EngineError) {
+        guard let order = access.order else { return }
+        let view = try snapshot.engineSnapshot.index(access.index.tree)
+        var rows = 0
+        var group = TiedGroup()
+        for var range in access.ranges {
+            let skipped = try skip(in: &range, access, order, view)
+            try view.forEach(in: range, reversed: order.isBackward, skipping: skipped) {
+                (key, value) throws(EngineError) -> Bool in
+                let reference = try access.index.reference(key, value, schema: snapshot.schema)
+                guard isWanted(reference) else { return true }
+                guard let tied = order.tied else { return try takeInOrder(reference, &rows) }
+                let end = access.index.end(ofElements: tied, in: key)
+                guard let ready = group.add(reference, components: key[..<end]) else { return true }
+                return try take(ready, &rows)
+            }
+        }
+        _ = try take(group.finish(), &rows)
+        count(rows: rows)
+    }
+
+    private func take(_ group: [ObjectReference], _ rows: inout Int) throws(EngineError) -> Bool {
+        for reference in group where try !takeInOrder(reference, &rows) { return false }
+        return true
+    }
+
+    private func takeInOrder(_ reference: ObjectReference, _ rows: inout Int) throws(EngineError) -> Bool {
+        if plan.isExact { return sink.take(reference) }
+        rows += 1
+        let table = snapshot.schema.table(at: reference.entityIndex)
+        let filter = filter(reference.entityIndex)
+        var location = RowLocation()
+        let passes = try context.view(reference.entityIndex).withRow(reference.key, at: &location) {
+            (row) throws(EngineError) -> Bool in
+            try filter.holds(row, reference.key, table, context)
+        }
+        guard passes == true else { return true }
+        return sink.take(reference)
+    }
+
+    // MARK: Offset
+
+    /// Passes over the entries that the offset leaves out, by counting them. Where equal entries are put in order it stops at the
+    /// beginning of a group. Gives back how many entries of the range are to be skipped; narrows the range where it must begin elsewhere.
+    private func skip(
+        in range: inout KeyRange, _ access: IndexAccess, _ order: IndexAccess.Order, _ view: IndexView
+    ) throws(EngineError) -> Int {
+        let wanted = min(plan.offset, plan.choice.entries)
+        guard wanted > 0, plan.isExact, plan.takesAll(of: access.index.entity), sink.isComplete else { return 0 }
+        guard let tied = order.tied else {
+            sink.leaveOut(wanted)
+            return wanted
+        }
+        guard wanted < plan.choice.entries else {
+            sink.leaveOut(wanted)
+            return wanted
+        }
+        let start = range.lower.isEmpty ? 0 : try view.rank(of: range.lower)
+        let place = order.isBackward ? start + plan.choice.entries - 1 - wanted : start + wanted
+        guard let entry = try view.entry(at: place) else { return 0 }
+        let end = entry.key.lent { access.index.end(ofElements: tied, in: $0) }
+        let group = KeyRange(prefix: Array(entry.key[..<end]))
+        let before: Int
+        if order.isBackward {
+            let groupEnd = if let upper = group.upper { try view.rank(of: upper) } else { view.count }
+            before = start + plan.choice.entries - groupEnd
+            range.upper = group.upper
+        } else {
+            before = try view.rank(of: group.lower) - start
+            range.lower = group.lower
+        }
+        sink.leaveOut(before)
+        return 0
+    }
+}
+
+extension ValueIndex {
+    /// The object that an entry is of.
+    func reference(
+        _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, schema: Schema
+    ) throws(EngineError) -> ObjectReference {
+        let keyBytes = isUnique ? 8 : 0
+        guard value.count >= keyBytes + (isPolymorphic ? 4 : 0), key.count >= 8 || isUnique else {
+            throw UniqueKeys.damaged(self)
+        }
+        let objectKey = isUnique
+            ? UInt64(littleEndian: value.loadUnaligned(as: UInt64.self)) : KeyBytes.suffix(key)
+        guard isPolymorphic else { return ObjectReference(entityIndex: onlyEntity, key: objectKey) }
+        guard let entity = schema.entityIndex(number: EntityNumber.read(value, at: keyBytes)) else {
+            throw UniqueKeys.damaged(self)
+        }
+        return ObjectReference(entityIndex: entity, key: objectKey)
+    }
+}
+
+/// Objects with equal components, put in the order of their keys.
+private struct TiedGroup {
+    private var components: [UInt8] = []
+    private var members: [ObjectReference] = []
+
+    /// Adds an object; when it begins a new group, answers the finished one.
+    mutating func add(_ reference: ObjectReference, components other: Slice<UnsafeRawBufferPointer>) -> [ObjectReference]? {
+        if !members.isEmpty, components.elementsEqual(other) {
+            members.append(reference)
+            return nil
+        }
+        let ready = finish()
+        components = Array(other)
+        members = [reference]
+        return ready
+    }
+
+    mutating func finish() -> [ObjectReference] {
+        defer { members = [] }
+        return members.sorted()
+    }
+}

@@ -1,0 +1,56 @@
+internal import HornbeamEngine
+internal import HornbeamModel
+
+/// The keys between which the results of a scan lie, where offset and limit can be counted instead of walked.
+struct KeyWindow {
+    var first: UInt64?
+    /// The last key that can be a result.
+    var last: UInt64?
+
+    func narrow(_ selection: inout Selection, _ leaf: LeafView) {
+        guard leaf.count > 0 else { return }
+        if let first, leaf.key(0) < first { selection.filter { leaf.key($0) >= first } }
+        if let last, leaf.key(leaf.count - 1) > last { selection.filter { leaf.key($0) <= last } }
+    }
+
+    func ends(in leaf: LeafView) -> Bool {
+        guard let last, leaf.count > 0 else { return false }
+        return leaf.key(leaf.count - 1) >= last
+    }
+}
+
+extension FetchExecution {
+    /// Every row is a result and comes by its key, so that rank tells where the window begins and ends, over all tables together.
+    func keyWindow() throws(EngineError) -> KeyWindow {
+        guard plan.isExact, plan.sorts.isEmpty, plan.offset > 0 || plan.limit != nil, sink.isComplete, !sink.isCounting
+        else { return KeyWindow() }
+        let total = plan.choice.entries
+        let offset = min(plan.offset, total)
+        var window = KeyWindow()
+        if offset > 0 {
+            window.first = try key(atRank: offset)
+            sink.leaveOut(offset)
+        }
+        if let limit = plan.limit, total - offset > limit { window.last = try key(atRank: offset + limit - 1) }
+        return window
+    }
+
+    /// The n-th key of all tables; past the last one when there are not so many.
+    private func key(atRank n: Int) throws(EngineError) -> UInt64 {
+        if plan.tables.count == 1 { return try snapshot.view(plan.tables[0]).key(at: n) ?? .max }
+        var low: UInt64 = 0
+        var high = UInt64.max
+        // The largest key with at most n keys before it.
+        while low < high {
+            let middle = low + (high - low) / 2 + 1
+            if try rank(of: middle) <= n { low = middle } else { high = middle - 1 }
+        }
+        return low
+    }
+
+    private func rank(of key: UInt64) throws(EngineError) -> Int {
+        var rank = 0
+        for table in plan.tables { rank += try snapshot.view(table).rank(of: key) }
+        return rank
+    }
+}

@@ -1,0 +1,207 @@
+internal import HornbeamEngine
+package import HornbeamModel
+
+/// Feeds the rows of a fetch into groups and totals. Numbers go from cell to total without becoming values, and a group by a column of
+/// fixed width is found by the cell itself.
+final class GroupFeed {
+    private(set) var groups: GroupTable
+    private let reader: InputReader
+    /// Groups by their cell, for one grouped column of fixed width.
+    private var slotsByCell: [UInt64: Int] = [:]
+    private var slotOfNull: Int?
+
+    init(_ program: DictionaryProgram, _ context: FilterContext) {
+        groups = GroupTable(program)
+        reader = InputReader(program.inputs, context)
+    }
+
+    private var program: DictionaryProgram { groups.program }
+
+    func add(_ inputs: [PropertyValue], object: UInt64) { groups.add(inputs, object: object) }
+
+    // MARK: Rows
+
+    func take(_ selection: Selection, _ leaf: LeafView, _ table: EntityTable) throws(EngineError) {
+        try prepare(selection, leaf, table)
+        if program.grouping.isEmpty, try takeWhole(selection, leaf, table) { return }
+        _ = try selection.forEach { (slot) throws(EngineError) -> Bool in
+            try take(leaf.row(slot), leaf.key(slot), table)
+            return true
+        }
+    }
+
+    func take(_ row: RowView, _ key: UInt64, _ table: EntityTable) throws(EngineError) {
+        let sources = reader.sources(of: table)
+        let slot = try slot(row, key, table, sources)
+        groups.note(key, in: slot)
+        for (place, total) in program.totals.enumerated() {
+            try add(sources[total.input], to: place, in: slot, row, key, table)
+        }
+    }
+
+    /// Reads the ends of the paths of a whole leaf in order.
+    private func prepare(_ selection: Selection, _ leaf: LeafView, _ table: EntityTable) throws(EngineError) {
+        for case .path(let column, let rest, let memo) in reader.sources(of: table) {
+            var targets: [ObjectReference] = []
+            _ = selection.forEach { slot in
+                if let target = column.reference(in: leaf.row(slot), schema: reader.context.schema) { targets.append(target) }
+                return true
+            }
+            try reader.prepare(targets, rest, memo)
+        }
+    }
+
+    // MARK: Groups
+
+    private func slot(
+        _ row: RowView, _ key: UInt64, _ table: EntityTable, _ sources: [InputReader.Source]
+    ) throws(EngineError) -> Int {
+        if program.grouping.isEmpty { return 0 }
+        if program.grouping.count == 1, case .cell(let column) = sources[program.grouping[0]], let width = column.type.narrowWidth {
+            return try slot(row, column, width)
+        }
+        var values: [PropertyValue] = []
+        for input in program.grouping { values.append(try reader.value(sources[input], row, key, table).groupingForm) }
+        return groups.slot(for: values)
+    }
+
+    private func slot(_ row: RowView, _ column: StoredColumn, _ width: Int) throws(EngineError) -> Int {
+        let isNull = row.isNull(column.column)
+        let cell = isNull ? 0 : column.bits(in: row, width)
+        if let known = isNull ? slotOfNull : slotsByCell[cell] { return known }
+        let slot = groups.slot(for: [try reader.cell(column, row).groupingForm])
+        if isNull { slotOfNull = slot } else { slotsByCell[cell] = slot }
+        return slot
+    }
+
+    // MARK: Totals
+
+    private func add(
+        _ source: InputReader.Source, to total: Int, in slot: Int, _ row: RowView, _ key: UInt64, _ table: EntityTable
+    ) throws(EngineError) {
+        switch source {
+        case .object: groups.withTotal(total, in: slot) { $0.addObject() }
+        case .cell(let column) where column.type.isWholeNumber:
+            if !row.isNull(column.column) {
+                let number = column.int(in: row)
+                groups.withTotal(total, in: slot) { $0.add(number) }
+            }
+        case .cell(let column) where column.type == .double || column.type == .float:
+            if !row.isNull(column.column) {
+                let number = column.double(in: row)
+                groups.withTotal(total, in: slot) { $0.add(number) }
+            }
+        default:
+            let value = try reader.value(source, row, key, table)
+            groups.withTotal(total, in: slot) { $0.add(value) }
+        }
+    }
+
+    /// The totals of all objects together, column by column; false when some are not of numbers in columns.
+    private func takeWhole(_ selection: Selection, _ leaf: LeafView, _ table: EntityTable) throws(EngineError) -> Bool {
+        let sources = reader.sources(of: table)
+        for total in program.totals where !sources[total.input].isCountable { return false }
+        let count = selection.selectedCount
+        for (place, total) in program.totals.enumerated() {
+            switch sources[total.input] {
+            case .cell(let column):
+                groups.withTotal(place, in: 0) { sum in Self.add(column, to: &sum, selection, leaf) }
+            default: groups.withTotal(place, in: 0) { $0.addObjects(count) }
+            }
+        }
+        return true
+    }
+
+    private static func add(_ column: StoredColumn, to total: inout ValueTotal, _ selection: Selection, _ leaf: LeafView) {
+        let isWhole = column.type.isWholeNumber
+        _ = selection.forEach { slot in
+            let row = leaf.row(slot)
+            guard !row.isNull(column.column) else { return true }
+            if isWhole { total.add(column.int(in: row)) } else { total.add(column.double(in: row)) }
+            return true
+        }
+    }
+}
+
+extension InputReader.Source {
+    /// True for what can be totalled without becoming a value.
+    fileprivate var isCountable: Bool {
+        switch self {
+        case .object: true
+        case .cell(let column): column.type.isWholeNumber || column.type == .double || column.type == .float
+        default: false
+        }
+    }
+}
+
+extension CellType {
+    var isWholeNumber: Bool { self == .int16 || self == .int32 || self == .int64 }
+
+    /// The width of cells that tell values apart by eight bytes at most; nil for others. Doubles have two zeros, and are others.
+    fileprivate var narrowWidth: Int? {
+        switch self {
+        case .int16: 2
+        case .int32: 4
+        case .int64: 8
+        case .bool: 0
+        default: nil
+        }
+    }
+}
+
+extension StoredColumn {
+    fileprivate func bits(in row: RowView, _ width: Int) -> UInt64 {
+        width == 0 ? (row.bit(column) ? 1 : 0) : UInt64(bitPattern: int(in: row))
+    }
+}
+
+extension StoreSnapshot {
+    /// The dictionaries of a fetch with groups or totals.
+    ///
+    /// - Parameters:
+    ///   - excluding: Keys of objects that are left out.
+    ///   - objects: Objects that take part as they are given.
+    package func groups(
+        _ request: FetchDescription, _ program: DictionaryProgram, excluding: Set<UInt64>,
+        adding objects: [GroupedObject]
+    ) throws -> DictionaryAnswer {
+        let plan = try FetchPlan(request.forGroups, in: self, counting: false)
+        let context = FilterContext(self)
+        let feed = GroupFeed(program, context)
+        let sink = ResultSink(.feed(feed), kept: nil, excluding: excluding, context: context)
+        var execution = FetchExecution(plan, self, context, sink)
+        try context.run { () throws(EngineError) in try execution.run() }
+        for object in objects { feed.add(object.inputs, object: object.key) }
+        return DictionaryAnswer(
+            rows: try feed.groups.rows(), rowsRead: execution.rowsRead + context.rowsRead, leavesRead: execution.leavesRead)
+    }
+}
+
+/// An object that takes part in groups as it is in memory: its key, and the inputs of the program.
+package struct GroupedObject {
+    package let key: UInt64
+    package let inputs: [PropertyValue]
+
+    package init(key: UInt64, inputs: [PropertyValue]) {
+        self.key = key
+        self.inputs = inputs
+    }
+}
+
+/// The values of dictionaries by column, and what they took.
+package struct DictionaryAnswer: Sendable {
+    package var rows: [[PropertyValue]]
+    package var rowsRead: Int
+    package var leavesRead: Int
+}
+
+extension FetchDescription {
+    /// The fetch of the objects that make groups: all of them, in any order.
+    package var forGroups: FetchDescription {
+        var request = self
+        request.sortDescriptors = []
+        request.fetchLimit = 0
+        request.fetchOffset = 0
+        return request
+    }
+}

@@ -1,0 +1,251 @@
+internal import HornbeamEngine
+internal import HornbeamModel
+
+// Filters that look through relationships, over the rows of whole leaves. The first leaves look up what their rows lead to, in the order
+// of the keys. When there are more, the other end is read once from beginning to end, and the rows are tested against what was found.
+
+/// A filter on the object that a to-one leads to.
+final class PathTest: Sendable {
+    let column: StoredColumn
+    /// By entity index of the destination; nil for entities that cannot be there.
+    let filters: [Filter?]
+    /// The answer where the to-one is null or its object is gone: what nil answers.
+    let missingResult: Bool
+
+    init(column: StoredColumn, filters: [Filter?], missingResult: Bool) {
+        self.column = column
+        self.filters = filters
+        self.missingResult = missingResult
+    }
+
+    var cost: Int { filters.lazy.compactMap { $0?.cost }.max() ?? 0 }
+
+    // MARK: One row
+
+    func holds(_ row: RowView, _ context: FilterContext) throws(EngineError) -> Bool {
+        guard let target = column.reference(in: row, schema: context.schema) else { return missingResult }
+        return try holds(target, context)
+    }
+
+    private func holds(_ target: ObjectReference, _ context: FilterContext) throws(EngineError) -> Bool {
+        guard let filter = filters[Int(target.entityIndex)] else { return missingResult }
+        context.count(rows: 1)
+        let table = context.schema.table(at: target.entityIndex)
+        return try context.view(target.entityIndex).withRow(target.key) { (row) throws(EngineError) -> Bool in
+            try filter.holds(row, target.key, table, context)
+        } ?? missingResult
+    }
+
+    // MARK: A leaf
+
+    func narrow(
+        _ selection: inout Selection, _ leaf: LeafView, _ table: EntityTable, _ context: FilterContext
+    ) throws(EngineError) {
+        let others = try others(selection, leaf, table, context)
+        let missing = missingResult
+        selection.filter { slot in
+            guard let target = column.reference(in: leaf.row(slot), schema: context.schema) else { return missing }
+            return others.contains(target.key) != missing
+        }
+    }
+
+    /// The keys of the objects at the other end that answer otherwise than a missing one.
+    private func others(
+        _ selection: Selection, _ leaf: LeafView, _ table: EntityTable, _ context: FilterContext
+    ) throws(EngineError) -> KeySet {
+        if let known = context.keySets[ObjectIdentifier(self)] { return known }
+        if context.readsOtherEnd(of: ObjectIdentifier(self), filters, from: table) {
+            var found: [UInt64] = []
+            try context.scan(filters, passing: !missingResult) { reference, _ in found.append(reference.key) }
+            let set = KeySet(found)
+            context.keySets[ObjectIdentifier(self)] = set
+            return set
+        }
+        return KeySet(try lookedUp(selection, leaf, context))
+    }
+
+    private func lookedUp(
+        _ selection: Selection, _ leaf: LeafView, _ context: FilterContext
+    ) throws(EngineError) -> [UInt64] {
+        var targets: [ObjectReference] = []
+        _ = selection.forEach { slot in
+            if let target = column.reference(in: leaf.row(slot), schema: context.schema) { targets.append(target) }
+            return true
+        }
+        var byEntity: [Int32: [UInt64]] = [:]
+        for target in ObjectSet.ascending(targets) { byEntity[target.entityIndex, default: []].append(target.key) }
+        var found: [UInt64] = []
+        for (entity, keys) in byEntity {
+            guard let filter = filters[Int(entity)] else { continue }
+            context.count(rows: keys.count)
+            let table = context.schema.table(at: entity)
+            try context.view(entity).forEachRow(keys) { (position, row, _) throws(EngineError) -> Bool in
+                if try filter.holds(row, keys[position], table, context) != missingResult { found.append(keys[position]) }
+                return true
+            }
+        }
+        return found
+    }
+}
+
+/// A filter on the members of a to-many: ANY, ALL, or how many.
+final class MembersTest: Sendable {
+    enum Wanted: Sendable {
+        case any
+        case all
+        /// One of these objects is a member.
+        case containing(Set<UInt64>)
+        /// The count of those that pass lies in the range, or outside it.
+        case count(ClosedRange<Int64>, isNegated: Bool)
+    }
+
+    let link: LinkIndex
+    /// By entity index of the members; nil stands for "all pass", so that the counted range answers.
+    let filters: [Filter?]?
+    let wanted: Wanted
+
+    init(link: LinkIndex, filters: [Filter?]?, wanted: Wanted) {
+        self.link = link
+        self.filters = filters
+        self.wanted = wanted
+    }
+
+    // MARK: One owner
+
+    func holds(owner: UInt64, _ context: FilterContext) throws(EngineError) -> Bool {
+        let reader = try context.reader(link)
+        if case .containing(let keys) = wanted {
+            for key in keys where try reader.contains(key, owner: owner) { return true }
+            return false
+        }
+        guard let filters else {
+            return isWanted(count: Int64(try reader.count(owner: owner)))
+        }
+        var passing: Int64 = 0
+        for member in try reader.references(owner: owner) {
+            let passes = try holds(member, filters, context)
+            switch wanted {
+            case .any where passes: return true
+            case .all where !passes: return false
+            default: passing += passes ? 1 : 0
+            }
+        }
+        return isWanted(count: passing)
+    }
+
+    /// The answer once all members are counted.
+    private func isWanted(count: Int64) -> Bool {
+        switch wanted {
+        case .any: filters == nil && count > 0
+        case .all: true
+        case .containing: false
+        case .count(let range, let isNegated): range.contains(count) != isNegated
+        }
+    }
+
+    private func holds(
+        _ member: ObjectReference, _ filters: [Filter?], _ context: FilterContext
+    ) throws(EngineError) -> Bool {
+        guard let filter = filters[Int(member.entityIndex)] else { return false }
+        context.count(rows: 1)
+        let table = context.schema.table(at: member.entityIndex)
+        return try context.view(member.entityIndex).withRow(member.key) { (row) throws(EngineError) -> Bool in
+            try filter.holds(row, member.key, table, context)
+        } ?? false
+    }
+
+    // MARK: A leaf
+
+    func narrow(
+        _ selection: inout Selection, _ leaf: LeafView, _ table: EntityTable, _ context: FilterContext
+    ) throws(EngineError) {
+        if let tally = try tally(table, context) {
+            return selection.filter { slot in
+                let count = tally[leaf.key(slot)] ?? 0
+                switch wanted {
+                case .any: return count > 0
+                // Those that fail were counted.
+                case .all: return count == 0
+                default: return isWanted(count: count)
+                }
+            }
+        }
+        if filters == nil, case .count = wanted, try countByWalking(&selection, leaf, context) { return }
+        try selection.filter { (slot) throws(EngineError) in try holds(owner: leaf.key(slot), context) }
+    }
+
+    /// How many members of each owner pass (for ALL, fail), from one walk over the members' rows; nil when that is not worth it.
+    private func tally(_ table: EntityTable, _ context: FilterContext) throws(EngineError) -> [UInt64: Int64]? {
+        let this = ObjectIdentifier(self)
+        if let known = context.tallies[this] { return known }
+        guard let filters, link.kind == .mirror, let inverse = link.relationship.inverse else { return nil }
+        if case .containing = wanted { return nil }
+        guard context.readsOtherEnd(of: this, filters, from: table) else { return nil }
+        var passing = true
+        if case .all = wanted { passing = false }
+        var tally: [UInt64: Int64] = [:]
+        try context.scan(filters, passing: passing) { reference, row in
+            let column = context.schema.table(at: reference.entityIndex).column(inverse).column
+            if !row.isNull(column) { tally[row.load(column, as: UInt64.self), default: 0] += 1 }
+        }
+        context.tallies[this] = tally
+        return tally
+    }
+
+    /// Counts the members of all owners of a leaf in one walk, where there are not many of them.
+    private func countByWalking(
+        _ selection: inout Selection, _ leaf: LeafView, _ context: FilterContext
+    ) throws(EngineError) -> Bool {
+        let selected = selection.selectedCount
+        guard selected > 8 else { return false }
+        let reader = try context.reader(link)
+        let first = MemberTrees.range(ofOwner: leaf.key(0)).lower
+        let range = KeyRange(from: first, to: MemberTrees.range(ofOwner: leaf.key(leaf.count - 1)).upper)
+        guard try reader.members.count(in: range) <= selected * 32 else { return false }
+        var counts: [UInt64: Int64] = [:]
+        try reader.members.forEach(in: range) { (key, _) throws(EngineError) -> Bool in
+            if key.count >= 16 { counts[KeyBytes.number(key, at: 0), default: 0] += 1 }
+            return true
+        }
+        selection.filter { isWanted(count: counts[leaf.key($0)] ?? 0) }
+        return true
+    }
+}
+
+extension FilterContext {
+    /// Whether a test that looks through a relationship shall read the whole other end instead of looking up what each leaf needs.
+    func readsOtherEnd(of test: ObjectIdentifier, _ filters: [Filter?], from table: EntityTable) -> Bool {
+        leavesTested[test, default: 0] += 1
+        guard leavesTested[test, default: 0] > leavesLookedUp else { return false }
+        // The evaluator may throw, and must not for objects that no row leads to.
+        guard !filters.contains(where: { $0?.kind == .evaluator }) else { return false }
+        var rows = 0
+        for table in schema.tables { if let table, filters[Int(table.index)] != nil { rows += snapshot.view(table).count } }
+        return rows <= snapshot.view(table).count * 8
+    }
+
+    /// Lends every row that passes its filter, or that fails it.
+    func scan(
+        _ filters: [Filter?], passing: Bool, _ body: (ObjectReference, RowView) -> Void
+    ) throws(EngineError) {
+        for case let table? in schema.tables {
+            guard let filter = filters[Int(table.index)] else { continue }
+            var rows = 0
+            try snapshot.view(table).forEachLeaf { (leaf) throws(EngineError) -> Bool in
+                rows += leaf.count
+                var selection = Selection(all: leaf.count)
+                try filter.narrow(&selection, leaf, table, self)
+                if !passing {
+                    var failing = Selection(all: leaf.count)
+                    failing.subtract(selection)
+                    selection = failing
+                }
+                return selection.forEach { slot in
+                    body(ObjectReference(entityIndex: table.index, key: leaf.key(slot)), leaf.row(slot))
+                    return true
+                }
+            }
+            count(rows: rows)
+        }
+    }
+}

@@ -1,0 +1,208 @@
+import Foundation
+import Hornbeam
+import HornbeamModel
+import Testing
+
+/// Fetches of dictionaries: columns, totals, groups.
+@Suite struct DictionaryTests {
+    private func stack(_ kind: StoreKind) throws -> (Stack, ManagedObjectContext) {
+        let stack = try Company.stack(kind)
+        let context = stack.newContext()
+        let departments = ["Sales", "Research", "Empty"].map(context.department)
+        for number in 0 ..< 12 {
+            let employee = context.employee("e\(number)", salary: number % 5 * 100)
+            if number % 4 > 0 { employee.department = departments[number % 2] }
+        }
+        try context.save()
+        return (stack, stack.newContext())
+    }
+
+    private func text(_ rows: [[String: PropertyValue]]) -> [String] {
+        rows.map { row in
+            row.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value.expandedDescription)" }.joined(separator: ", ")
+        }
+    }
+
+    // MARK: Columns
+
+    @Test("FET-12: columns are attributes, paths over to-ones and expressions; what is missing is nil", arguments: StoreKind.allCases)
+    func columns(kind: StoreKind) throws {
+        let (_, context) = try stack(kind)
+        let request = try FetchRequest<Employee>().where("salary >= 300").sorted(by: "name").limit(3)
+            .selecting("name", "department.name", .expression("double", "salary * 2"))
+        #expect(
+            text(try context.fetch(request)) == [
+                "department.name: \"Research\", double: 600, name: \"e3\"",
+                "department.name: nil, double: 800, name: \"e4\"",
+                "department.name: nil, double: 600, name: \"e8\"",
+            ])
+    }
+
+    @Test("FET-12: a to-one is an object ID, a to-many is refused, and without columns there are all attributes", arguments: StoreKind.allCases)
+    func toOneIsID(kind: StoreKind) throws {
+        let (_, context) = try stack(kind)
+        let employee = try context.fetch(FetchRequest<Employee>().where("name == 'e1'"))[0]
+        let row = try context.fetch(FetchRequest<Employee>().where("name == 'e1'").selecting("department"))[0]
+        #expect(row == ["department": .objectID(try #require(employee.department).objectID)])
+        #expect(hornbeamError { _ = try context.fetch(FetchRequest<Employee>().selecting("projects")) }?.code == .predicateInvalid)
+        let whole = try context.fetch(FetchRequest<[String: PropertyValue]>(entityName: "Employee").where("name == 'e1'"))
+        #expect(text(whole) == ["hired: nil, isActive: true, name: \"e1\", salary: 100"])
+    }
+
+    @Test("FET-13: distinct dictionaries come once, before offset and limit", arguments: StoreKind.allCases)
+    func distinct(kind: StoreKind) throws {
+        let (_, context) = try stack(kind)
+        let request = FetchRequest<Employee>().sorted(by: "salary", ascending: false).selecting("salary").distinct()
+        #expect(try context.fetch(request).map { $0["salary"] } == [400, 300, 200, 100, 0])
+        #expect(try context.fetch(request.offset(1).limit(2)).map { $0["salary"] } == [300, 200])
+        #expect(try context.count(request) == 5)
+    }
+
+    @Test("FET-16: dictionaries can be ordered by a computed column", arguments: StoreKind.allCases)
+    func orderByExpression(kind: StoreKind) throws {
+        let (_, context) = try stack(kind)
+        let request = try FetchRequest<Employee>().selecting("name", .expression("rest", "modulus:by:(salary, 300)"))
+            .sorted(by: "rest", ascending: false).sorted(by: "name").limit(3)
+        #expect(try context.fetch(request).map { $0["name"] } == ["e2", "e7", "e1"])
+    }
+
+    // MARK: Totals and groups
+
+    @Test("FET-14: totals without groups are one dictionary, of nothing too", arguments: StoreKind.allCases)
+    func totals(kind: StoreKind) throws {
+        let (_, context) = try stack(kind)
+        let request = FetchRequest<Employee>().selecting(
+            .count(as: "n"), .count(of: "department", as: "placed"), .sum(of: "salary", as: "sum"), .average(of: "salary", as: "average"),
+            .minimum(of: "name", as: "first"), .maximum(of: "salary", as: "most"))
+        #expect(
+            text(try context.fetch(request)) == [
+                "average: \(2100.0 / 12), first: \"e0\", most: 400, n: 12, placed: 9, sum: 2100"
+            ])
+        #expect(
+            text(try context.fetch(request.where("salary > 999"))) == ["average: nil, first: nil, most: nil, n: 0, placed: 0, sum: 0"])
+    }
+
+    @Test("FET-14: groups have one dictionary each, nil among them; they are ordered and cut as groups", arguments: StoreKind.allCases)
+    func groups(kind: StoreKind) throws {
+        let (_, context) = try stack(kind)
+        let request = FetchRequest<Employee>().selecting("department.name", .count(as: "n"), .sum(of: "salary", as: "sum"))
+            .grouped(by: "department.name")
+        #expect(
+            text(try context.fetch(request)) == [
+                "department.name: nil, n: 3, sum: 700", "department.name: \"Research\", n: 6, sum: 1100",
+                "department.name: \"Sales\", n: 3, sum: 300",
+            ])
+        #expect(try context.fetch(request.sorted(by: "n").limit(1)).map { $0["n"] } == [3])
+        #expect(try context.fetch(request.sorted(by: "sum").offset(1)).map { $0["sum"] } == [700, 1100])
+        #expect(try context.count(request) == 3)
+    }
+
+    @Test("FET-15: a having predicate speaks of columns by name, of totals and of grouped values", arguments: StoreKind.allCases)
+    func having(kind: StoreKind) throws {
+        let (_, context) = try stack(kind)
+        let request = FetchRequest<Employee>().selecting("salary", .count(as: "n")).grouped(by: "salary").sorted(by: "salary")
+        #expect(try context.fetch(request.having("n > 2")).map { $0["salary"] } == [0, 100])
+        #expect(try context.fetch(request.having("max:(name) ENDSWITH '9'")).map { $0["salary"] } == [400])
+        #expect(try context.fetch(request.having("salary > %d AND n == 2", 200)).map { $0["salary"] } == [300, 400])
+    }
+
+    @Test("FET-14: a column with many values in a group is refused by name", arguments: StoreKind.allCases)
+    func manyValuedColumn(kind: StoreKind) throws {
+        let (_, context) = try stack(kind)
+        let error = hornbeamError { _ = try context.fetch(FetchRequest<Employee>().selecting("name", .count(as: "n"))) }
+        #expect(
+            error?.message == "“name” in “name” has many values in a group of objects of “Employee”: group by it too, or use a function such "
+                + "as max:(name).")
+        let objects = FetchRequest<Employee>(FetchRequest<Employee>().selecting("name").untyped)
+        #expect(hornbeamError { _ = try context.fetch(objects) }?.code == .unsupportedRequest)
+    }
+
+    @Test("FET-6: a request without a type gives the kind of result that it names", arguments: StoreKind.allCases)
+    func resultKinds(kind: StoreKind) throws {
+        let (_, context) = try stack(kind)
+        var request = FetchDescription(entityName: "Department")
+        guard case .objects(let objects) = try context.execute(request) else { return #expect(Bool(false)) }
+        request.resultType = .objectIDs
+        guard case .objectIDs(let ids) = try context.execute(request) else { return #expect(Bool(false)) }
+        #expect(ids == objects.map(\.objectID))
+        #expect(try context.fetch(FetchRequest<Department>().selectingIDs()) == ids)
+        request.resultType = .count
+        guard case .count(3) = try context.execute(request) else { return #expect(Bool(false)) }
+        request.resultType = .dictionaries
+        guard case .dictionaries(let rows) = try context.execute(request) else { return #expect(Bool(false)) }
+        let names = try objects.map { try $0.value(forKey: "name") }
+        #expect(rows.map { $0["name"] } == names)
+    }
+
+    // MARK: Unsaved changes
+
+    @Test("FET-10: unsaved changes take part in columns, totals and groups, of child contexts too", arguments: StoreKind.allCases)
+    func pendingChanges(kind: StoreKind) throws {
+        let (_, context) = try stack(kind)
+        let sums = FetchRequest<Employee>().selecting("department.name", .sum(of: "salary", as: "sum")).grouped(by: "department.name")
+            .sorted(by: "department.name")
+        func sum(_ context: ManagedObjectContext) throws -> [PropertyValue?] { try context.fetch(sums).map { $0["sum"] } }
+        #expect(try sum(context) == [700, 1100, 300])
+        let first = try context.fetch(FetchRequest<Employee>().where("name == 'e1'"))[0]
+        first.salary = 1100
+        context.employee("new", salary: 5).department = first.department
+        context.delete(try context.fetch(FetchRequest<Employee>().where("name == 'e4'"))[0])
+        #expect(try sum(context) == [300, 2105, 300])
+        try #require(first.department).name = "Lab"
+        #expect(try context.fetch(sums).map { $0["department.name"] } == [.null, "Lab", "Sales"])
+        #expect(try sum(context) == [300, 2105, 300])
+        let names = FetchRequest<Employee>().sorted(by: "salary", ascending: false).selecting("name").limit(2)
+        #expect(try context.fetch(names).map { $0["name"] } == ["e1", "e9"])
+        var stored = sums
+        stored.includesPendingChanges = false
+        #expect(try context.fetch(stored).map { $0["sum"] } == [700, 1100, 300])
+
+        let child = context.newChildContext()
+        #expect(try sum(child) == [300, 2105, 300])
+        _ = child.employee("third", salary: 7)
+        #expect(try sum(child) == [307, 2105, 300])
+        #expect(try child.fetch(names).map { $0["name"] } == ["e1", "e9"])
+    }
+
+    @Test("FET-10: groups over stored and changed objects agree with a reference", arguments: StoreKind.allCases, [21 as UInt64, 22, 23])
+    func groupsAgreeWithReference(kind: StoreKind, seed: UInt64) throws {
+        var random = SplitMix(seed)
+        let stack = try Company.stack(kind)
+        let maker = stack.newContext()
+        let departments = (0 ..< 4).map { maker.department("d\($0 % 3)") }
+        for number in 0 ..< 60 {
+            let employee = maker.employee("e\(number)", salary: Int(random.next() % 7))
+            if random.next() % 5 > 0 { employee.department = departments[Int(random.next() % 4)] }
+        }
+        try maker.save()
+        let context = stack.newContext()
+        var all = try context.fetch(FetchRequest<Employee>())
+        for round in 0 ..< 10 {
+            let employee = all[Int(random.next() % UInt64(all.count))]
+            switch random.next() % 4 {
+            case 0: employee.salary = Int(random.next() % 7)
+            case 1: all.append(context.employee("x\(round)", salary: Int(random.next() % 7)))
+            case 2: employee.department = nil
+            default:
+                context.delete(employee)
+                all.removeAll { $0 == employee }
+            }
+            let bound = Int(random.next() % 4)
+            var expected: [String: (count: Int, sum: Int)] = [:]
+            for employee in all where employee.salary >= bound {
+                let name = employee.department?.name ?? "-"
+                expected[name, default: (0, 0)].count += 1
+                expected[name, default: (0, 0)].sum += employee.salary
+            }
+            let request = try FetchRequest<Employee>().where("salary >= %d", bound)
+                .selecting("department.name", .count(as: "n"), .sum(of: "salary", as: "sum")).grouped(by: "department.name")
+                .sorted(by: "department.name")
+            let found = try context.fetch(request).map { row in
+                let name = if case .string(let name)? = row["department.name"] { name } else { "-" }
+                return "\(name) \(row["n"] ?? .null) \(row["sum"] ?? .null)"
+            }
+            let wanted = expected.sorted { $0.key < $1.key }.map { "\($0.key) \(PropertyValue.int(Int64($0.value.count))) \(PropertyValue.int(Int64($0.value.sum)))" }
+            #expect(found == wanted, "seed \(seed), round \(round)")
+        }
+    }
+}
