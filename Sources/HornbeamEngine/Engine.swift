@@ -34,9 +34,23 @@ final class EngineCore: Sendable {
 
 /// An open store.
 package final class Engine: Sendable {
-    let core: EngineCore
-    let checkpointer: Checkpointer
+    /// What opening makes. Fixed in a writer; a reader exchanges it when it starts again from a newer checkpoint.
+    struct Parts {
+        let core: EngineCore
+        let checkpointer: Checkpointer
+
+        init(_ core: EngineCore, _ checkpointer: Checkpointer) {
+            self.core = core
+            self.checkpointer = checkpointer
+        }
+    }
+
+    private let parts: Guarded<Parts>
+    var core: EngineCore { parts.withLock { $0.core } }
+    var checkpointer: Checkpointer { parts.withLock { $0.checkpointer } }
     let options: EngineOptions
+    /// Present in an engine that was opened for reading.
+    let follower: Follower?
     private let state: Guarded<State>
     private let maintenance: Maintenance
     let cleaner = Cleaner()
@@ -51,16 +65,16 @@ package final class Engine: Sendable {
         /// Rounds of the background thread until a checkpoint is tried again.
         var checkpointPause = 0
         var lock: (any FileLock)?
+        var loss: OpeningLoss?
     }
 
     init(
-        path: String, core: EngineCore, checkpointer: Checkpointer, options: EngineOptions,
-        identifier: StoreIdentifier
+        path: String, parts: Parts, options: EngineOptions, identifier: StoreIdentifier, follower: Follower? = nil
     ) {
         self.path = path
-        self.core = core
-        self.checkpointer = checkpointer
+        self.parts = Guarded(parts)
         self.options = options
+        self.follower = follower
         storeIdentifier = identifier
         state = Guarded(State())
         maintenance = Maintenance()
@@ -73,14 +87,42 @@ package final class Engine: Sendable {
 
     /// Opens the store at a path, recovering what a crash left; creates it if that is allowed.
     ///
+    /// Opened for reading, it shows the newest durable state, which another process may go on from; `refresh()` follows.
     /// Throws `notAStore`, `newerFormat`, `damaged`, `logDamaged`, `storeInUse`, `readOnly`, `full`, `inputOutput`.
     package static func open(
         _ path: String, fileSystem: any FileSystem = PosixFileSystem(), options: EngineOptions = EngineOptions()
     ) throws(EngineError) -> Engine {
         let recovery = Recovery(path: path, fileSystem: fileSystem, options: options)
+        if options.isReadOnly { return try recovery.openForReading() }
         let (engine, log, lock) = try recovery.open()
         engine.start(log, lock)
+        if let loss = engine.loss { try engine.skipLostKeys(loss) }
         return engine
+    }
+
+    /// What is missing because the store was opened at an older state; nil when nothing is.
+    package internal(set) var loss: OpeningLoss? {
+        get { state.withLock { $0.loss } }
+        set { state.withLock { $0.loss = newValue } }
+    }
+
+    /// Moves an engine that was opened for reading to the newest durable state; true if there is a newer one.
+    ///
+    /// Snapshots stay what they are. Costs a read of `meta` when nothing is new. A writing engine is always at the newest.
+    package func refresh() throws(EngineError) -> Bool {
+        guard let follower else { return false }
+        if state.withLock({ $0.isClosed }) { throw EngineError(.closed, "The store is closed.", path: path) }
+        return try follower.refresh(self)
+    }
+
+    /// How the store was opened, to open it or look at its files once more.
+    var recovery: Recovery { Recovery(path: path, fileSystem: core.files.fileSystem, options: options) }
+
+    /// Takes over what another engine of the same store shows.
+    func take(_ other: Engine) {
+        let fresh = other.parts.withLock { $0 }
+        parts.withLock { $0 = fresh }
+        loss = other.loss
     }
 
     private func start(_ log: LogWriter, _ lock: any FileLock) {
@@ -119,7 +161,10 @@ package final class Engine: Sendable {
 
     /// Waits for the writer's turn and starts a transaction.
     package func begin() throws(EngineError) -> WriteTransaction {
-        WriteTransaction(engine: self, base: try core.pipeline.takeTurn(), pool: core.pool)
+        guard follower == nil else {
+            throw EngineError(.readOnly, "The store was opened for reading only. Open it for writing to change it.", path: path)
+        }
+        return WriteTransaction(engine: self, base: try core.pipeline.takeTurn(), pool: core.pool)
     }
 
     /// Returns once everything that a transaction was started from is durable: a conflict may be reported then.

@@ -30,6 +30,8 @@ package struct EngineError: Error, Sendable, Hashable, CustomStringConvertible {
         case tooLarge
         /// A tree, column or name that does not exist, or exists already.
         case unknownTree
+        /// Whoever asked for the work ended it.
+        case cancelled
     }
 
     package var code: Code

@@ -23,6 +23,11 @@ package struct EngineOptions: Sendable {
     /// Bytes of a logical page, 512 to 16384, a power of two; fixed when a store is created.
     package var pageSize = 16384
     package var createIfMissing = true
+    /// Writes nothing and takes no lock: any number of processes may read beside one that writes.
+    package var isReadOnly = false
+    package var startingPoint = StartingPoint.newest
+    /// Opens a store on NFS, SMB and the like, where another machine's writes are not kept out.
+    package var allowsNetworkFileSystem = false
     /// False: checkpoints and lazy syncs happen in the committing thread, as the simulation needs it.
     package var usesBackgroundThread = true
     /// Bytes of log after which a checkpoint starts.

@@ -46,13 +46,10 @@ extension Store {
         let schema = try Schema(model.catalogue, model: model.model) { snapshot.tree(named: $0) }
         let identifier = UUID(engine.storeIdentifier)
         let origins = StoreOrigins(identifier: identifier, model: model.model, catalogue: model.catalogue)
-        let metadata = try snapshot.value(StoredValue.metadata).map {
-            try JSONDecoder().decode([String: PropertyValue].self, from: Data($0))
-        }
         return Store(
             location: location, identifier: identifier, engine: engine,
-            reader: RowReader(schema: schema, origins: origins), options: options, metadata: metadata ?? [:],
-            memory: memory)
+            reader: RowReader(schema: schema, origins: origins), options: options,
+            metadata: try snapshot.metadata(), storedCatalogue: try snapshot.value(StoredValue.catalogue), memory: memory)
     }
 
     /// Writes the catalogue and the empty trees of a new store.

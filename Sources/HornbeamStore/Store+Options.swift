@@ -33,7 +33,11 @@ extension Store {
 
     package struct Options: Sendable {
         package var createIfMissing = true
+        /// Writes nothing and takes no lock; another process may write meanwhile. See `refresh()`.
         package var readOnly = false
+        /// Which state to open; see `Store.loss` for what an older one leaves out.
+        package var startingPoint = StartingPoint.newest
+        package var allowsNetworkFileSystem = false
         /// The size of the buffer pool; nil lets the engine choose.
         package var poolBytes: Int?
         package var durability = SaveDurability.full
@@ -49,6 +53,9 @@ extension Store {
         var engineOptions: EngineOptions {
             var options = engine
             options.createIfMissing = createIfMissing
+            options.isReadOnly = readOnly
+            options.startingPoint = startingPoint
+            options.allowsNetworkFileSystem = allowsNetworkFileSystem
             options.usesBackgroundThread = backgroundCheckpoints
             if let poolBytes { options.poolBytes = poolBytes }
             return options

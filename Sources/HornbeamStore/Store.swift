@@ -19,6 +19,10 @@ package final class Store: Sendable {
     let announcer = Announcer()
     private let keys: Guarded<KeyReserve>
     private let cachedMetadata: Guarded<[String: PropertyValue]>
+    /// The catalogue as it was stored when the store was opened: another process may change it.
+    let storedCatalogue: [UInt8]?
+    /// Why a store opened for reading can no longer be read: its rows are of another model now.
+    let refusal = Guarded<HornbeamError?>(nil)
     /// The newest snapshot that is still in use, so that contexts share one.
     private let newest = Guarded<WeakSnapshot>(WeakSnapshot())
     /// Keeps the folder of a memory store alive.
@@ -26,13 +30,14 @@ package final class Store: Sendable {
 
     init(
         location: Location, identifier: UUID, engine: Engine, reader: RowReader, options: Options,
-        metadata: [String: PropertyValue], memory: MemoryLocation?
+        metadata: [String: PropertyValue], storedCatalogue: [UInt8]?, memory: MemoryLocation?
     ) {
         self.location = location
         self.identifier = identifier
         self.engine = engine
         self.reader = reader
         self.memory = memory
+        self.storedCatalogue = storedCatalogue
         model = reader.schema.model
         isReadOnly = options.readOnly
         durability = options.durability
@@ -64,6 +69,7 @@ package final class Store: Sendable {
 
     /// The newest committed state. Callers that ask between the same commits share one.
     package func snapshot() throws -> StoreSnapshot {
+        if isReadOnly, let refusal = refusal.withLock(\.self) { throw refusal }
         let latest = latestTransaction
         if let snapshot = newest.withLock({ $0.snapshot }), snapshot.transaction == latest { return snapshot }
         let snapshot = try EngineError.translated { () throws(EngineError) in
@@ -101,6 +107,9 @@ package final class Store: Sendable {
 
     /// The values that the app keeps with the store (PSC-8).
     package var metadata: [String: PropertyValue] { cachedMetadata.withLock { $0 } }
+
+    /// Takes up the metadata of a newer state.
+    func remember(_ metadata: [String: PropertyValue]) { cachedMetadata.withLock { $0 = metadata } }
 
     /// Replaces the metadata, durably.
     package func setMetadata(_ metadata: [String: PropertyValue]) throws {

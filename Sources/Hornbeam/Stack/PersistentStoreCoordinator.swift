@@ -158,6 +158,7 @@ extension PersistentStoreDescription {
         var options = Store.Options()
         options.createIfMissing = createsIfMissing
         options.readOnly = isReadOnly
+        options.allowsNetworkFileSystem = allowsNetworkFileSystem
         options.poolBytes = poolBytes
         if case .lazy(let delay) = durability { options.durability = .lazy(maxDelay: delay) }
         return options

@@ -21,8 +21,12 @@ public struct PersistentStoreDescription: Hashable, Sendable {
     public var type: StoreType
     /// The store's directory, usually `Name.hornbeam`; for a store in memory its name.
     public var url: URL
-    /// Opens for reading only.
+    /// Opens for reading only: nothing is written and no lock is taken, so that this works beside a process that
+    /// writes and on media that cannot be written. Shows one state until
+    /// `PersistentStoreCoordinator.refreshReadOnlyStores()`. A save throws `readOnly` (PSC-7, PSC-22).
     public var isReadOnly = false
+    /// Opens a store on NFS, SMB and the like. Neither locks nor syncs can be relied on there: open it from one machine only.
+    public var allowsNetworkFileSystem = false
     /// Makes the store when there is none.
     public var createsIfMissing = true
     public var durability = Durability.full

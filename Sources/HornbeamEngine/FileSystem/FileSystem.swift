@@ -18,6 +18,14 @@ package protocol FileSystem: Sendable {
     func remove(_ path: String) throws(EngineError)
     /// Takes the exclusive lock of a file (created if missing); throws `storeInUse` when another holds it.
     func lock(_ path: String) throws(EngineError) -> any FileLock
+    /// Whether somebody holds the lock of a file; false when the file is missing.
+    func isLocked(_ path: String) throws(EngineError) -> Bool
+    /// What kind of network file system a path lies on; nil for a local one, and for a path that does not exist.
+    func networkFileSystem(of path: String) -> String?
+}
+
+extension FileSystem {
+    package func networkFileSystem(of path: String) -> String? { nil }
 }
 
 package enum FileMode: Sendable {

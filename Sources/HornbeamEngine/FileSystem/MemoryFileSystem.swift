@@ -112,6 +112,11 @@ package final class MemoryFileSystem: FileSystem {
         }
     }
 
+    package func isLocked(_ path: String) throws(EngineError) -> Bool {
+        let path = Self.normal(path)
+        return state.withLock { $0.locked.contains(path) }
+    }
+
     package func lock(_ path: String) throws(EngineError) -> any FileLock {
         let path = Self.normal(path)
         try state.withLock { (state) throws(EngineError) in

@@ -75,18 +75,53 @@ final class PosixFileLock: FileLock {
             _ = try retrying("locking the store", path) { unsafe fcntl(descriptor, setOpenFileLock, &request) }
         } catch {
             guard error.errno == EAGAIN || error.errno == EACCES else { throw error }
+            let holder = noted(descriptor).map { "Process \($0)" } ?? "Another process"
             throw EngineError(
                 .storeInUse,
-                "Another process has the store open for writing, or a child forked from it still does. "
+                "\(holder) has the store open for writing, or a child forked from it still does. "
                     + "Close it there, or open the store read-only.",
                 path: path, errno: error.errno)
         }
+        note(descriptor)
+    }
+
+    /// Whether anybody holds the lock of an open file.
+    static func isHeld(_ descriptor: Int32, _ path: String) throws(EngineError) -> Bool {
+        var request = flock()
+        request.l_type = Int16(F_WRLCK)
+        request.l_whence = Int16(SEEK_SET)
+        request.l_len = 1
+        _ = try retrying("asking for the store's lock", path) { unsafe fcntl(descriptor, getOpenFileLock, &request) }
+        return request.l_type != Int16(F_UNLCK)
+    }
+
+    // MARK: Who holds it
+
+    /// Where the holder's process is noted: such a lock does not tell its owner. For messages only.
+    private static let holderOffset: off_t = 24
+
+    private static func note(_ descriptor: Int32) {
+        var process = UInt64(getpid())
+        // A message that cannot name the process later is all that a failure costs.
+        _ = unsafe pwrite(descriptor, &process, 8, holderOffset)
+    }
+
+    /// The process noted, if there is one of that number that is not this one.
+    private static func noted(_ descriptor: Int32) -> pid_t? {
+        var process: UInt64 = 0
+        guard unsafe pread(descriptor, &process, 8, holderOffset) == 8, let number = pid_t(exactly: process), number > 0,
+            number != getpid(), kill(number, 0) == 0 || errno == EPERM
+        else { return nil }
+        return number
     }
 }
 
 #if canImport(Glibc)
 /// `F_OFD_SETLK`, which the C library's module hides.
 private let setOpenFileLock: Int32 = 37
+/// `F_OFD_GETLK`, likewise.
+private let getOpenFileLock: Int32 = 36
 #else
 private let setOpenFileLock: Int32 = F_OFD_SETLK
+private let getOpenFileLock: Int32 = F_OFD_GETLK
 #endif

@@ -69,6 +69,18 @@ package struct PosixFileSystem: FileSystem {
         return try PosixFileLock(path: path, descriptor: Self.aboveStandard(descriptor, path))
     }
 
+    package func isLocked(_ path: String) throws(EngineError) -> Bool {
+        let descriptor: Int32
+        do throws(EngineError) {
+            descriptor = try retrying("opening the lock", path) { Self.openFile(path, O_RDONLY | O_CLOEXEC) }
+        } catch {
+            if error.code == .notAStore { return false }
+            throw error
+        }
+        defer { _ = posixClose(descriptor) }
+        return try PosixFileLock.isHeld(descriptor, path)
+    }
+
     private static func openFile(_ path: String, _ flags: Int32) -> Int32 {
         posixOpen(path, flags, 0o666)
     }
@@ -99,7 +111,7 @@ func retrying(_ doing: String, _ path: String, _ call: () -> Int32) throws(Engin
 }
 
 // Members of the types here shadow the system's names of the same spelling.
-private func posixOpen(_ path: String, _ flags: Int32, _ mode: mode_t) -> Int32 { unsafe open(path, flags, mode) }
+func posixOpen(_ path: String, _ flags: Int32, _ mode: mode_t) -> Int32 { unsafe open(path, flags, mode) }
 private func posixRename(_ source: String, _ target: String) -> Int32 { unsafe rename(source, target) }
 private func posixRemove(_ path: String) -> Int32 { unsafe remove(path) }
 func posixClose(_ descriptor: Int32) -> Int32 { close(descriptor) }

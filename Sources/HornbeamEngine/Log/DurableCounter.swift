@@ -2,12 +2,13 @@
 // which no later group vouches for. Written and never synced, so it may be lost or old, but it is never ahead of the
 // truth: a log that ends before it has lost what was acknowledged.
 //
-//      0          8                  16        24
-//      +----------+------------------+---------+
-//      | reserved | durable position |  check  |
-//      +----------+------------------+---------+
+//      0          8                  16        24        32
+//      +----------+------------------+---------+---------+
+//      | reserved | durable position |  check  | process |
+//      +----------+------------------+---------+---------+
 //
-// Byte 0 carries the writer's lock. The check is XXH64 of the position, seeded with the store's identifier.
+// Byte 0 carries the writer's lock, whose holder notes its process for the message that others get. The check is XXH64
+// of the position, seeded with the store's identifier.
 
 internal import HornbeamThreads
 
@@ -21,10 +22,10 @@ package final class DurableCounter: Sendable {
     private let file: Guarded<(any File)?>
 
     /// The counter in the lock file at a path, which exists.
-    package init(_ path: String, fileSystem: any FileSystem, store: StoreIdentifier) {
+    package init(_ path: String, fileSystem: any FileSystem, store: StoreIdentifier, readOnly: Bool = false) {
         seed = store.high ^ PageHeader.mixed(store.low)
         do throws(EngineError) {
-            file = Guarded(try fileSystem.open(path, .readWrite))
+            file = Guarded(try fileSystem.open(path, readOnly ? .read : .readWrite))
         } catch {
             file = Guarded(nil)
         }

@@ -30,17 +30,22 @@ package final class LogReader: Sendable {
     /// Segments before `oldest` are ignored. That there is no segment at all is allowed only when the store was
     /// `cleanlyClosed`. `vouched` is a position known from elsewhere to have been durable. Throws `logDamaged` when
     /// acknowledged commits are missing, possibly after some transactions were delivered.
+    ///
+    /// `limit` ends the reading at a position known to be durable, without a look at what follows: a writer may be at it.
     package func replay(
         from mark: LogMark, oldest: LogSegmentNumber, cleanlyClosed: Bool, vouched: LogPosition = .zero,
+        upTo limit: LogPosition? = nil,
         _ body: (TransactionNumber, UnsafeRawBufferPointer, LogPosition) throws(EngineError) -> Void
     ) throws(EngineError) -> LogEnd {
         var end = LogEnd(mark: mark)
+        if let limit, limit <= mark.position { return end }
         let chain = try openSegments(from: oldest, mark: mark, cleanlyClosed: cleanlyClosed)
         end.lastSegment = chain.last?.header.number
-        if !chain.isEmpty { unsafe try replay(chain, &end, body) }
-        guard vouched <= end.mark.position else {
+        if !chain.isEmpty { unsafe try replay(chain, &end, upTo: limit, body) }
+        let promised = max(vouched, limit ?? .zero)
+        guard promised <= end.mark.position else {
             throw .logDamaged(
-                from: end.mark.position, to: vouched, "the log ends before the position that was acknowledged",
+                from: end.mark.position, to: promised, "the log ends before the position that was acknowledged",
                 path: chain.last?.file.path ?? directory)
         }
         return end
@@ -48,13 +53,14 @@ package final class LogReader: Sendable {
 
     /// Reads segment after segment.
     private func replay(
-        _ chain: [LogSegment], _ end: inout LogEnd,
+        _ chain: [LogSegment], _ end: inout LogEnd, upTo limit: LogPosition?,
         _ body: (TransactionNumber, UnsafeRawBufferPointer, LogPosition) throws(EngineError) -> Void
     ) throws(EngineError) {
         var seed = try startSeed(chain, end.mark)
         for (index, segment) in chain.enumerated() {
             let next = index + 1 < chain.count ? chain[index + 1].header : nil
             while next.map({ end.mark.position < $0.first }) ?? true {
+                if let limit, end.mark.position >= limit { return }
                 guard let group = try segment.group(at: end.mark.position, seed: seed) else { break }
                 unsafe try group.forEachTransaction { (number, payload) throws(EngineError) in
                     unsafe try body(number, payload, group.end.position)
@@ -66,7 +72,7 @@ package final class LogReader: Sendable {
                 end.mark = group.end
                 seed = group.end.check
             }
-            guard let next else { return try segment.checkEnd(at: end.mark.position) }
+            guard let next else { return limit == nil ? try segment.checkEnd(at: end.mark.position) : () }
             guard end.mark.position == next.first, end.mark.check == next.previousCheck else {
                 throw .logDamaged(
                     from: end.mark.position, to: max(next.first, end.mark.position),

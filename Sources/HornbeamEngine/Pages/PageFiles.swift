@@ -17,9 +17,12 @@ package final class PageFiles: Sendable {
         var entries: [PageFileNumber: Entry] = [:]
         var nextFile: PageFileNumber
 
+        /// Files stay open: a writer elsewhere may unlink them.
+        let isHolding: Bool
+
         /// Lets go of a file that nobody appends to; it closes when its last reader is done.
         mutating func makeRoom() {
-            guard entries.count >= PageFiles.openFilesMax else { return }
+            guard !isHolding, entries.count >= PageFiles.openFilesMax else { return }
             guard let idle = entries.first(where: { $0.value.appender == nil })?.key else { return }
             entries[idle] = nil
         }
@@ -36,13 +39,20 @@ package final class PageFiles: Sendable {
 
     /// The page files in a folder. New files get numbers from `nextFile` on, above every number present.
     package init(
-        directory: String, fileSystem: any FileSystem, salt: UInt64, nextFile: PageFileNumber = .first
+        directory: String, fileSystem: any FileSystem, salt: UInt64, nextFile: PageFileNumber = .first,
+        isHolding: Bool = false
     ) throws(EngineError) {
         self.directory = directory
         self.fileSystem = fileSystem
         self.salt = salt
         let highest = try fileSystem.list(directory).compactMap(PageFileNumber.init(fileName:)).max()
-        state = Guarded(State(nextFile: highest.map { max($0.next, nextFile) } ?? nextFile))
+        state = Guarded(State(nextFile: highest.map { max($0.next, nextFile) } ?? nextFile, isHolding: isHolding))
+    }
+
+    /// Opens every file that is there now. Whoever made the files with `isHolding` can read them from then on, even
+    /// when a writer unlinks them. Throws `damaged` when one goes away meanwhile.
+    package func hold() throws(EngineError) {
+        for number in try fileSystem.list(directory).compactMap(PageFileNumber.init(fileName:)) { _ = try handle(number) }
     }
 
     /// The number that the next new file gets; kept in the meta file, so that numbers never come back.

@@ -36,6 +36,7 @@ extension HornbeamError.Code {
         case .closed: self = .closed
         case .snapshotExpired: self = .snapshotExpired
         case .tooLarge: self = .tooLarge
+        case .cancelled: self = .cancelled
         }
     }
 }

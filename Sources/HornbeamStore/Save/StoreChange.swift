@@ -13,6 +13,8 @@ package struct StoreChange: Sendable {
     /// Objects with other values, and owners of to-many relationships with other members.
     package var updated: [Updated] = []
     package var deleted: [ObjectReference] = []
+    /// True when anything may have changed: a store opened for reading moved to what another process has saved.
+    package var isUnknown = false
 }
 
 /// A set of properties of one entity, by index.

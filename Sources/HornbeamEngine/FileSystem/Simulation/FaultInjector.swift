@@ -123,6 +123,8 @@ package final class FaultInjector: FileSystem {
         try check(.lock, path)
         return try inner.lock(path)
     }
+
+    package func isLocked(_ path: String) throws(EngineError) -> Bool { try inner.isLocked(path) }
 }
 
 /// A file whose calls may fail.

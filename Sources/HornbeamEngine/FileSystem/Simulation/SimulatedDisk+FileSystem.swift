@@ -68,6 +68,10 @@ extension SimulatedDisk {
         }
     }
 
+    package func isLocked(_ path: String) throws(EngineError) -> Bool {
+        state.withLock { state in state.live.node(at: path).map { state.locked.contains($0) } ?? false }
+    }
+
     package func lock(_ path: String) throws(EngineError) -> any FileLock {
         let node = try state.withLock { (state) throws(EngineError) in
             let present = state.live.node(at: path)

@@ -1,0 +1,183 @@
+// Copying a store while it is written: all files of one state are opened first, as a reader opens them, and stay
+// readable whatever the writer does meanwhile. Then they are copied: the page files, the log up to what was durable,
+// and one slot of `meta`.
+//
+// The copy is made under another name. It is opened there, which replays the log and proves that it can be opened;
+// only when it is closed again and durable it takes its own name. So there is no half backup: a folder of the
+// target's name is whole.
+
+/// A backup of the store at a path.
+struct Backup {
+    let recovery: Recovery
+    let target: String
+    /// Bytes copied between two reports.
+    static let pieceBytes = 1 << 20
+
+    private var fileSystem: any FileSystem { recovery.fileSystem }
+    private var source: String { recovery.path }
+
+    func run(_ progress: ProgressReport?) throws(EngineError) -> BackupReport {
+        var report = BackupReport()
+        try StoreDraft(path: target, fileSystem: fileSystem).fill { (draft) throws(EngineError) in
+            let image = try recovery.patiently { () throws(EngineError) in try openImage() }
+            report = try copy(image, to: draft, progress)
+            report.transaction = try finish(draft, report, progress)
+        }
+        return report
+    }
+
+    // MARK: One state, all its files open
+
+    /// A file to copy, and how much of it belongs to the state.
+    private struct Part {
+        var name: String
+        var file: any File
+        var bytes: UInt64
+        /// Its length in the copy: the rest is zeros.
+        var length: UInt64
+    }
+
+    private struct Image {
+        var state: MetaState
+        var parts: [Part]
+    }
+
+    private func openImage() throws(EngineError) -> Image {
+        let states = try MetaFile.open(recovery.metaPath, fileSystem: fileSystem, readOnly: true).states
+        var state = states[0]
+        let isWritten = try fileSystem.isLocked(recovery.lockPath)
+        let durable = max(recovery.durablePosition(state.store), state.log.position)
+        var parts: [Part] = []
+        for name in try fileSystem.list(source) where PageFileNumber(fileName: name) != nil {
+            let file = try open(name)
+            let bytes = try file.size()
+            parts.append(Part(name: name, file: file, bytes: bytes, length: bytes))
+        }
+        if isWritten, durable == state.log.position {
+            state.isCleanlyClosed = true
+        } else {
+            parts += try log(state, isWritten ? durable : nil)
+        }
+        try recovery.requireKept(states[0])
+        return Image(state: state, parts: parts)
+    }
+
+    /// The segments that hold the log of a state: all of it, or up to the place where a writer may be at work.
+    private func log(_ state: MetaState, _ limit: LogPosition?) throws(EngineError) -> [Part] {
+        let reader = LogReader(directory: source, fileSystem: fileSystem, store: state.store)
+        var parts: [Part] = []
+        for number in try reader.segments() where number >= state.oldestLogSegment {
+            let segment = try reader.open(number)
+            let length = segment.header.segmentBytes
+            if let limit, limit <= segment.header.first { continue }
+            let bytes = min(limit.map { segment.header.offset(of: $0) } ?? length, length)
+            parts.append(Part(name: number.fileName, file: segment.file, bytes: bytes, length: length))
+        }
+        return parts
+    }
+
+    private func open(_ name: String) throws(EngineError) -> any File {
+        do throws(EngineError) { return try fileSystem.open(join(source, name), .read) } catch {
+            throw error.errno != 0 && error.code == .full ? tooManyFiles(error) : error
+        }
+    }
+
+    private func tooManyFiles(_ error: EngineError) -> EngineError {
+        EngineError(
+            .full, "A backup holds all files of the store open at once. \(error.message)", path: error.path,
+            errno: error.errno)
+    }
+
+    // MARK: Copying
+
+    private func copy(_ image: Image, to draft: String, _ progress: ProgressReport?) throws(EngineError) -> BackupReport {
+        var report = BackupReport()
+        let total = Int(image.parts.reduce(0) { $0 + $1.bytes })
+        for part in image.parts {
+            let copy = try fileSystem.open(join(draft, part.name), .create)
+            try Backup.copy(part.file, to: copy, bytes: part.bytes) { (count) throws(EngineError) in
+                report.bytes += count
+                try progress?(WorkProgress(part: "copying", done: report.bytes, total: total))
+            }
+            if part.length > part.bytes { try Backup.extend(copy, to: part.length) }
+            try copy.sync()
+            report.files += 1
+        }
+        try MetaFile.create(join(draft, "meta"), fileSystem: fileSystem, state: image.state).close()
+        return report
+    }
+
+    static func copy(
+        _ source: any File, to target: any File, bytes: UInt64, _ copied: (Int) throws(EngineError) -> Void
+    ) throws(EngineError) {
+        var buffer = [UInt8](repeating: 0, count: pieceBytes)
+        var offset: UInt64 = 0
+        while offset < bytes {
+            let wanted = Int(min(UInt64(pieceBytes), bytes - offset))
+            let count = unsafe try buffer.withMutableBytes { (memory) throws(EngineError) in
+                let part = unsafe UnsafeMutableRawBufferPointer(rebasing: memory[..<wanted])
+                let count = unsafe try source.read(into: part, at: offset)
+                unsafe try target.write(UnsafeRawBufferPointer(rebasing: part[..<count]), at: offset)
+                return count
+            }
+            guard count > 0 else {
+                throw EngineError(.inputOutput, "The file became shorter while it was copied.", path: source.path)
+            }
+            offset += UInt64(count)
+            try copied(count)
+        }
+    }
+
+    /// Gives a file its length; what was not written reads as zeros.
+    private static func extend(_ file: any File, to length: UInt64) throws(EngineError) {
+        let zero: [UInt8] = [0]
+        unsafe try zero.withBytes { (bytes) throws(EngineError) in try unsafe file.write(bytes, at: length - 1) }
+    }
+
+    // MARK: The proof
+
+    /// Opens the copy, so that its log is replayed and gone; gives back its newest transaction.
+    private func finish(
+        _ draft: String, _ report: BackupReport, _ progress: ProgressReport?
+    ) throws(EngineError) -> TransactionNumber {
+        try progress?(WorkProgress(part: "opening the copy", done: report.bytes, total: report.bytes))
+        var options = recovery.options
+        options.isReadOnly = false
+        options.usesBackgroundThread = false
+        options.createIfMissing = false
+        options.startingPoint = .newest
+        let engine = try Engine.open(draft, fileSystem: fileSystem, options: options)
+        let transaction = engine.latest
+        try engine.close()
+        if try fileSystem.exists(join(draft, "lock")) { try fileSystem.remove(join(draft, "lock")) }
+        return transaction
+    }
+}
+
+/// What a backup holds.
+package struct BackupReport: Sendable, Hashable {
+    /// The newest transaction in it.
+    package var transaction = TransactionNumber.zero
+    package var files = 0
+    /// Bytes copied.
+    package var bytes = 0
+
+    package init() {}
+}
+
+extension Engine {
+    /// Copies the store to a new folder while it is written: the state after one transaction, not older than the newest
+    /// durable one at the call.
+    ///
+    /// The folder must not exist or be empty. Nothing is there until the copy is complete and durable; whatever goes wrong
+    /// leaves nothing at the path. `progress` is told the bytes copied and may end the work by throwing. Holds all files
+    /// of the store open while it works. Throws `notAStore` when there is something at the path, `full`, `inputOutput`,
+    /// `cancelled`.
+    @discardableResult
+    package func backup(to target: String, progress: ProgressReport? = nil) throws(EngineError) -> BackupReport {
+        _ = try snapshot()
+        // What was acknowledged without a sync is to be in the copy too.
+        if follower == nil { try core.pipeline.syncIfNeeded() }
+        return try Backup(recovery: recovery, target: target).run(progress)
+    }
+}

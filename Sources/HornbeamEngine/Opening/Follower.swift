@@ -1,0 +1,123 @@
+// Reading a store while another process writes it: no lock is taken, no table of readers kept, nothing written.
+//
+// Opening: read `meta` and how far the log is durable; open every page file that is there; look at `meta` again. If it
+// still names the checkpoint, every file that the checkpoint and the log up to that place need is open now, and stays
+// readable whatever the writer unlinks: page files are only appended to and removed whole, and none is removed that
+// either state of `meta` needs. Otherwise the writer moved on: once more from the start. The log is then replayed
+// into memory up to the durable place.
+//
+// Refreshing goes on in the log where the last reading ended, and starts from `meta` again after a checkpoint.
+
+import Glibc
+import HornbeamThreads
+
+extension Recovery {
+    /// Opens the store for reading; nothing is written, not even where nothing forbids it.
+    func openForReading() throws(EngineError) -> Engine {
+        try requireLocalDisk()
+        guard try fileSystem.exists(metaPath) else {
+            throw EngineError(.notAStore, "There is no store at this path.", path: path)
+        }
+        return try patiently { () throws(EngineError) in try readOnce() }
+    }
+
+    /// How often an opening is tried while a writer is at work, and when nobody is.
+    private static let attemptsMax = 40
+    private static let attemptsAlone = 3
+
+    /// What the writer changes meanwhile can look like damage: it counts only when it stays.
+    func patiently<R>(_ body: () throws(EngineError) -> R) throws(EngineError) -> R {
+        var attempt = 1
+        while true {
+            do throws(EngineError) { return try body() } catch {
+                guard [.damaged, .logDamaged, .notAStore].contains(error.code) else { throw error }
+                let isWritten = (try? fileSystem.isLocked(lockPath)) ?? false
+                guard attempt < (isWritten ? Recovery.attemptsMax : Recovery.attemptsAlone) else { throw error }
+            }
+            if attempt > 2 { usleep(useconds_t(min(attempt, 20) * 1000)) }
+            attempt += 1
+        }
+    }
+
+    private func readOnce() throws(EngineError) -> Engine {
+        let meta = try MetaFile.open(metaPath, fileSystem: fileSystem, readOnly: true)
+        let states = meta.states
+        let isWritten = try fileSystem.isLocked(lockPath)
+        let durable = durablePosition(states[0].store)
+        return try withReadableState(states) { (i) throws(EngineError) in
+            let files = try PageFiles(
+                directory: path, fileSystem: fileSystem, salt: states[i].salt, nextFile: states[i].nextPageFile,
+                isHolding: true)
+            try files.hold()
+            try requireKept(states[i])
+            let opened = Opened(meta: meta, states: states, chosen: i, previous: nil, files: files)
+            let follower = Follower(self, states[i])
+            let engine = try makeEngine(opened, follower: follower)
+            let replayed = try replay(opened, engine, reaching: durable, upTo: isWritten ? durable : nil)
+            engine.loss = replayed.loss
+            follower.note(replayed.end.mark)
+            return engine
+        }
+    }
+
+    func durablePosition(_ store: StoreIdentifier) -> LogPosition {
+        DurableCounter(lockPath, fileSystem: fileSystem, store: store, readOnly: true).position
+    }
+
+    /// Throws unless the meta file still names a state: then every file that it needs is still there.
+    func requireKept(_ state: MetaState) throws(EngineError) {
+        guard try MetaFile.open(metaPath, fileSystem: fileSystem, readOnly: true).states.contains(state) else {
+            throw EngineError(
+                .damaged, "The store's writer went on faster than the store could be opened. Try again.", path: path)
+        }
+    }
+}
+
+/// Where a reader is in the log, and how it gets further.
+final class Follower: Sendable {
+    private struct Place {
+        var state: MetaState
+        var end: LogMark
+    }
+
+    private let recovery: Recovery
+    /// Guards the place; held across a refresh on purpose, so that one runs at a time.
+    private let place: Guarded<Place>
+
+    init(_ recovery: Recovery, _ state: MetaState) {
+        self.recovery = recovery
+        place = Guarded(Place(state: state, end: state.log))
+    }
+
+    func note(_ end: LogMark) { place.withLock { $0.end = end } }
+
+    /// Brings an engine to what is durable now; false when nothing is new.
+    func refresh(_ engine: Engine) throws(EngineError) -> Bool {
+        try place.withLock { (place) throws(EngineError) in
+            let newest = engine.latest
+            let states = try recovery.patiently { () throws(EngineError) in
+                try MetaFile.open(recovery.metaPath, fileSystem: recovery.fileSystem, readOnly: true).states
+            }
+            if states[0] != place.state {
+                try restart(engine, &place)
+            } else if case let durable = recovery.durablePosition(place.state.store), durable > place.end.position {
+                do throws(EngineError) { try goOn(engine, &place, to: durable) } catch { try restart(engine, &place) }
+            }
+            return engine.latest != newest
+        }
+    }
+
+    private func goOn(_ engine: Engine, _ place: inout Place, to durable: LogPosition) throws(EngineError) {
+        try engine.core.files.hold()
+        try recovery.requireKept(place.state)
+        place.end = try recovery.replay(from: place.state, place.end, engine, reaching: durable, upTo: durable).mark
+    }
+
+    /// From the newest checkpoint, with a pool of its own; snapshots of the old one can be read on.
+    private func restart(_ engine: Engine, _ place: inout Place) throws(EngineError) {
+        let fresh = try recovery.openForReading()
+        guard let follower = fresh.follower else { preconditionFailure("An engine opened for reading has a follower.") }
+        place = follower.place.withLock { $0 }
+        engine.take(fresh)
+    }
+}

@@ -1,0 +1,213 @@
+// Opening a store: from the meta file to the newest durable version.
+//
+// The newest meta slot whose catalogue can be read is the start; the log behind it is replayed through ordinary
+// transactions. After an unclean end everything recovered is written as a checkpoint before the first new commit is
+// accepted, so that pages which only the system's cache held are not mistaken for durable. Until that checkpoint's
+// meta write nothing that exists is changed, so recovery can crash and start again.
+
+/// One attempt to open a store.
+struct Recovery {
+    let path: String
+    let fileSystem: any FileSystem
+    let options: EngineOptions
+
+    func open() throws(EngineError) -> (Engine, LogWriter, any FileLock) {
+        guard options.pageSize >= 512, options.pageSize <= Page.sizeMax, options.pageSize & (options.pageSize - 1) == 0
+        else {
+            throw EngineError(.tooLarge, "A page of \(options.pageSize) bytes is not a power of two from 512 to 16384.")
+        }
+        try requireLocalDisk()
+        if try !fileSystem.exists(metaPath) {
+            guard options.createIfMissing else {
+                throw EngineError(.notAStore, "There is no store at this path.", path: path)
+            }
+            try StoreCreation(path: path, fileSystem: fileSystem, pageSize: options.pageSize).run()
+        }
+        let lock = try fileSystem.lock(lockPath)
+        do throws(EngineError) {
+            let (engine, log) = try openForWriting()
+            return (engine, log, lock)
+        } catch {
+            lock.release()
+            throw error
+        }
+    }
+
+    var metaPath: String { join(path, "meta") }
+    var lockPath: String { join(path, "lock") }
+
+    /// Locks and caches of network file systems keep no promise that a store builds on.
+    func requireLocalDisk() throws(EngineError) {
+        guard !options.allowsNetworkFileSystem, let kind = fileSystem.networkFileSystem(of: path) else { return }
+        throw EngineError(
+            .inputOutput,
+            "The store lies on a network file system (\(kind)), where neither locks nor syncs can be relied on. Move it to "
+                + "a local disk, or allow network file systems when opening, and then open it from one machine only.",
+            path: path)
+    }
+
+    private func openForWriting() throws(EngineError) -> (Engine, LogWriter) {
+        let meta = try MetaFile.open(metaPath, fileSystem: fileSystem)
+        let states = meta.states
+        return try withReadableState(states) { (i) throws(EngineError) in
+            if i > 0 { _ = meta.disregardNewest() }
+            let files = try PageFiles(
+                directory: path, fileSystem: fileSystem, salt: states[i].salt, nextFile: states[i].nextPageFile)
+            let previous = i + 1 < states.count ? states[i + 1] : nil
+            return try openForWriting(Opened(meta: meta, states: states, chosen: i, previous: previous, files: files))
+        }
+    }
+
+    /// Tries the states, newest first, until one is not damaged.
+    func withReadableState<R>(
+        _ states: [MetaState], _ body: (Int) throws(EngineError) -> R
+    ) throws(EngineError) -> R {
+        var firstError: EngineError?
+        let first = options.startingPoint == .previousCheckpoint ? states.count - 1 : 0
+        for i in first..<states.count {
+            do throws(EngineError) { return try body(i) } catch {
+                guard error.code == .damaged else { throw firstError ?? error }
+                firstError = firstError ?? error
+            }
+        }
+        throw firstError ?? EngineError(.damaged, "The meta file names no checkpoint.", path: metaPath)
+    }
+
+    /// What an engine is made from.
+    struct Opened {
+        let meta: MetaFile
+        /// Newest first.
+        let states: [MetaState]
+        let chosen: Int
+        let previous: MetaState?
+        let files: PageFiles
+        var state: MetaState { states[chosen] }
+    }
+
+    private func openForWriting(_ opened: Opened) throws(EngineError) -> (Engine, LogWriter) {
+        let engine = try makeEngine(opened)
+        let state = opened.state
+        let counter = DurableCounter(lockPath, fileSystem: fileSystem, store: state.store)
+        let replayed = try replay(opened, engine, reaching: counter.position)
+        engine.loss = replayed.loss
+        var mark = replayed.end.mark
+        var next = state.nextLogSegment
+        if let last = replayed.end.lastSegment, last >= next { next = last.next }
+        if replayed.loss != nil { (mark, next) = try beyond(opened, mark, next, counter.position) }
+        if replayed.end.lastSegment != nil || !state.isCleanlyClosed || replayed.loss != nil {
+            engine.core.pipeline.setMark(mark)
+            engine.checkpointer.setNextLogSegment(next)
+            try engine.checkpointer.run(log: nil, isForced: true)
+        }
+        let log = try LogWriter(
+            directory: path, fileSystem: fileSystem, store: state.store, continuing: mark, nextSegment: next,
+            options: options.log, counter: counter)
+        return (engine, log)
+    }
+
+    /// An engine that shows the chosen checkpoint, without the log.
+    ///
+    /// The next checkpoint is numbered after the newest known, even when an older one was chosen.
+    func makeEngine(_ opened: Opened, follower: Follower? = nil) throws(EngineError) -> Engine {
+        var state = opened.state
+        let (version, table) = try load(state.catalogue, state.fileTable, opened.files, pageSize: state.pageSize)
+        let pool = try FramePool(
+            pageSize: state.pageSize, bytes: options.poolBytes, ceiling: options.frameCeiling, files: opened.files)
+        let core = EngineCore(
+            pool: pool, files: opened.files, meta: opened.meta, first: version, mark: state.log, table: table)
+        state.checkpoint = opened.states[0].checkpoint
+        return Engine(
+            path: path, parts: Engine.Parts(core, Checkpointer(core, latest: state, previous: opened.previous)),
+            options: options, identifier: state.store, follower: follower)
+    }
+
+    private func load(
+        _ catalogue: PageReference, _ fileTable: PageReference, _ files: PageFiles, pageSize: Int
+    ) throws(EngineError) -> (StoreVersion, FileTable) {
+        guard !catalogue.isEmpty else { return (.empty, FileTable()) }
+        let version = try Catalogue.decode(try files.readBlob(catalogue), pageSize: pageSize)
+        return (version, try FileTable.decode(try files.readBlob(fileTable)))
+    }
+
+    // MARK: Replay
+
+    /// Where the log ended, and what is missing then.
+    struct Replayed {
+        var end: LogEnd
+        var loss: OpeningLoss?
+    }
+
+    /// Brings an engine from its checkpoint to where the opening wants it.
+    ///
+    /// An older state will do only if the log leads from it to where the newest one was taken, and to `goal`: what
+    /// lies between was acknowledged. `limit` ends the reading where a writer may be at work.
+    func replay(
+        _ opened: Opened, _ engine: Engine, reaching goal: LogPosition, upTo limit: LogPosition? = nil
+    ) throws(EngineError) -> Replayed {
+        var reason: EngineError?
+        var end = LogEnd(mark: opened.state.log)
+        if options.startingPoint != .previousCheckpoint {
+            do throws(EngineError) {
+                let goal = max(goal, opened.states[0].log.position)
+                end = try replay(
+                    from: opened.state, opened.state.log, engine, reaching: goal, upTo: limit.map { max($0, goal) })
+            } catch {
+                guard options.startingPoint == .lastReadable, error.code == .damaged || error.code == .logDamaged else {
+                    throw error
+                }
+                reason = error
+            }
+        }
+        return Replayed(end: end, loss: loss(opened, engine, reason))
+    }
+
+    /// Replays the log from a mark on.
+    func replay(
+        from state: MetaState, _ mark: LogMark, _ engine: Engine, reaching goal: LogPosition, upTo limit: LogPosition?
+    ) throws(EngineError) -> LogEnd {
+        let reader = LogReader(directory: path, fileSystem: fileSystem, store: state.store)
+        return unsafe try reader.replay(
+            from: mark, oldest: state.oldestLogSegment, cleanlyClosed: state.isCleanlyClosed,
+            vouched: goal, upTo: limit
+        ) { (number, payload, _) throws(EngineError) in
+            let bytes = unsafe Bytes(payload)
+            if let (catalogue, fileTable) = try Redo.attached(bytes) {
+                let (version, table) = try load(catalogue, fileTable, engine.core.files, pageSize: state.pageSize)
+                try engine.adopt(version, table, as: number)
+            } else {
+                try engine.replay(bytes, as: number)
+            }
+        }
+    }
+}
+
+extension Engine {
+    /// Applies a logged transaction to the newest version.
+    fileprivate func replay(_ payload: Bytes, as number: TransactionNumber) throws(EngineError) {
+        let base = try core.pipeline.takeTurn()
+        let transaction = WriteTransaction(engine: self, base: base, pool: core.pool)
+        guard transaction.number == number else {
+            throw EngineError(.damaged, "The log holds transaction \(number) where \(transaction.number) should follow.")
+        }
+        transaction.redo.abandon()
+        try transaction.replay(payload)
+        let version = transaction.makeVersion()
+        let (retired, _) = record(transaction)
+        core.pipeline.adopt(version, retired: retired)
+        transaction.finishReplay()
+        core.pipeline.endTurn()
+    }
+
+    /// Takes over a version that a big transaction wrote as a checkpoint.
+    fileprivate func adopt(
+        _ version: StoreVersion, _ table: FileTable, as number: TransactionNumber
+    ) throws(EngineError) {
+        guard version.number == number else {
+            throw EngineError(.damaged, "The log attaches transaction \(number), the catalogue is of \(version.number).")
+        }
+        core.space.adopt(table, number)
+        let previous = try core.pipeline.takeTurn()
+        core.pipeline.adopt(version, retired: checkpointer.abandonNodes(of: previous))
+        core.pipeline.endTurn()
+    }
+}

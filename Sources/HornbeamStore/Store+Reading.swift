@@ -1,0 +1,45 @@
+internal import Foundation
+package import HornbeamEngine
+internal import HornbeamModel
+internal import HornbeamThreads
+
+// A store opened for reading, while another process may write it.
+
+extension Store {
+    /// Moves a store that was opened for reading to what has become durable since; true if anything has.
+    ///
+    /// Snapshots stay what they are. Observers hear of one change without particulars. A store opened for writing is
+    /// always at the newest.
+    /// - Throws: `modelMismatch` when another process changed the model; the store must be opened again then.
+    package func refresh() throws -> Bool {
+        guard isReadOnly else { return false }
+        let isNew = try EngineError.translated { () throws(EngineError) in try engine.refresh() }
+        guard isNew else { return false }
+        let snapshot = try EngineError.translated { () throws(EngineError) in try engine.snapshot() }
+        guard try snapshot.value(StoredValue.catalogue) == storedCatalogue else {
+            let error = HornbeamError(
+                .modelMismatch,
+                "Another process changed the model of “\(location)” while it was open here for reading. Close it and open it again.")
+            refusal.withLock { $0 = error }
+            throw error
+        }
+        remember(try snapshot.metadata())
+        var change = StoreChange()
+        change.transaction = snapshot.transaction.rawValue
+        change.isUnknown = true
+        announcer.announce(change)
+        return true
+    }
+
+    /// What is missing because the store was opened at an older state; nil when nothing is.
+    package var loss: OpeningLoss? { engine.loss }
+}
+
+extension Snapshot {
+    /// The values that the app keeps with the store.
+    func metadata() throws -> [String: PropertyValue] {
+        try value(StoredValue.metadata).map {
+            try JSONDecoder().decode([String: PropertyValue].self, from: Data($0))
+        } ?? [:]
+    }
+}

@@ -1,0 +1,192 @@
+import Glibc
+import Testing
+
+@testable import HornbeamEngine
+
+/// Engines opened for reading, beside one that writes.
+@Suite struct ReaderTests {
+    private func reading(_ options: EngineOptions) -> EngineOptions {
+        var options = options
+        options.isReadOnly = true
+        return options
+    }
+
+    // MARK: In one process
+
+    @Test("a reader shows the durable state when it opens, and newer ones when it is refreshed", arguments: 1...40)
+    func readersFollow(_ step: UInt64) throws {
+        let oracle = EngineOracle(transactions: 120)
+        let disk = MemoryFileSystem()
+        let writer = try Engine.open("s.hornbeam", fileSystem: disk, options: oracle.options)
+        try oracle.commit(to: writer, through: step)
+        let reader = try Engine.open("s.hornbeam", fileSystem: disk, options: reading(oracle.options))
+        let first = try reader.snapshot()
+        while writer.latest.rawValue + step < 120 {
+            #expect(reader.latest == writer.latest)
+            try oracle.expectSound(reader)
+            #expect(try !reader.refresh())
+            try oracle.commit(to: writer, through: writer.latest.rawValue + step)
+            #expect(try reader.refresh())
+        }
+        #expect(try oracle.read(first) == oracle.states[Int(step)])
+    }
+
+    @Test func readersWriteNothing() throws {
+        let oracle = EngineOracle(transactions: 30)
+        let disk = SimulatedDisk()
+        let writer = try Engine.open("s.hornbeam", fileSystem: disk, options: oracle.options)
+        try oracle.commit(to: writer, through: 20)
+        let operations = disk.operationCount
+        let reader = try Engine.open("s.hornbeam", fileSystem: disk, options: reading(oracle.options))
+        try oracle.expectSound(reader)
+        let error = #expect(throws: EngineError.self) { try reader.begin() }
+        #expect(
+            error?.description
+                == "readOnly: The store was opened for reading only. Open it for writing to change it. [s.hornbeam]")
+        try reader.close()
+        #expect(throws: EngineError.self) { try reader.refresh() }
+        #expect(disk.operationCount == operations)
+    }
+
+    @Test func everyCrashCanBeReadBeforeItIsRecovered() throws {
+        let oracle = EngineOracle(transactions: 30)
+        var enumerator = CrashEnumerator(seed: 5)
+        enumerator.subsetsUpTo = 2
+        enumerator.randomImagesPerPoint = 1
+        enumerator.stride = 2
+        let report = try enumerator.run(
+            workload: { disk in
+                let engine = try Engine.open("s.hornbeam", fileSystem: disk, options: oracle.options)
+                try oracle.commit(to: engine, through: 20, disk: disk)
+                try engine.close()
+            },
+            verify: { image in
+                guard try image.disk.exists("s.hornbeam/meta") else { return }
+                let operations = image.disk.operationCount
+                let reader = try Engine.open("s.hornbeam", fileSystem: image.disk, options: reading(oracle.options))
+                try oracle.expectSound(reader)
+                let found = reader.latest
+                guard found.rawValue >= image.acknowledged, image.disk.operationCount == operations else {
+                    throw EngineOracle.WrongState(description: "read transaction \(found)")
+                }
+                let writer = try Engine.open("s.hornbeam", fileSystem: image.disk, options: oracle.options)
+                guard writer.latest == found else { throw EngineOracle.WrongState(description: "recovered \(writer.latest), read \(found)") }
+            })
+        #expect(report.images > 200)
+    }
+
+    @Test func aSnapshotOutlivesTheFilesThatItReads() throws {
+        let oracle = EngineOracle(transactions: 300)
+        let folder = TemporaryFolder()
+        let path = folder.path + "/s.hornbeam"
+        let writer = try Engine.open(path, options: oracle.options)
+        try oracle.commit(to: writer, through: 40)
+        try writer.checkpoint()
+        let reader = try Engine.open(path, options: reading(oracle.options))
+        let held = try reader.snapshot()
+        let before = try Set(PosixFileSystem().list(path))
+        try oracle.commit(to: writer, through: 300)
+        #expect(try !before.isSubset(of: PosixFileSystem().list(path)))
+        #expect(try oracle.read(held) == oracle.states[40])
+        #expect(try reader.refresh())
+        #expect(try oracle.read(held) == oracle.states[40])
+        try oracle.expectSound(reader)
+        #expect(reader.latest == writer.latest)
+    }
+
+    @Test func aFolderThatCannotBeWrittenCanBeRead() throws {
+        let oracle = EngineOracle(transactions: 30)
+        let folder = TemporaryFolder()
+        let path = folder.path + "/s.hornbeam"
+        let writer = try Engine.open(path, options: oracle.options)
+        try oracle.commit(to: writer, through: 20)
+        try writer.close()
+        try? PosixFileSystem().remove(path + "/lock")
+        chmod(path, 0o500)
+        defer { chmod(path, 0o700) }
+        let names = try PosixFileSystem().list(path)
+        let reader = try Engine.open(path, options: reading(oracle.options))
+        try oracle.expectSound(reader)
+        #expect(reader.latest.rawValue == 20)
+        #expect(try PosixFileSystem().list(path) == names)
+    }
+
+    @Test func readersNeedAStore() throws {
+        let error = #expect(throws: EngineError.self) {
+            try Engine.open("none.hornbeam", fileSystem: MemoryFileSystem(), options: reading(EngineOptions()))
+        }
+        #expect(error?.description == "notAStore: There is no store at this path. [none.hornbeam]")
+    }
+
+    // MARK: Two processes
+
+    private static let transactions: UInt64 = 1500
+
+    /// Where the child of a process keeps its store.
+    static func path(ofChildOf process: pid_t) -> String { "/tmp/hornbeam-readers-\(process)/s.hornbeam" }
+
+    /// The child: commits until it dies in the middle of a transaction.
+    static func writeAndDie() throws {
+        let oracle = EngineOracle(transactions: transactions + 1)
+        let engine = try Engine.open(path(ofChildOf: getppid()), options: oracle.options)
+        try oracle.commit(to: engine, through: transactions)
+        let transaction = try engine.begin()
+        _ = try transaction.createIndex(named: "never committed")
+        kill(getpid(), SIGKILL)
+    }
+
+    @Test("a reader in another process sees one commit at a time, before and after the writer dies", .timeLimit(.minutes(1)))
+    func readersBesideAnotherProcess() async throws {
+        let path = Self.path(ofChildOf: getpid())
+        try PosixFileSystem().createDirectory(parent(ofPath: path))
+        let folder = OwnedFolder(parent(ofPath: path))
+        defer { folder.remove() }
+        async let readings = Task.detached { try Self.readUntilTheEnd(path) }.value
+        await #expect(processExitsWith: .signal(SIGKILL)) { try ReaderTests.writeAndDie() }
+        let (states, refreshes) = try await readings
+        print("readers beside a writer: \(states) states verified in \(refreshes) refreshes")
+        #expect(states > 5)
+        let oracle = EngineOracle(transactions: Self.transactions)
+        let writer = try Engine.open(path, options: oracle.options)
+        #expect(writer.latest.rawValue == Self.transactions)
+    }
+
+    /// Opens anew and refreshes in turn, and holds each state against what it must be.
+    private static func readUntilTheEnd(_ path: String) throws -> (states: Int, refreshes: Int) {
+        let oracle = EngineOracle(transactions: transactions)
+        var options = oracle.options
+        options.isReadOnly = true
+        var refreshes = 0
+        var seen: Set<UInt64> = []
+        while !(try PosixFileSystem().exists(path)) { usleep(1000) }
+        while !seen.contains(transactions) {
+            let reader = try Engine.open(path, options: options)
+            for _ in 0..<20 {
+                let snapshot = try reader.snapshot()
+                let number = snapshot.transaction.rawValue
+                guard try oracle.read(snapshot) == oracle.states[Int(number)] else {
+                    throw EngineOracle.WrongState(description: "the content is not that after transaction \(number)")
+                }
+                seen.insert(number)
+                refreshes += 1
+                _ = try reader.refresh()
+            }
+        }
+        return (seen.count, refreshes)
+    }
+}
+
+/// A folder that a test made under a name of its own.
+private struct OwnedFolder {
+    let path: String
+    init(_ path: String) { self.path = path }
+
+    func remove() {
+        let system = PosixFileSystem()
+        for store in (try? system.list(path)) ?? [] {
+            for name in (try? system.list(path + "/" + store)) ?? [] { try? system.remove(path + "/" + store + "/" + name) }
+            try? system.remove(path + "/" + store)
+        }
+        try? system.remove(path)
+    }
+}
