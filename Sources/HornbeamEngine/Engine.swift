@@ -1,7 +1,7 @@
 // The engine: named tables and indexes of bytes in one store, with atomic, durable, snapshot-isolated transactions.
 //
 // Reading: `snapshot()` and the views. Writing: `begin()`, changes, `commit()`. The life of a commit is in
-// Transactions/CommitPipeline.swift, that of a checkpoint in Checkpoint/Checkpointer.swift, opening in Recovery.swift.
+// Transactions/CommitPipeline.swift, that of a checkpoint in Checkpoint/Checkpointer.swift, opening in Opening/Recovery.swift.
 
 import Glibc
 import HornbeamThreads
@@ -45,9 +45,12 @@ package final class Engine: Sendable {
         }
     }
 
-    private let parts: Guarded<Parts>
-    var core: EngineCore { parts.withLock { $0.core } }
-    var checkpointer: Checkpointer { parts.withLock { $0.checkpointer } }
+    private let first: Parts
+    /// What a reader exchanged `first` for.
+    private let newer = Guarded<Parts?>(nil)
+    private var parts: Parts { follower == nil ? first : newer.withLock { $0 } ?? first }
+    var core: EngineCore { parts.core }
+    var checkpointer: Checkpointer { parts.checkpointer }
     let options: EngineOptions
     /// Present in an engine that was opened for reading.
     let follower: Follower?
@@ -72,7 +75,7 @@ package final class Engine: Sendable {
         path: String, parts: Parts, options: EngineOptions, identifier: StoreIdentifier, follower: Follower? = nil
     ) {
         self.path = path
-        self.parts = Guarded(parts)
+        first = parts
         self.options = options
         self.follower = follower
         storeIdentifier = identifier
@@ -120,8 +123,8 @@ package final class Engine: Sendable {
 
     /// Takes over what another engine of the same store shows.
     func take(_ other: Engine) {
-        let fresh = other.parts.withLock { $0 }
-        parts.withLock { $0 = fresh }
+        let fresh = other.parts
+        newer.withLock { $0 = fresh }
         loss = other.loss
     }
 

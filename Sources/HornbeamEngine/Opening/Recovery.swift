@@ -114,7 +114,8 @@ struct Recovery {
         let pool = try FramePool(
             pageSize: state.pageSize, bytes: options.poolBytes, ceiling: options.frameCeiling, files: opened.files)
         let core = EngineCore(
-            pool: pool, files: opened.files, meta: opened.meta, first: version, mark: state.log, table: table)
+            pool: pool, files: opened.files, meta: opened.meta, first: version, mark: state.log, table: table,
+            options: options)
         state.checkpoint = opened.states[0].checkpoint
         return Engine(
             path: path, parts: Engine.Parts(core, Checkpointer(core, latest: state, previous: opened.previous)),
@@ -205,7 +206,7 @@ extension Engine {
         guard version.number == number else {
             throw EngineError(.damaged, "The log attaches transaction \(number), the catalogue is of \(version.number).")
         }
-        core.space.adopt(table, number)
+        core.space.adopt(table, number, isCheckpoint: false)
         let previous = try core.pipeline.takeTurn()
         core.pipeline.adopt(version, retired: checkpointer.abandonNodes(of: previous))
         core.pipeline.endTurn()

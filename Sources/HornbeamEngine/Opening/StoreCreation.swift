@@ -7,7 +7,8 @@ struct StoreCreation {
     let pageSize: Int
 
     func run() throws(EngineError) {
-        try StoreDraft(path: path, fileSystem: fileSystem).fill { (draft) throws(EngineError) in
+        let occupied = "The folder holds files but no store; choose another path for a new store."
+        try StoreDraft(path: path, fileSystem: fileSystem, occupied: occupied).fill { (draft) throws(EngineError) in
             let store = StoreIdentifier.random()
             let state = MetaState(
                 store: store, salt: .random(in: 1 ... .max), pageSize: pageSize, checkpoint: 1, log: .origin,
@@ -23,13 +24,14 @@ struct StoreCreation {
 struct StoreDraft {
     let path: String
     let fileSystem: any FileSystem
+    /// What is said when there is something at the path already.
+    var occupied = "The folder holds files already; choose a path where there is nothing yet."
 
     /// Calls `body` with the folder to fill. Whatever fails leaves nothing at the path; throws `notAStore` when there is
     /// something already.
     func fill(_ body: (String) throws(EngineError) -> Void) throws(EngineError) {
         if try fileSystem.exists(path), try !fileSystem.list(path).isEmpty {
-            throw EngineError(
-                .notAStore, "The folder holds files but no store; choose another path for a new store.", path: path)
+            throw EngineError(.notAStore, occupied, path: path)
         }
         let draft = path + ".new-" + String(UInt64.random(in: 0 ... .max), radix: 16)
         try fileSystem.createDirectory(draft)

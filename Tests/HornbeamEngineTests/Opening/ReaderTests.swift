@@ -1,6 +1,7 @@
 import Glibc
 import Testing
 
+@testable import CrashHarness
 @testable import HornbeamEngine
 
 /// Engines opened for reading, beside one that writes.
@@ -67,10 +68,10 @@ import Testing
                 try oracle.expectSound(reader)
                 let found = reader.latest
                 guard found.rawValue >= image.acknowledged, image.disk.operationCount == operations else {
-                    throw EngineOracle.WrongState(description: "read transaction \(found)")
+                    throw Finding("read transaction \(found)")
                 }
                 let writer = try Engine.open("s.hornbeam", fileSystem: image.disk, options: oracle.options)
-                guard writer.latest == found else { throw EngineOracle.WrongState(description: "recovered \(writer.latest), read \(found)") }
+                guard writer.latest == found else { throw Finding("recovered \(writer.latest), read \(found)") }
             })
         #expect(report.images > 200)
     }
@@ -165,7 +166,7 @@ import Testing
                 let snapshot = try reader.snapshot()
                 let number = snapshot.transaction.rawValue
                 guard try oracle.read(snapshot) == oracle.states[Int(number)] else {
-                    throw EngineOracle.WrongState(description: "the content is not that after transaction \(number)")
+                    throw Finding("the content is not that after transaction \(number)")
                 }
                 seen.insert(number)
                 refreshes += 1
