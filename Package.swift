@@ -62,7 +62,9 @@ let package = Package(
         .testTarget(
             name: "HornbeamEngineTests", dependencies: ["HornbeamEngine", "HornbeamThreads", "CrashHarness"],
             swiftSettings: common),
-        .testTarget(name: "CrashHarnessTests", dependencies: ["CrashHarness", "HornbeamEngine"], swiftSettings: common),
+        .testTarget(
+            name: "CrashHarnessTests", dependencies: ["CrashHarness", "HornbeamEngine", "HornbeamThreads"],
+            swiftSettings: common),
         .testTarget(name: "HornbeamModelTests", dependencies: ["HornbeamModel"], swiftSettings: common),
         .testTarget(
             name: "HornbeamXcodeModelsTests", dependencies: ["HornbeamXcodeModels", "HornbeamModel"],

@@ -3,7 +3,7 @@ import Foundation
 /// The crash-recovery harness: tries to break a store in every way it knows, and counts how often it tried.
 @main struct CrashHarness {
     /// Every way of trying; the usage text and `Scripts/torture` list them in this order.
-    static var modes: [any Mode.Type] { [SimulateMode.self] }
+    static var modes: [any Mode.Type] { [SimulateMode.self, SchedulesMode.self] }
 
     static func main() {
         // A pipe whose reader went away is an error of the write, not the end of the process.

@@ -308,7 +308,7 @@ package final class Engine: Sendable {
 
     /// What the background thread does now and then. Errors come back with the next commit, which meets them itself;
     /// a full disk must not keep a checkpoint from freeing space.
-    func maintain() {
+    package func maintain() {
         tendVersions()
         attempt { () throws(EngineError) in try core.pipeline.syncIfDue() }
         attempt { () throws(EngineError) in
@@ -367,7 +367,10 @@ package final class Engine: Sendable {
             lock.release()
         }
         if let failure = core.pipeline.failure { throw failure }
-        if core.pipeline.statistics.groups == 0, checkpointer.latest.isCleanlyClosed { return try log.removeAll() }
+        // Not by what was written so far: a commit may be on its way into the log.
+        if core.pipeline.executed == checkpointer.latest.transaction, checkpointer.latest.isCleanlyClosed {
+            return try log.removeAll()
+        }
         try checkpointer.run(log: log, isClosing: true)
         try log.removeAll()
     }

@@ -8,8 +8,8 @@
     @usableFromInline package let value: UnsafeMutablePointer<Value>
 
     @inlinable
-    package init(_ value: consuming sending Value) {
-        monitor = Monitor()
+    package init(_ value: consuming sending Value, file: StaticString = #fileID, line: UInt = #line) {
+        monitor = Monitor(file: file, line: line)
         unsafe self.value = .allocate(capacity: 1)
         unsafe self.value.initialize(to: value)
     }

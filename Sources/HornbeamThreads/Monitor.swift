@@ -1,41 +1,54 @@
 // A lock with two conditions, for state that threads wait upon.
 //
 // Made of POSIX threads rather than of `Synchronization.Mutex`: that one has no way to wait, and its slow path lies in a
-// library that ThreadSanitizer does not see into on Linux, so that it reports races where there are none.
+// library that ThreadSanitizer does not see into on Linux, so that it reports races where there are none. On a thread
+// of an `Interleaving` each call is a place where another thread may go on.
 
-package import Glibc
+import Glibc
 
 /// A lock that is not recursive, and two things that threads can wait for while they give it up.
 @safe package final class Monitor: Sendable {
     /// What threads wait for.
     package enum Condition: Sendable { case turn, progress }
 
-    @unsafe @usableFromInline package struct Cells {
-        @usableFromInline var mutex = unsafe pthread_mutex_t()
-        @usableFromInline var turn = pthread_cond_t()
-        @usableFromInline var progress = pthread_cond_t()
+    /// Where a lock was made, for reports.
+    struct Origin: Sendable, CustomStringConvertible {
+        let file: StaticString
+        let line: UInt
+        var description: String { "\(file):\(line)" }
     }
 
-    @usableFromInline
-    nonisolated(unsafe) package let cells: UnsafeMutablePointer<Cells>  // fixed at init; a lock guards itself
+    nonisolated(unsafe) private let mutex: UnsafeMutablePointer<pthread_mutex_t>  // a lock guards itself
+    nonisolated(unsafe) private let turn: UnsafeMutablePointer<pthread_cond_t>  // used under the lock
+    nonisolated(unsafe) private let progress: UnsafeMutablePointer<pthread_cond_t>  // used under the lock
+    let origin: Origin
 
-    package init() {
-        unsafe cells = .allocate(capacity: 1)
-        unsafe cells.initialize(to: unsafe Cells())
-        unsafe pthread_mutex_init(&cells.pointee.mutex, nil)
-        unsafe pthread_cond_init(&cells.pointee.turn, nil)
-        unsafe pthread_cond_init(&cells.pointee.progress, nil)
+    package init(file: StaticString = #fileID, line: UInt = #line) {
+        origin = Origin(file: file, line: line)
+        unsafe mutex = .allocate(capacity: 1)
+        unsafe turn = .allocate(capacity: 1)
+        unsafe progress = .allocate(capacity: 1)
+        unsafe pthread_mutex_init(mutex, nil)
+        unsafe pthread_cond_init(turn, nil)
+        unsafe pthread_cond_init(progress, nil)
     }
 
     deinit {
-        unsafe pthread_mutex_destroy(&cells.pointee.mutex)
-        unsafe pthread_cond_destroy(&cells.pointee.turn)
-        unsafe pthread_cond_destroy(&cells.pointee.progress)
-        unsafe cells.deallocate()
+        unsafe pthread_mutex_destroy(mutex)
+        unsafe pthread_cond_destroy(turn)
+        unsafe pthread_cond_destroy(progress)
+        unsafe mutex.deallocate()
+        unsafe turn.deallocate()
+        unsafe progress.deallocate()
     }
 
-    @inlinable package func lock() { unsafe pthread_mutex_lock(&cells.pointee.mutex) }
-    @inlinable package func unlock() { unsafe pthread_mutex_unlock(&cells.pointee.mutex) }
+    package func lock() {
+        if let thread = Interleaving.current { thread.lock(self) } else { lockDirectly() }
+    }
+
+    package func unlock() {
+        if let thread = Interleaving.current { thread.unlock(self) } else { unlockDirectly() }
+    }
 
     @inlinable
     package func withLock<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
@@ -46,14 +59,13 @@ package import Glibc
 
     /// Gives the lock up until the condition is signalled.
     package func wait(_ condition: Condition) {
-        switch condition {
-        case .turn: unsafe pthread_cond_wait(&cells.pointee.turn, &cells.pointee.mutex)
-        case .progress: unsafe pthread_cond_wait(&cells.pointee.progress, &cells.pointee.mutex)
-        }
+        if let thread = Interleaving.current { return thread.wait(self, address(condition)) }
+        unsafe pthread_cond_wait(cell(condition), mutex)
     }
 
     /// The same, for this long at most.
     package func wait(_ condition: Condition, milliseconds: Int) {
+        if let thread = Interleaving.current { return thread.waitShortly(self) }
         var until = timespec()
         unsafe clock_gettime(CLOCK_REALTIME, &until)
         until.tv_sec += milliseconds / 1000
@@ -62,25 +74,33 @@ package import Glibc
             until.tv_sec += 1
             until.tv_nsec -= 1_000_000_000
         }
-        switch condition {
-        case .turn: unsafe pthread_cond_timedwait(&cells.pointee.turn, &cells.pointee.mutex, &until)
-        case .progress: unsafe pthread_cond_timedwait(&cells.pointee.progress, &cells.pointee.mutex, &until)
-        }
+        unsafe pthread_cond_timedwait(cell(condition), mutex, &until)
     }
 
     /// Wakes one thread that waits.
     package func signal(_ condition: Condition) {
-        switch condition {
-        case .turn: unsafe pthread_cond_signal(&cells.pointee.turn)
-        case .progress: unsafe pthread_cond_signal(&cells.pointee.progress)
-        }
+        Interleaving.current?.signal(address(condition), all: false)
+        unsafe pthread_cond_signal(cell(condition))
     }
 
     /// Wakes all threads that wait.
     package func signalAll(_ condition: Condition) {
-        switch condition {
-        case .turn: unsafe pthread_cond_broadcast(&cells.pointee.turn)
-        case .progress: unsafe pthread_cond_broadcast(&cells.pointee.progress)
-        }
+        Interleaving.current?.signal(address(condition), all: true)
+        unsafe pthread_cond_broadcast(cell(condition))
+    }
+
+    // MARK: Cells
+
+    func lockDirectly() { unsafe pthread_mutex_lock(mutex) }
+    func unlockDirectly() { unsafe pthread_mutex_unlock(mutex) }
+    func tryLock() -> Bool { unsafe pthread_mutex_trylock(mutex) == 0 }
+
+    /// Names the lock among others.
+    var address: UInt { unsafe UInt(bitPattern: mutex) }
+
+    private func address(_ condition: Condition) -> UInt { unsafe UInt(bitPattern: cell(condition)) }
+
+    private func cell(_ condition: Condition) -> UnsafeMutablePointer<pthread_cond_t> {
+        condition == .turn ? unsafe turn : unsafe progress
     }
 }

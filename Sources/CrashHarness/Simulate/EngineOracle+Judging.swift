@@ -19,7 +19,7 @@ extension EngineOracle {
     }
 
     /// The digest of everything in a snapshot.
-    private func digest(_ snapshot: Snapshot) throws -> ContentDigest {
+    func digest(_ snapshot: Snapshot) throws -> ContentDigest {
         var digest = ContentDigest()
         guard let index = snapshot.tree(named: "index"), let table = snapshot.tree(named: "table") else { return digest }
         try snapshot.index(index).forEach(in: KeyRange()) { key, value in

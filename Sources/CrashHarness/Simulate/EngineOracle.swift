@@ -124,7 +124,7 @@ struct EngineOracle {
         if durability == .full { disk?.mark(.acknowledged(number)) }
     }
 
-    private func change(_ transaction: WriteTransaction, _ changes: [Change], _ number: UInt64) throws {
+    func change(_ transaction: WriteTransaction, _ changes: [Change], _ number: UInt64) throws {
         let index = transaction.tree(named: "index")!
         let table = transaction.tree(named: "table")!
         let buffer = RowBuffer(layout: OracleRow.layout)

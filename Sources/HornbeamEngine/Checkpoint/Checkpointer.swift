@@ -201,6 +201,7 @@ final class Checkpointer: Sendable {
         for i in 0..<node.count {
             let child = node.child(i)
             guard child.isInMemory else { continue }
+            engine.pool.epochs.point("a link that is about to name a page file")
             if let disk = engine.pool.diskReference(child.frame) {
                 node.setWritten(i, address: disk.address, stamp: disk.stamp)
                 unsafe node.hintCell(i).pointee.store(child.frame, ordering: .relaxed)

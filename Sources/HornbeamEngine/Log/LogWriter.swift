@@ -66,7 +66,10 @@ package final class LogWriter: Sendable {
     package var end: LogMark { state.withLock { $0.mark } }
 
     /// Everything before this position is durable.
-    package var durable: LogPosition { LogPosition(durablePosition.load(ordering: .acquiring)) }
+    package var durable: LogPosition {
+        Interleaving.point("the durable position of the log")
+        return LogPosition(durablePosition.load(ordering: .acquiring))
+    }
 
     /// Whether a write or a sync of the log has failed: everything throws `durabilityLost` from then on.
     package var isPoisoned: Bool { state.withLock { $0.refusal?.code == .durabilityLost } }

@@ -5,6 +5,7 @@
 // stamped, so a reader that enters later cannot find it any more.
 
 import Glibc
+import HornbeamThreads
 import Synchronization
 
 /// Who is reading, and since when.
@@ -14,6 +15,7 @@ import Synchronization
     private static let stride = 8
 
     private let current = Atomic<UInt64>(1)
+    private let isInterleaved = Interleaving.isUnderWay
     nonisolated(unsafe) private let slots: UnsafeMutablePointer<Atomic<UInt64>>  // fixed at init; atomic cells
 
     init() {
@@ -34,9 +36,13 @@ import Synchronization
         var tries = 0
         while true {
             let epoch = current.load(ordering: .sequentiallyConsistent)
+            point("a reader that has not said so yet")
             let (taken, _) = unsafe slots[slot * Epochs.stride].compareExchange(
                 expected: 0, desired: epoch, ordering: .sequentiallyConsistent)
-            if taken { return slot }
+            if taken {
+                point("the start of a read")
+                return slot
+            }
             slot = (slot + 1) & (Epochs.slotCount - 1)
             tries += 1
             if tries % Epochs.slotCount == 0 { sched_yield() }
@@ -45,12 +51,20 @@ import Synchronization
 
     @inline(__always)
     func leave(_ slot: Int) {
+        point("the end of a read")
         unsafe slots[slot * Epochs.stride].store(0, ordering: .releasing)
+    }
+
+    /// A place where another thread may go on, if threads are interleaved on purpose; costs next to nothing otherwise.
+    @inline(__always)
+    func point(_ place: StaticString) {
+        if isInterleaved { Interleaving.point(place) }
     }
 
     /// Stamps what has just been unpublished; it may be reused once `oldestReader()` is beyond the stamp.
     func stamp() -> UInt64 {
-        current.wrappingAdd(1, ordering: .sequentiallyConsistent).oldValue
+        point("a frame that nobody finds any more")
+        return current.wrappingAdd(1, ordering: .sequentiallyConsistent).oldValue
     }
 
     /// The epoch in which the oldest active reader entered; `UInt64.max` if nobody reads.

@@ -106,6 +106,7 @@ struct FrameInfo: ~Copyable {
     @inline(__always)
     func holds(_ frame: UInt32, _ address: UInt64) -> Bool {
         guard unsafe infos[Int(frame)].diskAddress.load(ordering: .acquiring) == address else { return false }
+        epochs.point("a page that was found")
         if unsafe !infos[Int(frame)].isRecent.load(ordering: .relaxed) {
             unsafe infos[Int(frame)].isRecent.store(true, ordering: .relaxed)
         }

@@ -337,6 +337,8 @@ final class CommitPipeline: Sendable {
         }
     }
 
+    /// The newest transaction that was executed, written or not.
+    var executed: TransactionNumber { monitor.withLock { unsafe state.executed.number } }
     var failure: EngineError? { monitor.withLock { unsafe state.failure } }
     var statistics: PipelineStatistics { monitor.withLock { unsafe state.statistics } }
 

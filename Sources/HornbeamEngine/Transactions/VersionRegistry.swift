@@ -49,7 +49,10 @@ final class VersionRegistry: Sendable {
     }
 
     /// The number of the published version.
-    var published: TransactionNumber { TransactionNumber(newest.load(ordering: .acquiring)) }
+    var published: TransactionNumber {
+        Interleaving.point("the number of the published version")
+        return TransactionNumber(newest.load(ordering: .acquiring))
+    }
 
     /// Takes hold of the published version, which the engine itself reads.
     func acquire() -> StoreVersion {

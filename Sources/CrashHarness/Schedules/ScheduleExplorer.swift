@@ -1,0 +1,45 @@
+import HornbeamEngine
+import HornbeamThreads
+
+/// Names the schedules of a workload, from what its first run showed.
+struct ScheduleExplorer {
+    private var random: SimulationRandom
+    /// Places where a preemption is possible.
+    private let points: Int
+    /// Threads that may go on instead.
+    private let others: Int
+
+    init(seed: UInt64, points: Int, others: Int) {
+        random = SimulationRandom(seed: seed)
+        self.points = max(points, 1)
+        self.others = max(others, 1)
+    }
+
+    /// Schedules of at most two preemptions.
+    var countOfTwo: Int { 1 + points * others + points * (points - 1) / 2 * others * others }
+
+    /// All of them, fewer preemptions first.
+    func all() -> [Schedule] {
+        let ones = (0..<points).flatMap { point in
+            (0..<others).map { Schedule.Preemption(point: point, target: $0) }
+        }
+        var schedules = [Schedule()] + ones.map { Schedule(preemptions: [$0]) }
+        for first in ones {
+            for second in ones where second.point > first.point { schedules.append(Schedule(preemptions: [first, second])) }
+        }
+        return schedules
+    }
+
+    /// One of one preemption or of two, mostly; now and then one of up to six. Who follows a thread that waits is
+    /// chosen at random in every other.
+    mutating func sample() -> Schedule {
+        let count = [1, 2, 2, 2, 2, 2, 2, Int.random(in: 3...6, using: &random)].randomElement(using: &random)!
+        var chosen: Set<Int> = []
+        while chosen.count < min(count, points) { chosen.insert(Int.random(in: 0..<points, using: &random)) }
+        let preemptions = chosen.sorted().map {
+            Schedule.Preemption(point: $0, target: Int.random(in: 0..<others, using: &random))
+        }
+        let choices = Bool.random(using: &random) ? 0 : UInt64.random(in: 1..<1 << 20, using: &random)
+        return Schedule(preemptions: preemptions, seed: choices)
+    }
+}

@@ -1,0 +1,103 @@
+import HornbeamEngine
+import Synchronization
+
+/// One engine under threads that take turns, and what they were promised.
+final class ScheduledTrial: Sendable {
+    private let oracle: EngineOracle
+    private let engine: Engine
+    private let disk: SimulatedDisk
+    /// The newest transaction before the trial.
+    private let newest: UInt64
+    private let mayClose: Bool
+    /// The newest transaction that a commit returned for.
+    private let acknowledged: Atomic<UInt64>
+    private let commits = Atomic<UInt64>(0)
+
+    init(oracle: EngineOracle, engine: Engine, disk: SimulatedDisk, newest: UInt64, mayClose: Bool) {
+        self.oracle = oracle
+        self.engine = engine
+        self.disk = disk
+        self.newest = newest
+        self.mayClose = mayClose
+        acknowledged = Atomic(newest)
+    }
+
+    // MARK: What the threads do
+
+    func act(_ role: ScheduledWorkload.Role, lazily: Durability) throws {
+        do {
+            switch role {
+            case .writer(let count, let isLazy):
+                for _ in 0..<count { try commit(isLazy ? lazily : .full) }
+            case .waverer:
+                try waver()
+                try commit(.full)
+            case .checkpoint(let count): for _ in 0..<count { try engine.checkpoint() }
+            case .upkeep(let count): for _ in 0..<count { engine.maintain() }
+            case .reader(let count): try read(count)
+            case .closer: try engine.close()
+            }
+        } catch let error as EngineError where mayClose && error.code == .closed {
+            // What a store that is closed under somebody's feet has to say.
+        }
+    }
+
+    private func commit(_ durability: Durability) throws {
+        let transaction = try engine.begin()
+        let number = transaction.baseTransaction.rawValue + 1
+        disk.mark(.submitted(number))
+        try oracle.change(transaction, oracle.changes[Int(number)], number)
+        let committed = try transaction.commit(durability).rawValue
+        guard committed == number else { throw Finding("transaction \(number) was committed as \(committed)") }
+        if durability == .full { disk.mark(.acknowledged(number)) }
+        acknowledged.max(number, ordering: .sequentiallyConsistent)
+        commits.wrappingAdd(1, ordering: .sequentiallyConsistent)
+    }
+
+    /// Changes everything, and then nothing.
+    private func waver() throws {
+        let transaction = try engine.begin()
+        let number = transaction.baseTransaction.rawValue + 1
+        try oracle.change(transaction, oracle.changes[Int(number)], number)
+        transaction.abort()
+    }
+
+    private func read(_ count: Int) throws {
+        var last: UInt64 = 0
+        for _ in 0..<count {
+            let promised = acknowledged.load(ordering: .sequentiallyConsistent)
+            let snapshot = try engine.snapshot()
+            let number = snapshot.transaction.rawValue
+            guard number >= promised else { throw Finding("a reader sees \(number) after \(promised) was acknowledged") }
+            guard number >= last else { throw Finding("a reader sees \(number) after \(last)") }
+            last = number
+            for _ in 0..<2 {
+                guard try oracle.digest(snapshot) == oracle.digests[Int(number)] else {
+                    throw Finding("a reader of transaction \(number) sees another content")
+                }
+            }
+        }
+    }
+
+    // MARK: Afterwards
+
+    /// Throws unless every commit that returned is there, and the store is sound and can be opened again.
+    func judge() throws {
+        let goal = newest + commits.load(ordering: .sequentiallyConsistent)
+        if !mayClose {
+            guard engine.latest.rawValue == goal else {
+                throw Finding("the newest transaction is \(engine.latest), not \(goal)")
+            }
+            try oracle.expectSound(engine)
+            guard goal % 4 == 0 else { return }
+        }
+        try engine.close()
+        let again = try Engine.open(EngineOracle.path, fileSystem: disk, options: oracle.options)
+        let found = again.latest.rawValue
+        guard found >= acknowledged.load(ordering: .sequentiallyConsistent) else {
+            throw Finding("reopening finds transaction \(found); \(goal) was acknowledged")
+        }
+        try oracle.expectSound(again)
+        try again.close()
+    }
+}

@@ -1,0 +1,127 @@
+import HornbeamEngine
+import HornbeamThreads
+
+/// What the threads of a schedule do: who they are and how often each acts follows from a seed.
+struct ScheduledWorkload: CustomStringConvertible {
+    enum Role: Hashable {
+        /// Commits so many transactions; lazily, or synced.
+        case writer(Int, isLazy: Bool)
+        /// Starts a transaction, changes something and aborts, then commits one.
+        case waverer
+        case checkpoint(Int)
+        /// What the background thread does.
+        case upkeep(Int)
+        /// Opens so many snapshots and reads each twice.
+        case reader(Int)
+        /// Closes the store under the others' feet.
+        case closer
+
+        var name: String {
+            switch self {
+            case .writer(_, let isLazy): isLazy ? "lazy writer" : "writer"
+            case .waverer: "waverer"
+            case .checkpoint: "checkpoint"
+            case .upkeep: "upkeep"
+            case .reader: "reader"
+            case .closer: "closer"
+            }
+        }
+
+        var times: Int {
+            switch self {
+            case .writer(let count, _), .checkpoint(let count), .upkeep(let count), .reader(let count): count
+            case .waverer, .closer: 1
+            }
+        }
+    }
+
+    /// What one schedule left.
+    struct Result {
+        let disk: SimulatedDisk
+        let points: Int
+        let switchCount: Int
+        /// Every switch, a line each.
+        let trace: String
+    }
+
+    let oracle: EngineOracle
+    let roles: [Role]
+    /// A store with a few transactions in it, closed.
+    private let base: SimulatedDisk
+    private let transactionsBefore: UInt64
+
+    /// Pauses that depended on the clock would make no two runs alike: this one is never over.
+    private static let lazily = Durability.lazy(maxDelay: .seconds(1_000_000))
+
+    /// All from a seed; or with these threads.
+    init(seed: UInt64, roles: [Role]? = nil) throws {
+        var random = SimulationRandom(seed: seed)
+        let drawn = Self.roles(&random)
+        self.roles = roles ?? drawn
+        transactionsBefore = UInt64.random(in: 1...12, using: &random)
+        var options = EngineOracle.smallest
+        options.poolBytes = 16 * 512
+        options.checkpointLogBytes = [2000, 6000, 1 << 20].randomElement(using: &random)!
+        options.attachThreshold = [2000, 1 << 20].randomElement(using: &random)!
+        let segment = [12288, 16384].randomElement(using: &random)!
+        options.log = LogOptions(firstSegmentBytes: segment, largestSegmentBytes: segment)
+        oracle = EngineOracle(
+            seed: seed, transactions: transactionsBefore + 12, bigEvery: [4, 1000, 1000].randomElement(using: &random)!,
+            options: options)
+        base = SimulatedDisk()
+        let engine = try Engine.open(EngineOracle.path, fileSystem: base, options: options)
+        try oracle.commit(to: engine, through: transactionsBefore)
+        try engine.close()
+    }
+
+    private static func roles(_ random: inout SimulationRandom) -> [Role] {
+        // Two threads that act once each: few enough schedules to try them all.
+        let isTiny = Int.random(in: 0..<8, using: &random) == 0
+        func times() -> Int { isTiny ? 1 : Int.random(in: 1...2, using: &random) }
+        func writer() -> Role { .writer(times(), isLazy: Int.random(in: 0..<3, using: &random) == 0) }
+        let second: [Role] = [
+            writer(), .waverer, .checkpoint(times()), .upkeep(times()), .reader(times()), .closer,
+        ]
+        if isTiny { return [writer(), second.randomElement(using: &random)!] }
+        var roles = [writer(), second.randomElement(using: &random)!, .reader(times())]
+        if Bool.random(using: &random) { roles.append(.checkpoint(1)) }
+        if Bool.random(using: &random) { roles.append(second.dropLast().randomElement(using: &random)!) }
+        return roles
+    }
+
+    var threadCount: Int { roles.count }
+
+    var description: String {
+        roles.map { $0.times == 1 ? $0.name : "\($0.name) × \($0.times)" }.joined(separator: ", ")
+    }
+
+    // MARK: Performing
+
+    /// Runs the threads in the order of a schedule and judges what they saw and left.
+    func perform(_ schedule: Schedule) throws -> Result {
+        let disk = base.copy()
+        disk.mark(.acknowledged(transactionsBefore))
+        let interleaving = Interleaving(schedule)
+        let engine = try Engine.open(EngineOracle.path, fileSystem: disk, options: oracle.options)
+        let trial = ScheduledTrial(
+            oracle: oracle, engine: engine, disk: disk, newest: transactionsBefore, mayClose: roles.contains(.closer))
+        let parts = roles.enumerated().map { number, role in
+            Interleaving.Part("\(number + 1) \(role.name)") { try trial.act(role, lazily: Self.lazily) }
+        }
+        let outcome = interleaving.run(parts)
+        let trace = outcome.switches.map(\.description).joined(separator: "\n")
+        if let stuck = outcome.stuck { throw Finding("\(stuck)\n\(trace)") }
+        if let failure = outcome.failures.first { throw Finding("\(failure.name): \(failure.error)\n\(trace)") }
+        do { try trial.judge() } catch { throw Finding("\(error)\n\(trace)") }
+        return Result(disk: disk, points: outcome.points, switchCount: outcome.switches.count, trace: trace)
+    }
+
+    /// Crashes the disk at a few points of what a schedule did to it; gives back the number of images judged.
+    func crash(_ disk: SimulatedDisk) throws -> Int {
+        var enumerator = CrashEnumerator(seed: oracle.seed)
+        enumerator.subsetsUpTo = 2
+        enumerator.randomImagesPerPoint = 1
+        enumerator.stride = max(disk.operationCount / 4, 1)
+        return try enumerator.crash(disk) { try oracle.judge($0) }.images
+    }
+}

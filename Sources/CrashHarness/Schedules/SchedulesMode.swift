@@ -1,0 +1,58 @@
+import HornbeamEngine
+import HornbeamThreads
+
+/// Lets writers, readers, checkpoints and upkeep take turns in every order that a few preemptions make.
+///
+/// Most errors between threads need no more than two preemptions at the right places, so all schedules of up to two are
+/// tried where a workload is small, and a random choice of them, and of some with more, where it is not.
+enum SchedulesMode: Mode {
+    static let name = "schedules"
+    static let summary = "threads that take turns in chosen orders: races, lost wake-ups, deadlocks"
+    static let unit = "schedules"
+
+    /// Schedules of a workload that is not explored in full.
+    private static let samplesPerRound = 600
+    /// A workload with no more schedules of two preemptions is explored in full.
+    private static let fullRoundMax = 12_000
+    /// Every how many-th schedule the disk is crashed as well.
+    private static let crashEvery = 24
+
+    static func round(_ seed: UInt64, _ run: Run) throws {
+        let workload = try ScheduledWorkload(seed: seed)
+        if let text = run.options.replay {
+            guard let schedule = Schedule(text) else { throw UsageError("'\(text)' is no schedule") }
+            return try replay(schedule, workload, run)
+        }
+        let first = try workload.perform(Schedule())
+        guard try workload.perform(Schedule()).trace == first.trace else {
+            throw Finding("the same schedule went two ways; a replay would not show what happened")
+        }
+        var explorer = ScheduleExplorer(seed: seed, points: first.points, others: workload.threadCount - 1)
+        for role in workload.roles { run.cover("kinds of threads", role.name) }
+        if explorer.countOfTwo <= fullRoundMax {
+            run.add("workloads explored in full")
+            for schedule in explorer.all() { try check(schedule, workload, run) }
+        } else {
+            for _ in 0..<samplesPerRound { try check(explorer.sample(), workload, run) }
+        }
+    }
+
+    private static func check(_ schedule: Schedule, _ workload: ScheduledWorkload, _ run: Run) throws {
+        try run.trying(schedule.description)
+        let result = try workload.perform(schedule)
+        run.add("points", result.points)
+        run.add("switches", result.switchCount)
+        run.add(schedule.preemptions.count > 2 ? "schedules of 3 to 6 preemptions" : "schedules of at most 2 preemptions")
+        if run.figures[unit, default: 0] % crashEvery == 0 {
+            run.add("crash images", try workload.crash(result.disk))
+        }
+    }
+
+    private static func replay(_ schedule: Schedule, _ workload: ScheduledWorkload, _ run: Run) throws {
+        try run.trying(schedule.description)
+        Terminal.line(workload.description)
+        let result = try workload.perform(schedule)
+        Terminal.line(result.trace)
+        run.add("crash images", try workload.crash(result.disk))
+    }
+}

@@ -1,0 +1,138 @@
+// One thread of an interleaving: what it waits for, and how it locks and waits while others take turns.
+
+import Glibc
+
+/// A thread that runs only while it has the turn.
+///
+/// `@unchecked Sendable`: its fields are touched by the thread that has the turn.
+@safe final class InterleavedThread: @unchecked Sendable {
+    enum State {
+        case ready
+        case waitsForLock(UInt, Monitor.Origin)
+        case waitsForSignal(UInt, Monitor.Origin)
+        case ended
+    }
+
+    let number: Int
+    let name: String
+    let turn = TurnSemaphore()
+    var state = State.ready
+    private let body: @Sendable () throws -> Void
+    private let interleaving: Interleaving
+    private var id = pthread_t()
+
+    init(_ number: Int, _ part: Interleaving.Part, _ interleaving: Interleaving) {
+        self.number = number
+        name = part.name
+        body = part.body
+        self.interleaving = interleaving
+    }
+
+    var isReady: Bool { if case .ready = state { true } else { false } }
+    var hasEnded: Bool { if case .ended = state { true } else { false } }
+
+    /// What the thread does, after its name.
+    var place: String {
+        switch state {
+        case .ready: "can go on"
+        case .waitsForLock(let lock, let origin):
+            "waits for the lock made at \(origin)"
+                + (interleaving.owners[lock].map { ", held by \(interleaving.threads[$0].name)" } ?? "")
+        case .waitsForSignal(_, let origin): "waits for a signal to the lock made at \(origin)"
+        case .ended: "has ended"
+        }
+    }
+
+    // MARK: Life
+
+    func start() {
+        let status = unsafe pthread_create(
+            &id, nil,
+            { argument in
+                unsafe Unmanaged<InterleavedThread>.fromOpaque(argument!).takeRetainedValue().run()
+                return nil
+            }, Unmanaged.passRetained(self).toOpaque())
+        precondition(status == 0, "An interleaving could not start a thread.")
+    }
+
+    func join() { pthread_join(id, nil) }
+
+    private func run() {
+        Interleaving.adopt(self)
+        turn.wait()
+        do { try body() } catch { interleaving.note(error, of: self) }
+        state = .ended
+        interleaving.pass(from: self, reason: "has ended")
+    }
+
+    // MARK: What monitors do here
+
+    func point(_ place: StaticString) { interleaving.point(self, place) }
+
+    func lock(_ monitor: Monitor) {
+        interleaving.point(self, "a lock")
+        take(monitor)
+    }
+
+    private func take(_ monitor: Monitor) {
+        while !monitor.tryLock() {
+            // Held by a thread that takes no part: it lets go by itself.
+            guard interleaving.owners[monitor.address] != nil else {
+                monitor.lockDirectly()
+                break
+            }
+            state = .waitsForLock(monitor.address, monitor.origin)
+            interleaving.pass(from: self, reason: "waits for the lock made at \(monitor.origin)")
+        }
+        interleaving.owners[monitor.address] = number
+    }
+
+    func unlock(_ monitor: Monitor) {
+        interleaving.owners[monitor.address] = nil
+        monitor.unlockDirectly()
+        for thread in interleaving.threads {
+            if case .waitsForLock(monitor.address, _) = thread.state { thread.state = .ready }
+        }
+    }
+
+    func wait(_ monitor: Monitor, _ condition: UInt) {
+        unlock(monitor)
+        state = .waitsForSignal(condition, monitor.origin)
+        interleaving.pass(from: self, reason: "waits for a signal to the lock made at \(monitor.origin)")
+        take(monitor)
+    }
+
+    /// A wait with a limit of time: here the time is always over, which is as if it had been woken for nothing.
+    func waitShortly(_ monitor: Monitor) {
+        unlock(monitor)
+        interleaving.point(self, "a wait with a limit")
+        take(monitor)
+    }
+
+    func signal(_ condition: UInt, all: Bool) {
+        for thread in interleaving.threads {
+            guard case .waitsForSignal(condition, _) = thread.state else { continue }
+            thread.state = .ready
+            if !all { return }
+        }
+    }
+}
+
+/// Passes the turn to one thread.
+@safe final class TurnSemaphore: Sendable {
+    nonisolated(unsafe) private let cell: UnsafeMutablePointer<sem_t>  // fixed at init; a semaphore guards itself
+
+    init() {
+        unsafe cell = .allocate(capacity: 1)
+        unsafe cell.initialize(to: sem_t())
+        unsafe sem_init(cell, 0, 0)
+    }
+
+    deinit {
+        unsafe sem_destroy(cell)
+        unsafe cell.deallocate()
+    }
+
+    func signal() { unsafe sem_post(cell) }
+    func wait() { while unsafe sem_wait(cell) != 0 {} }
+}
