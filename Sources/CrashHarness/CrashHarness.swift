@@ -3,7 +3,9 @@ import Foundation
 /// The crash-recovery harness: tries to break a store in every way it knows, and counts how often it tried.
 @main struct CrashHarness {
     /// Every way of trying; the usage text and `Scripts/torture` list them in this order.
-    static var modes: [any Mode.Type] { [SimulateMode.self, SchedulesMode.self] }
+    static var modes: [any Mode.Type] {
+        [SimulateMode.self, SyncsMode.self, FlipMode.self, KillMode.self, SchedulesMode.self]
+    }
 
     static func main() {
         // A pipe whose reader went away is an error of the write, not the end of the process.
@@ -17,8 +19,10 @@ import Foundation
             let options = try HarnessOptions(words)
             switch options.command {
             case "help": Terminal.line(usage)
-            case "figures": Terminal.line(FiguresTable(try FiguresFile(options.requiredFigures).read()).text)
-            default: return try Run(mode(options.command), options).perform()
+            case "modes": Terminal.line(modes.map { $0.name }.joined(separator: "\n"))
+            case "figures": try showFigures(options)
+            case KillChild.command: return try KillChild(options).run()
+            default: return try perform(mode(options.command), options, words)
             }
             return 0
         } catch let error as UsageError {
@@ -28,6 +32,19 @@ import Foundation
             Terminal.complain("crash-harness: \(error)")
             return 1
         }
+    }
+
+    private static func showFigures(_ options: HarnessOptions) throws {
+        let table = FiguresTable(try FiguresFile(options.requiredFigures).read())
+        if let path = options.extras["document"] { try FiguresDocument(path: path).show(table) }
+        Terminal.line(table.text)
+    }
+
+    /// In a process of its own, so that a trap or a hang is a finding like any other; a replay runs in this one.
+    private static func perform(_ mode: any Mode.Type, _ options: HarnessOptions, _ words: [String]) throws -> Int32 {
+        let run = try Run(mode, options)
+        if options.replay != nil || options.trail != nil { return try run.perform() }
+        return try Supervisor(options, words: words).run()
     }
 
     private static func mode(_ name: String) throws -> any Mode.Type {
@@ -40,7 +57,8 @@ import Foundation
         let list = modes.map { "  " + $0.name.padding(toLength: width + 2, withPad: " ", startingAt: 0) + $0.summary }
         return """
             Usage: crash-harness MODE [--seconds S] [--count N] [--seed N] [--figures FILE] [--replay CASE]
-                   crash-harness figures --figures FILE
+                   crash-harness figures --figures FILE [--document FILE]
+                   crash-harness modes
 
             \(list.joined(separator: "\n"))
 
@@ -49,6 +67,7 @@ import Foundation
               --seed N        the first seed; rounds go on with N + 1 … (default: a random one, which is printed)
               --figures FILE  add what was tried to the sums in this file; several runs may do so at once
               --replay CASE   only this case of the seed, as a finding printed it
+              --document FILE the Markdown document that shows the sums
 
             The status is 0 when nothing was found, 1 after a finding, 2 for wrong usage.
             """

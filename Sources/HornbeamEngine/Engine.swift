@@ -196,7 +196,7 @@ package final class Engine: Sendable {
         let version = transaction.makeVersion()
         let isBig = isBig(transaction)
         do throws(EngineError) {
-            if !transaction.ledger.newBlobs.isEmpty { try core.blobs.sync() }
+            if !transaction.ledger.newBlobs.isEmpty { try core.blobs.sync(.largeValues) }
             if isBig { try core.pipeline.drain() }
             try core.pipeline.requireNewest(transaction.base)
         } catch {

@@ -33,7 +33,16 @@ import Testing
                 | mode | runs | seeds | time | tried | findings |
                 |---|---|---|---|---|---|
                 | `simulate` | 1 | 2 | 90 s | 1,234,567 crash images, 7 nested images, 2 sync sites | 0 |
+
+                Run from commit c.
                 """)
+    }
+
+    /// `crash-harness figures` writes the one into the other.
+    @Test func theDocumentShowsTheSumsOfTheFile() throws {
+        let documents = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../../Docs").path
+        let table = FiguresTable(try FiguresFile(documents + "/Testing/figures.json").read())
+        #expect(try FiguresDocument(path: documents + "/Testing.md").shown() == table.text)
     }
 }
 

@@ -14,6 +14,8 @@ struct FiguresTable {
                 "| `\(mode.name)` | \(sums.runs.grouped) | \(sums.rounds.grouped) | \(Self.time(sums.seconds)) | \(tried) "
                     + "| \(sums.findings) |")
         }
+        let commits = content.modes.values.reduce(into: Set<String>()) { $0.formUnion($1.commits) }
+        if !commits.isEmpty { lines += ["", "Run from commit \(commits.sorted().joined(separator: ", "))."] }
         return lines.joined(separator: "\n")
     }
 

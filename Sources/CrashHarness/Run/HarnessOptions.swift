@@ -8,6 +8,8 @@ struct HarnessOptions {
     var seed: UInt64?
     var figures: String?
     var replay: String?
+    /// Set by a supervising process: the file in which the run notes what it tries.
+    var trail: String?
     /// Sizes and places that only one mode understands, by name: `--mutants 3` is `["mutants": "3"]`.
     var extras: [String: String] = [:]
 
@@ -30,6 +32,7 @@ struct HarnessOptions {
         case "seed": seed = try Self.number(value, name) { _ in true }
         case "figures": figures = value
         case "replay": replay = value
+        case "trail": trail = value
         default: extras[name] = value
         }
     }
@@ -37,6 +40,12 @@ struct HarnessOptions {
     private static func number<T: LosslessStringConvertible>(_ text: String, _ name: String, _ isGood: (T) -> Bool) throws -> T {
         guard let value = T(text), isGood(value) else { throw UsageError("--\(name) cannot be '\(text)'") }
         return value
+    }
+
+    /// The command that tries one case again.
+    func replayCommand(_ seed: UInt64, _ name: String) -> String {
+        let extras = extras.sorted { $0.key < $1.key }.map { " --\($0.key) \($0.value)" }.joined()
+        return "crash-harness \(command) --seed \(seed)\(extras) --replay '\(name)'"
     }
 
     var requiredFigures: String {

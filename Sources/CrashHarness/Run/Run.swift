@@ -13,6 +13,8 @@ final class Run {
     private var seed: UInt64
     private var current = ""
     private var progress: Progress
+    /// Where a supervising process looks for what is being tried.
+    private let trail: Trail?
     private let start = ContinuousClock.now
     private var deadline: ContinuousClock.Instant?
     /// Looking at the clock costs more than many a case.
@@ -24,6 +26,7 @@ final class Run {
         }
         self.mode = mode
         self.options = options
+        trail = try options.trail.map { try Trail(path: $0) }
         seed = options.seed ?? UInt64.random(in: 1..<1 << 40)
         progress = Progress(mode.name)
         let seconds = options.seconds ?? (options.count == nil ? 10 : nil)
@@ -33,15 +36,16 @@ final class Run {
 
     // MARK: What a mode calls
 
-    /// Names the case that is about to be tried, as `--replay` takes it, and counts it.
+    /// Names the case that is about to be tried, as `--replay` takes it, and counts it, by default in the mode's unit.
     ///
     /// Throws `IsOver` when the run has done enough. A replay calls this only for the case it was asked for.
-    func trying(_ name: @autoclosure () -> String) throws {
+    func trying(_ name: @autoclosure () -> String, as figure: String? = nil) throws {
         if let count = options.count, figures[mode.unit, default: 0] >= count { throw IsOver() }
         casesUntilClock -= 1
         if casesUntilClock <= 0 { try lookAtClock() }
         current = name()
-        figures[mode.unit, default: 0] += 1
+        trail?.note(seed, current)
+        figures[figure ?? mode.unit, default: 0] += 1
     }
 
     /// Whether a case is to be tried: all are, unless one was asked for by name.
@@ -94,18 +98,13 @@ final class Run {
         let seconds = (ContinuousClock.now - start) / .seconds(1)
         if options.replay == nil { try report(first, seconds, hasFinding: finding != nil) }
         guard let finding else {
-            if let replay = options.replay, figures[mode.unit, default: 0] == 0 {
+            if let replay = options.replay, figures.values.allSatisfy({ $0 == 0 }) {
                 throw UsageError("seed \(seed) has no case '\(replay)'")
             }
             return 0
         }
-        Terminal.complain("finding: \(finding)\nreplay: \(replayCommand)")
+        Terminal.complain("finding: \(finding)\nreplay: \(options.replayCommand(seed, current))")
         return 1
-    }
-
-    private var replayCommand: String {
-        let extras = options.extras.sorted { $0.key < $1.key }.map { " --\($0.key) \($0.value)" }.joined()
-        return "crash-harness \(mode.name) --seed \(seed)\(extras) --replay '\(current)'"
     }
 
     private func report(_ first: UInt64, _ seconds: Double, hasFinding: Bool) throws {

@@ -2,12 +2,23 @@ import HornbeamEngine
 
 /// Transactions whose effect follows from their number, and the state after each of them.
 ///
-/// Transaction 1 creates an index and a table; each later one changes both. So whatever a recovered store says its
-/// newest transaction is, its whole content is known.
+/// Transaction 1 creates an index and a table; each later one changes both. A value in the store tells the number of the
+/// newest one, since the engine's own numbers count what it does for upkeep too. So the whole content is known of
+/// whatever state a store comes back in.
 struct EngineOracle {
     struct State: Equatable {
         var entries: [[UInt8]: [UInt8]] = [:]
         var rows: [UInt64: OracleRow] = [:]
+
+        mutating func apply(_ change: Change) {
+            switch change {
+            case .put(let key, let value): entries[key] = value
+            case .delete(let key): entries[key] = nil
+            case .row(let key, let row): rows[key] = row
+            case .deleteRows(let keys): for key in keys { rows[key] = nil }
+            case .patch(let keys, let value): for key in keys { rows[key]?.long = value }
+            }
+        }
 
         var digest: ContentDigest {
             var digest = ContentDigest()
@@ -34,11 +45,10 @@ struct EngineOracle {
 
     let seed: UInt64
     let options: EngineOptions
-    let states: [State]
-    /// Of each state.
+    /// Of the state after each transaction.
     let digests: [ContentDigest]
-    /// What each transaction does; numbers 0 and 1 do nothing here.
-    let changes: [[Change]]
+    /// What each of the first transactions does; numbers 0 and 1 do nothing here.
+    private let planned: [[Change]]
     /// Every how many-th transaction is large enough to be committed by a checkpoint.
     let bigEvery: UInt64
 
@@ -46,18 +56,27 @@ struct EngineOracle {
         self.seed = seed
         self.options = options
         self.bigEvery = bigEvery
-        var states = [State(), State()]
-        var changes: [[Change]] = [[], []]
+        var state = State()
+        var digests = [state.digest, state.digest]
+        var planned: [[Change]] = [[], []]
         for number in 2...max(transactions, 2) {
-            changes.append(
-                EngineOracle.changes(number, seed: seed, isBig: number % bigEvery == 0, pageSize: options.pageSize))
-            var state = states[states.count - 1]
-            changes[changes.count - 1].forEach { EngineOracle.apply($0, to: &state) }
-            states.append(state)
+            let changes = EngineOracle.changes(
+                number, seed: seed, isBig: number % bigEvery == 0, pageSize: options.pageSize)
+            planned.append(changes)
+            for change in changes { state.apply(change) }
+            digests.append(state.digest)
         }
-        self.states = states
-        self.changes = changes
-        digests = states.map(\.digest)
+        self.planned = planned
+        self.digests = digests
+    }
+
+    /// The number of the last transaction whose effect was worked out ahead.
+    var last: UInt64 { UInt64(digests.count - 1) }
+
+    /// What a transaction does.
+    func changes(_ number: UInt64) -> [Change] {
+        if number < planned.count { return planned[Int(number)] }
+        return EngineOracle.changes(number, seed: seed, isBig: number % bigEvery == 0, pageSize: options.pageSize)
     }
 
     /// Sizes at which pages split, logs rotate and checkpoints happen within a few transactions.
@@ -93,42 +112,46 @@ struct EngineOracle {
         }
     }
 
-    private static func apply(_ change: Change, to state: inout State) {
-        switch change {
-        case .put(let key, let value): state.entries[key] = value
-        case .delete(let key): state.entries[key] = nil
-        case .row(let key, let row): state.rows[key] = row
-        case .deleteRows(let keys): for key in keys { state.rows[key] = nil }
-        case .patch(let keys, let value): for key in keys { state.rows[key]?.long = value }
-        }
-    }
-
     /// Commits the transactions after the newest one, up to `last`.
     func commit(to engine: Engine, through last: UInt64, disk: SimulatedDisk? = nil) throws {
-        while engine.latest.rawValue < last { try commitNext(to: engine, disk: disk) }
+        while try newest(in: engine.snapshot()) < last { try commitNext(to: engine, disk: disk) }
     }
+
+    /// The number of the newest transaction that a state shows; 0 for an empty store.
+    func newest(in snapshot: Snapshot) throws -> UInt64 { Self.number(try snapshot.value(Self.newest)) }
+
+    /// The number that a transaction is to have: that after the newest which it builds on.
+    func next(for transaction: WriteTransaction) throws -> UInt64 { Self.number(try transaction.value(Self.newest)) + 1 }
+
+    private static let newest = "newest"
+
+    private static func number(_ bytes: [UInt8]?) -> UInt64 { (bytes ?? []).reversed().reduce(0) { $0 << 8 | UInt64($1) } }
 
     /// Commits the transaction after the newest one, telling the disk what was submitted and what was promised.
     func commitNext(to engine: Engine, _ durability: Durability = .full, disk: SimulatedDisk?) throws {
-        let number = engine.latest.rawValue + 1
-        disk?.mark(.submitted(number))
         let transaction = try engine.begin()
+        let number = try next(for: transaction)
+        disk?.mark(.submitted(number))
+        try change(transaction, number)
+        _ = try transaction.commit(durability)
+        if durability == .full { disk?.mark(.acknowledged(number)) }
+    }
+
+    /// Does what the transaction of a number does.
+    func change(_ transaction: WriteTransaction, _ number: UInt64) throws {
         if number == 1 {
             _ = try transaction.createIndex(named: "index")
             _ = try transaction.createTable(named: "table", layout: OracleRow.layout)
         } else {
-            try change(transaction, changes[Int(number)], number)
+            try apply(changes(number), to: transaction)
         }
-        let committed = try transaction.commit(durability)
-        guard committed.rawValue == number else { throw Finding("committed \(committed) as \(number)") }
-        if durability == .full { disk?.mark(.acknowledged(number)) }
+        try transaction.setValue(Self.newest, (0..<8).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) })
     }
 
-    func change(_ transaction: WriteTransaction, _ changes: [Change], _ number: UInt64) throws {
+    private func apply(_ changes: [Change], to transaction: WriteTransaction) throws {
         let index = transaction.tree(named: "index")!
         let table = transaction.tree(named: "table")!
         let buffer = RowBuffer(layout: OracleRow.layout)
-        // A change that finds nothing to do still makes a transaction.
         _ = try transaction.reserve(1)
         for change in changes {
             switch change {

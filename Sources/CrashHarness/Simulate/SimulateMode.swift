@@ -1,22 +1,63 @@
 import HornbeamEngine
 
-/// Crashes a workload at every operation on a simulated disk and opens what may be left.
+/// Crashes a workload at every operation on a simulated disk, lets every call fail, and opens what may be left.
+///
+/// Of eight seeds five crash the engine, one a backup, one lets calls fail, one crashes saves of an object graph.
 enum SimulateMode: Mode {
     static let name = "simulate"
-    static let summary = "crash images of a simulated disk, recovered and judged"
+    static let summary = "crashes and failing calls on a simulated disk, recovered and judged"
     static let unit = "crash images"
+    static let nested = "nested images"
 
     static func round(_ seed: UInt64, _ run: Run) throws {
-        let workload = SimulatedWorkload(seed: seed)
+        switch seed % 8 {
+        case 5: try crash(BackupTrial(seed: seed), seed, run)
+        case 6: try FaultTrial.all(of: SimulatedWorkload(seed: seed, length: 6...14), run)
+        case 7: try crash(try GraphWorkload(seed: seed), seed, run)
+        default: try crash(SimulatedWorkload(seed: seed), seed, run)
+        }
+    }
+
+    private static func crash(_ workload: SimulatedWorkload, _ seed: UInt64, _ run: Run) throws {
+        let disk = SimulatedDisk()
+        try workload.perform(on: disk, marking: disk)
+        var enumerator = CrashEnumerator(seed: seed)
+        enumerator.subsetsUpTo = workload.subsetsUpTo
+        try crash(disk, enumerator, run, workload.oracle.judge)
+    }
+
+    private static func crash(_ trial: BackupTrial, _ seed: UInt64, _ run: Run) throws {
+        let disk = SimulatedDisk()
+        try trial.perform(on: disk, marking: disk)
+        var enumerator = CrashEnumerator(seed: seed)
+        enumerator.subsetsUpTo = trial.workload.subsetsUpTo
+        run.add("backups crashed")
+        try crash(disk, enumerator, run, trial.judge)
+    }
+
+    private static func crash(_ workload: GraphWorkload, _ seed: UInt64, _ run: Run) throws {
         let disk = SimulatedDisk()
         try workload.perform(on: disk)
         var enumerator = CrashEnumerator(seed: seed)
-        enumerator.subsetsUpTo = workload.subsetsUpTo
+        enumerator.subsetsUpTo = 3
+        enumerator.randomImagesPerPoint = 1
+        run.add("object graphs crashed")
+        try crash(disk, enumerator, run, workload.judge)
+    }
+
+    /// Judges every image that the enumerator makes of a disk, a few of them crashed again while recovering.
+    static func crash(
+        _ disk: SimulatedDisk, _ enumerator: CrashEnumerator, _ run: Run, _ judge: (CrashEnumerator.Image) throws -> Void
+    ) throws {
+        var enumerator = enumerator
+        enumerator.nestingDepth = 3
+        enumerator.nestedImagesPerImage = 1
+        enumerator.nestingStride = 12
         enumerator.only = run.options.replay
         do {
             let report = try enumerator.crash(disk) { image in
-                if image.depth == 0 { try run.trying(image.name) } else { run.add("nested images") }
-                try workload.oracle.judge(image)
+                try run.trying(image.name, as: image.depth == 0 ? unit : nested)
+                try judge(image)
             }
             run.add("crash points", report.points)
         } catch let failure as CrashEnumerator.Failure where failure.cause is Run.IsOver {

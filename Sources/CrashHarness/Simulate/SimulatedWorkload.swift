@@ -1,4 +1,5 @@
 import HornbeamEngine
+import Synchronization
 
 /// What is done to a simulated disk before it crashes: sizes and steps follow from a seed.
 struct SimulatedWorkload {
@@ -10,12 +11,14 @@ struct SimulatedWorkload {
 
     let oracle: EngineOracle
     let steps: [Step]
+    /// The number of the last transaction.
+    let newest: UInt64
     /// All subsets are tried where at most this many pieces are unsynced.
     let subsetsUpTo: Int
 
-    init(seed: UInt64) {
+    init(seed: UInt64, length: ClosedRange<Int> = 8...40, sizes: EngineOptions? = nil) {
         var random = SimulationRandom(seed: seed)
-        let count = Int.random(in: 8...40, using: &random)
+        let count = Int.random(in: length, using: &random)
         subsetsUpTo = [4, 5, 6, 12].randomElement(using: &random)!
         let isLazy = Bool.random(using: &random)
         var steps: [Step] = []
@@ -27,9 +30,10 @@ struct SimulatedWorkload {
             if Int.random(in: 0..<20, using: &random) == 0 { steps.append(.reopen) }
         }
         self.steps = steps
+        newest = UInt64(count)
         oracle = EngineOracle(
             seed: seed, transactions: UInt64(count) + 3, bigEvery: [5, 9, 1000].randomElement(using: &random)!,
-            options: Self.sizes(&random))
+            options: sizes ?? Self.sizes(&random))
     }
 
     private static func sizes(_ random: inout SimulationRandom) -> EngineOptions {
@@ -38,29 +42,51 @@ struct SimulatedWorkload {
         options.poolBytes = options.pageSize * [16, 32, 64].randomElement(using: &random)!
         options.checkpointLogBytes = [4000, 12_000, 60_000].randomElement(using: &random)!
         options.attachThreshold = [2000, 5000, 1 << 20].randomElement(using: &random)!
+        options.slackBytes = [4000, 30_000, 1 << 20].randomElement(using: &random)!
+        options.pageFileBytes = [8192, 65_536, 4 << 20].randomElement(using: &random)!
         let segment = [12288, 16384, 32768].randomElement(using: &random)!
-        options.log = LogOptions(firstSegmentBytes: segment, largestSegmentBytes: segment * 2)
+        let salts = SaltSequence(seed: random.next())
+        options.log = LogOptions(firstSegmentBytes: segment, largestSegmentBytes: segment * 2, salt: salts.next)
         return options
-    }
-
-    func perform(on disk: SimulatedDisk) throws {
-        try perform(on: disk, marking: disk)
     }
 
     /// Runs all steps; `disk` is told of what was submitted and promised, `fileSystem` may be a faulty layer over it.
     func perform(on fileSystem: any FileSystem, marking disk: SimulatedDisk) throws {
-        var engine = try Engine.open(EngineOracle.path, fileSystem: fileSystem, options: oracle.options)
-        for step in steps {
+        var engine: Engine?
+        try perform(on: fileSystem, marking: disk, &engine)
+    }
+
+    /// Leaves the engine that was open last to the caller, whatever is thrown.
+    func perform(
+        on fileSystem: any FileSystem, marking disk: SimulatedDisk, _ engine: inout Engine?,
+        beforeStep: (Int) -> Void = { _ in }
+    ) throws {
+        var open = try Engine.open(EngineOracle.path, fileSystem: fileSystem, options: oracle.options)
+        engine = open
+        for (number, step) in steps.enumerated() {
+            beforeStep(number)
             switch step {
-            case .commit(let durability): try oracle.commitNext(to: engine, durability, disk: disk)
+            case .commit(let durability): try oracle.commitNext(to: open, durability, disk: disk)
             case .checkpoint:
-                try engine.checkpoint()
-                disk.mark(.acknowledged(engine.latest.rawValue))
+                try open.checkpoint()
+                disk.mark(.acknowledged(try oracle.newest(in: open.snapshot())))
             case .reopen:
-                try engine.close()
-                disk.mark(.acknowledged(engine.latest.rawValue))
-                engine = try Engine.open(EngineOracle.path, fileSystem: fileSystem, options: oracle.options)
+                engine = nil
+                let newest = try oracle.newest(in: open.snapshot())
+                try open.close()
+                disk.mark(.acknowledged(newest))
+                open = try Engine.open(EngineOracle.path, fileSystem: fileSystem, options: oracle.options)
+                engine = open
             }
         }
     }
+}
+
+/// Salts of log segments that follow from a seed, so that two runs write the same bytes.
+private final class SaltSequence: Sendable {
+    private let random: Mutex<SimulationRandom>
+
+    init(seed: UInt64) { random = Mutex(SimulationRandom(seed: seed)) }
+
+    @Sendable func next() -> UInt64 { random.withLock { $0.next() } }
 }

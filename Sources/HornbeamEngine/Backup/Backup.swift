@@ -100,7 +100,7 @@ struct Backup {
                 try progress?(WorkProgress(part: "copying", done: report.bytes, total: total))
             }
             if part.length > part.bytes { try Backup.extend(copy, to: part.length) }
-            try copy.sync()
+            try copy.sync(.backup)
             report.files += 1
         }
         try MetaFile.create(join(draft, "meta"), fileSystem: fileSystem, state: image.state).close()

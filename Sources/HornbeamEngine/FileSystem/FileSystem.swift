@@ -8,7 +8,7 @@ package protocol FileSystem: Sendable {
     /// Creates one folder; its parent must exist.
     func createDirectory(_ path: String) throws(EngineError)
     /// Makes created, renamed and removed entries of a folder durable.
-    func syncDirectory(_ path: String) throws(EngineError)
+    func syncDirectory(_ path: String, _ site: SyncSite) throws(EngineError)
     /// The names in a folder, sorted; throws `notAStore` if it is not there.
     func list(_ path: String) throws(EngineError) -> [String]
     func exists(_ path: String) throws(EngineError) -> Bool
@@ -46,7 +46,9 @@ package protocol File: AnyObject, Sendable {
     /// Writes the whole buffer, looping over short and interrupted calls.
     func write(_ buffer: UnsafeRawBufferPointer, at offset: UInt64) throws(EngineError)
     /// Makes written bytes and the length durable (fdatasync).
-    func sync() throws(EngineError)
+    func sync(_ site: SyncSite) throws(EngineError)
+    /// Brings written bytes to the device ahead of a sync, which then takes less long; promises nothing.
+    func writeBack() throws(EngineError)
     func close() throws(EngineError)
 }
 

@@ -26,7 +26,8 @@ final class MemoryFile: File {
     }
 
     func size() throws(EngineError) -> UInt64 { content.bytes.withLock { $0.size } }
-    func sync() throws(EngineError) {}
+    func sync(_ site: SyncSite) throws(EngineError) {}
+    func writeBack() throws(EngineError) {}
     func close() throws(EngineError) {}
 
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(EngineError) -> Int {

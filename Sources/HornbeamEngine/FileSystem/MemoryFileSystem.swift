@@ -67,7 +67,7 @@ package final class MemoryFileSystem: FileSystem {
         }
     }
 
-    package func syncDirectory(_ path: String) throws(EngineError) {
+    package func syncDirectory(_ path: String, _ site: SyncSite) throws(EngineError) {
         let path = Self.normal(path)
         try state.withLock { (state) throws(EngineError) in try Self.checkDirectory(path, in: state) }
     }

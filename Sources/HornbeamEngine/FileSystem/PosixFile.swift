@@ -60,7 +60,9 @@ final class PosixFile: File {
         }
     }
 
-    func sync() throws(EngineError) {
+    func sync(_ site: SyncSite) throws(EngineError) { try writeBack() }
+
+    func writeBack() throws(EngineError) {
         try checkOwner()
         _ = try retrying("syncing the file", path) { fdatasync(descriptor) }
     }

@@ -26,7 +26,7 @@ package struct PosixFileSystem: FileSystem {
         _ = try retrying("creating the folder", path) { unsafe mkdir(path, 0o777) }
     }
 
-    package func syncDirectory(_ path: String) throws(EngineError) {
+    package func syncDirectory(_ path: String, _ site: SyncSite) throws(EngineError) {
         let doing = "syncing the folder"
         let descriptor = try retrying(doing, path) { Self.openFile(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
         defer { _ = posixClose(descriptor) }

@@ -39,7 +39,7 @@ extension LogWriter {
     private func syncOld(_ state: inout State) throws(EngineError) {
         guard let file = state.file, durable < state.mark.position else { return }
         do throws(EngineError) {
-            try file.sync()
+            try file.sync(.segmentEnd)
         } catch {
             throw state.poison(error, in: directory)
         }
@@ -53,7 +53,7 @@ extension LogWriter {
         var block = [UInt8](repeating: 0, count: LogSegmentHeader.bytes)
         unsafe block.withUnsafeMutableBytes { unsafe header.encode(into: $0) }
         unsafe try block.withBytes { (bytes) throws(EngineError) in unsafe try spare.file.write(bytes, at: 0) }
-        try spare.file.sync()
+        try spare.file.sync(.segmentHeader)
         return header
     }
 
@@ -62,7 +62,7 @@ extension LogWriter {
         let path = join(directory, header.number.fileName)
         do throws(EngineError) {
             try fileSystem.rename(join(directory, LogSpare.fileName), to: path)
-            try fileSystem.syncDirectory(directory)
+            try fileSystem.syncDirectory(directory, .segmentName)
         } catch {
             throw state.poison(error, in: directory)
         }
@@ -110,7 +110,8 @@ extension LogWriter {
         }
     }
 
-    /// Really writes the zeros: an overwrite syncs twice as fast as an append, and cannot run out of space.
+    /// Really writes the zeros: an overwrite syncs twice as fast as an append, and cannot run out of space. They need
+    /// not be durable before the header is, which is synced with them.
     private func makeSpare(bytes: Int) throws(EngineError) -> LogSpare {
         let path = join(directory, LogSpare.fileName)
         if try fileSystem.exists(path) { try fileSystem.remove(path) }
@@ -118,7 +119,7 @@ extension LogWriter {
         do throws(EngineError) {
             let file = try fileSystem.open(path, .create)
             try writeZeros(to: file, length)
-            try file.sync()
+            try file.writeBack()
             return LogSpare(file: file, bytes: length)
         } catch {
             // Half a spare only takes room; the error that matters is the first.
@@ -152,7 +153,7 @@ extension LogWriter {
         }
     }
 
-    /// Unlinks the segments that no state of the meta file needs any more, and syncs the folder.
+    /// Unlinks the segments that no state of the meta file needs any more.
     package func removeSegments(before limit: LogSegmentNumber) throws(EngineError) {
         try removeFiles { LogSegmentNumber(fileName: $0).map { $0 < limit } ?? false }
         state.withLock { $0.begun.removeAll { $0.number < limit } }
@@ -170,8 +171,7 @@ extension LogWriter {
 
     private func removeFiles(_ isDoomed: (String) -> Bool) throws(EngineError) {
         let doomed = try fileSystem.list(directory).filter(isDoomed)
-        guard !doomed.isEmpty else { return }
+        // Not synced: what a crash brings back is older than the meta file's oldest segment, so nobody looks at it.
         for name in doomed { try fileSystem.remove(join(directory, name)) }
-        try fileSystem.syncDirectory(directory)
     }
 }

@@ -123,7 +123,7 @@ package final class LogWriter: Sendable {
             // A sync that this one waited for may have covered it.
             guard durable < goal, let file else { return durable }
             do throws(EngineError) {
-                try file.sync()
+                try file.sync(.commits)
             } catch {
                 throw state.withLock { $0.poison(error, in: directory) }
             }

@@ -104,7 +104,7 @@ package final class MetaFile: Sendable {
             let offset = UInt64((copy * MetaFile.slotCount + slot) * MetaBlock.bytes)
             unsafe try bytes.withBytes { (buffer) throws(EngineError) in unsafe try file.write(buffer, at: offset) }
         }
-        try file.sync()
+        try file.sync(.meta)
     }
 
     package func close() throws(EngineError) { try file.close() }

@@ -37,14 +37,14 @@ struct StoreDraft {
         try fileSystem.createDirectory(draft)
         do throws(EngineError) {
             try body(draft)
-            try fileSystem.syncDirectory(draft)
+            try fileSystem.syncDirectory(draft, .newStore)
             if try fileSystem.exists(path) { try fileSystem.remove(path) }
             try fileSystem.rename(draft, to: path)
         } catch {
             discard(draft)
             throw error
         }
-        try fileSystem.syncDirectory(parent(ofPath: path))
+        try fileSystem.syncDirectory(parent(ofPath: path), .newStoreName)
     }
 
     /// A draft that stays behind takes room and is no store; the error that ended it is the one to tell.

@@ -12,10 +12,10 @@ extension PageAppender {
     ///
     /// After an error everything appended since the last good sync is void, as by `abandon()`: a failed sync is never
     /// repeated on the same bytes, since the system may have dropped them and would then report success.
-    package func sync() throws(EngineError) {
+    package func sync(_ site: SyncSite = .pages) throws(EngineError) {
         try state.withLock { (state) throws(EngineError) in
             do throws(EngineError) {
-                try syncAll(&state)
+                try syncAll(&state, site)
             } catch {
                 abandon(&state)
                 throw error
@@ -23,9 +23,9 @@ extension PageAppender {
         }
     }
 
-    private func syncAll(_ state: inout State) throws(EngineError) {
+    private func syncAll(_ state: inout State, _ site: SyncSite) throws(EngineError) {
         try writeBuffer(&state)
-        for entry in state.unsynced { try entry.file.sync() }
+        for entry in state.unsynced { try entry.file.sync(site) }
         if state.hasNewFiles { try files.syncDirectory() }
         state.unsynced.removeAll()
         state.hasNewFiles = false

@@ -72,7 +72,7 @@ package final class PageFiles: Sendable {
         PageAppender(files: self, fileSizeLimit: fileSizeLimit, bufferBytes: bufferBytes)
     }
 
-    /// Unlinks a file that nothing references any more; durable after the next `syncDirectory()`.
+    /// Unlinks a file that nothing references any more; durable some time later: what a crash brings back is an orphan.
     package func remove(_ file: PageFileNumber) throws(EngineError) {
         forget(file)
         try fileSystem.remove(path(of: file))
@@ -80,7 +80,7 @@ package final class PageFiles: Sendable {
 
     /// Makes created and removed files durable as entries of the folder.
     package func syncDirectory() throws(EngineError) {
-        try fileSystem.syncDirectory(directory)
+        try fileSystem.syncDirectory(directory, .pageFileNames)
     }
 
     func path(of file: PageFileNumber) -> String { join(directory, file.fileName) }

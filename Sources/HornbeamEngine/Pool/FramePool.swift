@@ -191,7 +191,7 @@ struct FrameInfo: ~Copyable {
     /// Maps the next frames in one call: the first touch of a page costs a fault each otherwise.
     private func prefault(_ state: inout State) {
         guard state.end >= state.prefaulted else { return }
-        let count = min(UInt32(64), UInt32(maximum) + 1 - state.end)
+        let count = min(UInt32(min(64, capacity / 4)), UInt32(maximum) + 1 - state.end)
         let populateForWriting: Int32 = 23  // MADV_POPULATE_WRITE; older kernels refuse it, which costs only time
         _ = unsafe madvise(base + Int(state.end) * pageSize, Int(count) * pageSize, populateForWriting)
         state.prefaulted = state.end + count

@@ -62,7 +62,7 @@ import Testing
             }
             #expect(try Int(file.size()) == model.count)
         }
-        try file.sync()
+        try file.sync(.pages)
         try file.close()
         let again = try place.fileSystem.open(place.path("f"), .read)
         #expect(try read(again, model.count + 10, at: 0) == model)
@@ -84,11 +84,11 @@ import Testing
         #expect(throws: EngineError.self) { try disk.remove(place.path("d")) }
         try disk.rename(place.path("d"), to: place.path("e"))
         #expect(try disk.list(place.path("e")) == ["inner"])
-        try disk.syncDirectory(place.path("e"))
+        try disk.syncDirectory(place.path("e"), .newStore)
         try disk.remove(place.path("e/inner"))
         try disk.remove(place.path("e"))
         try disk.remove(place.path("z"))
-        try disk.syncDirectory(place.root)
+        try disk.syncDirectory(place.root, .newStore)
         #expect(try disk.list(place.root) == ["c"])
     }
 
@@ -118,7 +118,7 @@ import Testing
         #expect(code { _ = try disk.list(place.path("no")) } == .notAStore)
         #expect(code { try disk.remove(place.path("no")) } == .notAStore)
         #expect(code { try disk.rename(place.path("no"), to: place.path("x")) } == .notAStore)
-        #expect(code { try disk.syncDirectory(place.path("no")) } == .notAStore)
+        #expect(code { try disk.syncDirectory(place.path("no"), .newStore) } == .notAStore)
         #expect(code { try disk.createDirectory(place.path("f")) } == .inputOutput)
     }
 

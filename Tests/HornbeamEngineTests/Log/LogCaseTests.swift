@@ -7,7 +7,7 @@ import Testing
 
     init() throws {
         try disk.createDirectory("s")
-        try disk.syncDirectory(".")
+        try disk.syncDirectory(".", .pageFileNames)
     }
 
     func makeWriter(continuing end: LogMark = .origin, largest: Int = 1 << 20) throws -> LogWriter {

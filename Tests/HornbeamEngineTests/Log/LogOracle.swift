@@ -29,7 +29,7 @@ struct LogOracle {
     func createFolder() throws {
         if try !fileSystem.exists("s") {
             try fileSystem.createDirectory("s")
-            try fileSystem.syncDirectory(".")
+            try fileSystem.syncDirectory(".", .pageFileNames)
         }
     }
 

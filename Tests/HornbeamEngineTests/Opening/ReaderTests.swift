@@ -29,7 +29,7 @@ import Testing
             try oracle.commit(to: writer, through: writer.latest.rawValue + step)
             #expect(try reader.refresh())
         }
-        #expect(try oracle.read(first) == oracle.states[Int(step)])
+        #expect(try oracle.digest(first) == oracle.digests[Int(step)])
     }
 
     @Test func readersWriteNothing() throws {
@@ -88,9 +88,9 @@ import Testing
         let before = try Set(PosixFileSystem().list(path))
         try oracle.commit(to: writer, through: 300)
         #expect(try !before.isSubset(of: PosixFileSystem().list(path)))
-        #expect(try oracle.read(held) == oracle.states[40])
+        #expect(try oracle.digest(held) == oracle.digests[40])
         #expect(try reader.refresh())
-        #expect(try oracle.read(held) == oracle.states[40])
+        #expect(try oracle.digest(held) == oracle.digests[40])
         try oracle.expectSound(reader)
         #expect(reader.latest == writer.latest)
     }
@@ -165,7 +165,7 @@ import Testing
             for _ in 0..<20 {
                 let snapshot = try reader.snapshot()
                 let number = snapshot.transaction.rawValue
-                guard try oracle.read(snapshot) == oracle.states[Int(number)] else {
+                guard try oracle.digest(snapshot) == oracle.digests[Int(number)] else {
                     throw Finding("the content is not that after transaction \(number)")
                 }
                 seen.insert(number)

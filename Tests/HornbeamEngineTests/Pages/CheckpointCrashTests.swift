@@ -34,7 +34,7 @@ import Testing
             state.catalogue = catalogue
             guard let meta else {
                 let made = try MetaFile.create("s/meta", fileSystem: fileSystem, state: state)
-                try fileSystem.syncDirectory("s")
+                try fileSystem.syncDirectory("s", .newStore)
                 return made
             }
             try meta.write(state)
@@ -91,7 +91,8 @@ import Testing
                 disk.mark(.acknowledged(number))
             }
         } verify: { try Self.verify($0) }
-        #expect(report.images > 500, "\(report)")
+        // Images that an earlier crash point has shown already are not made again.
+        #expect(report.images > 350, "\(report)")
     }
 
     /// Every sync is needed: without it the enumerator finds an image that is not a checkpoint.

@@ -10,7 +10,7 @@ struct PageBench {
         self.fileSystem = fileSystem
         if try !fileSystem.exists("s") {
             try fileSystem.createDirectory("s")
-            try fileSystem.syncDirectory(".")
+            try fileSystem.syncDirectory(".", .pageFileNames)
         }
         files = try PageFiles(directory: "s", fileSystem: fileSystem, salt: salt)
     }

@@ -41,7 +41,20 @@ extension CrashModel {
             choices.append(choice("only file \(node)") { pieces[$0].node == node })
             choices.append(choice("no file \(node)") { pieces[$0].node != node })
         }
-        return choices
+        return choices + journalled(count)
+    }
+
+    /// A folder that keeps its entries in order, as file systems with a journal do: the first few of them, with all
+    /// data and with none.
+    private func journalled(_ count: Int) -> [CrashChoice] {
+        let entries = pieces.indices.filter { pieces[$0].node == nil }
+        return entries.indices.flatMap { last in
+            [Fate.kept, .dropped].map { data in
+                CrashChoice(
+                    name: "entries to \(last), data \(data)",
+                    fates: (0..<count).map { pieces[$0].node == nil ? $0 < entries[last] ? .kept : .dropped : data })
+            }
+        }
     }
 
     /// Each piece damaged, once as the last thing that happened and once with all others intact.

@@ -15,6 +15,11 @@ package struct CrashEnumerator: Sendable {
         package let name: String
         /// 0 for a crash of the workload, 1 for a crash while recovering from one …
         package let depth: Int
+
+        package init(disk: SimulatedDisk, acknowledged: UInt64, submitted: UInt64, name: String, depth: Int) {
+            (self.disk, self.acknowledged, self.submitted) = (disk, acknowledged, submitted)
+            (self.name, self.depth) = (name, depth)
+        }
     }
 
     /// What was tried.
@@ -48,6 +53,8 @@ package struct CrashEnumerator: Sendable {
     /// How deep crashes of a recovery are nested, and how many are tried of each.
     package var nestingDepth = 0
     package var nestedImagesPerImage = 2
+    /// Every how many-th image of the workload is crashed again.
+    package var nestingStride = 1
     /// Tries only the image of this name, from a failure's report.
     package var only: String?
 
@@ -68,12 +75,19 @@ package struct CrashEnumerator: Sendable {
         let journal = disk.journal
         var model = CrashModel(journal.base)
         var bounds = Bounds()
+        // How many of the newest pieces no image has shown yet; nil when all images differ from those before.
+        var unseen: Int?
         for point in 0...journal.operations.count {
-            if point > 0 { model.apply(journal.operations[point - 1]) }
-            bounds.advance(to: point, journal)
+            if point > 0 {
+                let added = model.apply(journal.operations[point - 1])
+                unseen = unseen.flatMap { seen in added.map { seen + $0 } }
+            }
+            if bounds.advance(to: point, journal) { unseen = nil }
             guard point % stride == 0 || point == journal.operations.count else { continue }
             report.points += 1
+            defer { unseen = 0 }
             for choice in model.choices(subsetsUpTo: subsetsUpTo, random: randomImagesPerPoint, seed: seed &+ UInt64(point) << 20) {
+                if let unseen, choice.fates.suffix(unseen).allSatisfy({ $0 == .dropped }) { continue }
                 let name = "\(point):\(choice.name)"
                 if let only, only != name, !only.hasPrefix(name + " > ") { continue }
                 try examine(model.image(choice.fates), name, bounds, depth: 0, &report, verify)
@@ -89,7 +103,11 @@ package struct CrashEnumerator: Sendable {
         private var next = 0
 
         /// Takes in the marks before a point; one set between two operations counts for the crash there.
-        mutating func advance(to point: Int, _ journal: SimulatedDisk.Journal) {
+        ///
+        /// True if more is promised than before: an image that would do then may not do now.
+        @discardableResult
+        mutating func advance(to point: Int, _ journal: SimulatedDisk.Journal) -> Bool {
+            let before = acknowledged
             while next < journal.marks.count, journal.marks[next].operations <= point {
                 switch journal.marks[next].mark {
                 case .submitted(let number): submitted = max(submitted, number)
@@ -98,6 +116,7 @@ package struct CrashEnumerator: Sendable {
                 }
                 next += 1
             }
+            return before != acknowledged
         }
 
         /// The same promises before another journal.
@@ -122,6 +141,7 @@ package struct CrashEnumerator: Sendable {
             throw Failure(
                 seed: seed, image: name, acknowledged: image.acknowledged, submitted: image.submitted, cause: error)
         }
+        guard depth > 0 || report.images % nestingStride == 0 || only?.hasPrefix(name + " > ") == true else { return }
         if depth < nestingDepth { try nest(disk.journal, name, bounds, depth: depth, &report, verify) }
     }
 

@@ -42,7 +42,10 @@ struct CrashModel {
 
     init(_ base: DiskState) { durable = base }
 
-    mutating func apply(_ operation: SimulatedDisk.Operation) {
+    /// Returns how many pieces are new, at the end of the list; nil when what was there before has changed too.
+    @discardableResult
+    mutating func apply(_ operation: SimulatedDisk.Operation) -> Int? {
+        let before = pieces.count
         switch operation {
         case .create(let change, let node, let isDirectory):
             durable.insert(node, isDirectory: isDirectory)
@@ -53,11 +56,20 @@ struct CrashModel {
             // A cache holds one version of a place: the newer write takes the place of an unsynced one.
             let range = offset..<offset + bytes.count
             pieces.removeAll { $0.covers(range, of: node) }
+            let kept = pieces.count
             pieces += CrashModel.split(node, offset, bytes)
-        case .sync(let node): sync(node)
-        case .syncDirectory(let node): syncDirectory(node)
-        case .failedSync(let node): lose(node)
+            return pieces.count - kept
+        case .sync(let node):
+            sync(node)
+            return nil
+        case .syncDirectory(let node):
+            syncDirectory(node)
+            return nil
+        case .failedSync(let node):
+            lose(node)
+            return nil
         }
+        return pieces.count - before
     }
 
     /// Cuts a write at the file's blocks, or into larger runs of blocks when there are many.

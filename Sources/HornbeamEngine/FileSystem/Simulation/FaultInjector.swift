@@ -49,12 +49,12 @@ package final class FaultInjector: FileSystem {
     package func resetCounts() { state.withLock { $0.counts.removeAll() } }
 
     /// Counts a call and returns what is to go wrong with it.
-    func effect(on call: FileSystemCall, _ path: String) -> FaultRule.Effect? {
+    func effect(on call: FileSystemCall, _ path: String, _ site: SyncSite? = nil) -> FaultRule.Effect? {
         let kind = PathKind(path: path)
         return state.withLock { state in
             state.counts[Key(call: call, kind: kind), default: 0] += 1
             var effect: FaultRule.Effect?
-            for index in state.rules.indices where state.rules[index].rule.matches(call, kind) {
+            for index in state.rules.indices where state.rules[index].rule.matches(call, kind, site) {
                 let armed = state.rules[index]
                 state.rules[index].matched += 1
                 let isDue = armed.rule.isSticky ? armed.matched >= armed.rule.after : armed.matched == armed.rule.after
@@ -91,9 +91,9 @@ package final class FaultInjector: FileSystem {
         try inner.createDirectory(path)
     }
 
-    package func syncDirectory(_ path: String) throws(EngineError) {
-        switch effect(on: .syncDirectory, path) {
-        case nil: try inner.syncDirectory(path)
+    package func syncDirectory(_ path: String, _ site: SyncSite) throws(EngineError) {
+        switch effect(on: .syncDirectory, path, site) {
+        case nil: try inner.syncDirectory(path, site)
         case .lie?: return
         case let effect?: throw FaultInjector.error(effect, .syncDirectory, path)
         }
@@ -161,8 +161,18 @@ final class FaultyFile: File {
         throw FaultInjector.error(effect, .write, path)
     }
 
-    func sync() throws(EngineError) {
-        guard let effect = injector.effect(on: .sync, path) else { return try inner.sync() }
+    func sync(_ site: SyncSite) throws(EngineError) {
+        guard let effect = injector.effect(on: .sync, path, site) else { return try inner.sync(site) }
+        try fail(effect)
+    }
+
+    /// Fails as a sync does.
+    func writeBack() throws(EngineError) {
+        guard let effect = injector.effect(on: .sync, path) else { return try inner.writeBack() }
+        try fail(effect)
+    }
+
+    private func fail(_ effect: FaultRule.Effect) throws(EngineError) {
         switch effect {
         case .lie: return
         case .failSyncRevertingToOld: (inner as? SimulatedFile)?.failSync(keepingNew: false)

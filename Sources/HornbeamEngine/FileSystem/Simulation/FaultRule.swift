@@ -50,6 +50,8 @@ package struct FaultRule: Sendable {
     package var calls: Set<FileSystemCall>
     /// Which paths count; all if nil.
     package var kind: PathKind?
+    /// Which syncs count; all calls if nil.
+    package var site: SyncSite?
     /// How many matching calls succeed first.
     package var after: Int
     /// Whether every matching call fails from then on.
@@ -57,16 +59,19 @@ package struct FaultRule: Sendable {
     package var effect: Effect
 
     package init(
-        _ effect: Effect, calls: Set<FileSystemCall> = [], kind: PathKind? = nil, after: Int = 0, isSticky: Bool = false
+        _ effect: Effect, calls: Set<FileSystemCall> = [], kind: PathKind? = nil, site: SyncSite? = nil, after: Int = 0,
+        isSticky: Bool = false
     ) {
         self.effect = effect
         self.calls = calls
         self.kind = kind
+        self.site = site
         self.after = after
         self.isSticky = isSticky
     }
 
-    func matches(_ call: FileSystemCall, _ kind: PathKind) -> Bool {
+    func matches(_ call: FileSystemCall, _ kind: PathKind, _ site: SyncSite?) -> Bool {
         (calls.isEmpty || calls.contains(call)) && (self.kind == nil || self.kind == kind)
+            && (self.site == nil || self.site == site)
     }
 }

@@ -23,7 +23,7 @@ extension SimulatedDisk {
         }
     }
 
-    package func syncDirectory(_ path: String) throws(EngineError) {
+    package func syncDirectory(_ path: String, _ site: SyncSite) throws(EngineError) {
         try state.withLock { (state) throws(EngineError) in
             state.perform(.syncDirectory(try Self.directory(path, state)))
         }
@@ -111,13 +111,17 @@ extension SimulatedDisk {
 }
 
 extension SimulatedDisk.State {
+    /// What survives of a file whatever happens.
+    func syncedContent(of node: DiskState.NodeID) -> [UInt8] {
+        synced[node] ?? journal.base.content(of: node) ?? []
+    }
+
     /// Records an operation and shows its effect to the running process.
     mutating func perform(_ operation: SimulatedDisk.Operation) {
         journal.operations.append(operation)
         switch operation {
         case .create(let change, let node, let isDirectory):
             live.insert(node, isDirectory: isDirectory)
-            if !isDirectory { synced[node] = [] }
             live.apply(change)
         case .change(let change): live.apply(change)
         case .write(let node, let offset, let bytes): live.write(bytes[...], to: node, at: offset)
@@ -158,9 +162,11 @@ final class SimulatedFile: File {
         disk.state.withLock { $0.perform(.write(node, offset: Int(offset), bytes)) }
     }
 
-    func sync() throws(EngineError) {
+    func sync(_ site: SyncSite) throws(EngineError) {
         disk.state.withLock { $0.perform(.sync(node)) }
     }
+
+    func writeBack() throws(EngineError) {}
 
     func close() throws(EngineError) {}
 
@@ -169,7 +175,7 @@ final class SimulatedFile: File {
     func failSync(keepingNew: Bool) {
         disk.state.withLock { state in
             state.perform(.failedSync(node))
-            if !keepingNew { state.live.replaceContent(of: node, with: state.synced[node] ?? []) }
+            if !keepingNew { state.live.replaceContent(of: node, with: state.syncedContent(of: node)) }
         }
     }
 }

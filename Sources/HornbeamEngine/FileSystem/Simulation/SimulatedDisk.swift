@@ -39,7 +39,7 @@ package final class SimulatedDisk: FileSystem {
 
     struct State {
         var live: DiskState
-        /// What survives whatever happens: the content to which a failed sync may revert a file.
+        /// The files synced since the journal began: the content to which a failed sync may revert one.
         var synced: [DiskState.NodeID: [UInt8]] = [:]
         var nextNode: DiskState.NodeID
         var journal: Journal
@@ -54,12 +54,8 @@ package final class SimulatedDisk: FileSystem {
 
     /// A disk on which everything is durable.
     init(_ base: DiskState) {
-        let synced = base.nodes.compactMapValues { node -> [UInt8]? in
-            if case .file(let content) = node { content } else { nil }
-        }
         state = Guarded(
-            State(
-                live: base, synced: synced, nextNode: (base.nodes.keys.max() ?? 0) + 1, journal: Journal(base: base)))
+            State(live: base, nextNode: (base.nodes.keys.max() ?? 0) + 1, journal: Journal(base: base)))
     }
 
     /// The number of operations recorded: the next crash point.
@@ -68,6 +64,17 @@ package final class SimulatedDisk: FileSystem {
     /// Records what the workload has done or been promised.
     package func mark(_ mark: Mark) {
         state.withLock { $0.journal.marks.append(($0.journal.operations.count, mark)) }
+    }
+
+    /// The newest commit promised and the newest one begun, as the marks say.
+    package var promises: (acknowledged: UInt64, submitted: UInt64) {
+        journal.marks.reduce(into: (acknowledged: UInt64(0), submitted: UInt64(0))) { promises, entry in
+            switch entry.mark {
+            case .acknowledged(let number): promises.acknowledged = max(promises.acknowledged, number)
+            case .submitted(let number): promises.submitted = max(promises.submitted, number)
+            case .recovered: break
+            }
+        }
     }
 
     var journal: Journal { state.withLock { $0.journal } }
@@ -83,7 +90,7 @@ package final class SimulatedDisk: FileSystem {
             }
             body(&content)
             state.live.replaceContent(of: node, with: content)
-            state.synced[node] = content
+            state.synced.removeAll()
             // The journal begins anew: images of what was before the damage would lack it.
             state.journal = Journal(base: state.live, names: state.journal.names)
         }

@@ -1,0 +1,82 @@
+import HornbeamEngine
+
+/// Damages a small store in every way and reads it: a right answer, an older complete state, or an error by name.
+enum FlipMode: Mode {
+    static let name = "flip"
+    static let summary = "every bit of a small store flipped, sectors and files damaged and mixed up"
+    static let unit = "damaged stores"
+
+    static func round(_ seed: UInt64, _ run: Run) throws {
+        let store = try SmallStore(seed: seed)
+        for damage in StructuralDamage.all(of: store) {
+            try trial(damage.name, store, run) { damage.apply(to: $0, store) }
+        }
+        run.add("stores with every sector damaged")
+        let bits = BitOrder(store.files, seed: seed)
+        for place in bits {
+            try trial("bit \(place)", store, run) { disk in
+                disk.damage(place.path) { $0[place.offset] ^= 1 << place.bit }
+            }
+            run.add("flipped bits")
+        }
+        run.add("stores with every bit flipped")
+    }
+
+    private static func trial(
+        _ name: @autoclosure () -> String, _ store: SmallStore, _ run: Run, _ damage: (SimulatedDisk) -> Void
+    ) throws {
+        guard run.includes(name()) else { return }
+        try run.trying(name())
+        let disk = store.disk.copy()
+        damage(disk)
+        let outcome = try store.judge(disk)
+        run.add(outcome.figure)
+        if run.options.replay != nil { Terminal.line("\(outcome.figure)") }
+    }
+}
+
+/// Every bit of some files once, in an order that spreads over them: a run that is cut short has seen all regions.
+struct BitOrder: Sequence {
+    struct Place: CustomStringConvertible {
+        let path: String
+        let offset: Int
+        let bit: Int
+        var description: String { "\(path) \(offset).\(bit)" }
+    }
+
+    private let files: [(path: String, start: Int)]
+    private let count: Int
+    private let stride: Int
+    private let start: Int
+
+    init(_ files: [String: [UInt8]], seed: UInt64) {
+        var bytes = 0
+        var starts: [(path: String, start: Int)] = []
+        for (path, content) in files.sorted(by: { $0.key < $1.key }) {
+            starts.append((path, bytes))
+            bytes += content.count
+        }
+        self.files = starts
+        count = bytes * 8
+        stride = Self.coprime(near: Int(Double(count) * 0.618), to: count)
+        start = count == 0 ? 0 : Int(seed % UInt64(count))
+    }
+
+    private static func coprime(near wanted: Int, to count: Int) -> Int {
+        func divisor(_ a: Int, _ b: Int) -> Int { b == 0 ? a : divisor(b, a % b) }
+        var candidate = Swift.max(wanted, 1)
+        while divisor(candidate, count) > 1 { candidate += 1 }
+        return candidate
+    }
+
+    func makeIterator() -> AnyIterator<Place> {
+        var index = 0
+        return AnyIterator {
+            guard index < count else { return nil }
+            defer { index += 1 }
+            let position = (start + index * stride) % count
+            let file = files.last { $0.start <= position / 8 }!
+            return Place(path: file.path, offset: position / 8 - file.start, bit: position % 8)
+        }
+    }
+}

@@ -1,0 +1,62 @@
+import Hornbeam
+import HornbeamEngine
+import HornbeamStore
+
+/// Steps of an object graph on a simulated disk.
+struct GraphWorkload {
+    private let model: ManagedObjectModel
+    private let seed: UInt64
+    private let steps: Int
+
+    init(seed: UInt64) throws {
+        model = try TrialModel.make()
+        self.seed = seed
+        steps = 7 + Int(seed / 8 % 5)
+    }
+
+    private func open(_ fileSystem: any FileSystem) throws -> PersistentContainer {
+        var options = Store.Options()
+        options.fileSystem = fileSystem
+        options.backgroundCheckpoints = false
+        options.poolBytes = 1 << 18
+        options.engine.pageSize = 2048
+        options.engine.frameCeiling = 4000
+        options.engine.checkpointLogBytes = seed % 16 < 8 ? 30_000 : 200_000
+        options.engine.log = LogOptions(firstSegmentBytes: 32_768, largestSegmentBytes: 65_536)
+        let store = try Store.open(.directory("graph.hornbeam"), model: model, options: options)
+        return try PersistentContainer.over(store, classes: TrialModel.classes)
+    }
+
+    func perform(on disk: SimulatedDisk) throws {
+        let container = try open(disk)
+        try container.performAndWait { context in
+            for step in 1...steps {
+                disk.mark(.submitted(UInt64(step)))
+                try GraphTrial.perform(step, in: context)
+                disk.mark(.acknowledged(UInt64(step)))
+            }
+        }
+        try container.close()
+    }
+
+    /// Opens what a crash left: the graph after some step between those promised and those begun, whole, and able to go on.
+    func judge(_ image: CrashEnumerator.Image) throws {
+        let container = try open(image.disk)
+        image.disk.mark(.recovered)
+        try container.performAndWait { context in
+            let step = try GraphTrial.newestStep(in: context)
+            guard step >= image.acknowledged, step <= max(image.submitted, image.acknowledged) else {
+                throw Finding("the store has seen step \(step)")
+            }
+            var oracle = GraphOracle()
+            oracle.advance(to: step)
+            try GraphTrial.expect(oracle, in: context)
+            try GraphTrial.perform(step + 1, in: context)
+            oracle.advance(to: step + 1)
+            try GraphTrial.expect(oracle, in: context)
+        }
+        let report = try container.openStore().check()
+        guard report.isSound else { throw Finding(report.description) }
+        try container.close()
+    }
+}

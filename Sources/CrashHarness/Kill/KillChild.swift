@@ -1,0 +1,66 @@
+import Foundation
+import Hornbeam
+import HornbeamEngine
+
+/// The process that is killed: commits for ever, and reports each commit once it is acknowledged.
+struct KillChild {
+    static let command = "kill-child"
+
+    /// What is committed.
+    enum Level: String, CaseIterable {
+        case engine
+        case graph
+    }
+
+    private let level: Level
+    private let path: String
+    private let seed: UInt64
+
+    init(_ options: HarnessOptions) throws {
+        guard let level = options.extras["level"].flatMap(Level.init), let path = options.extras["path"], let seed = options.seed
+        else { throw UsageError("\(Self.command) needs --level, --path and --seed") }
+        (self.level, self.path, self.seed) = (level, path, seed)
+    }
+
+    /// Runs until killed, or until nobody reads its reports.
+    func run() throws -> Int32 {
+        switch level {
+        case .engine: try commit()
+        case .graph: try save()
+        }
+        return 0
+    }
+
+    private func commit() throws {
+        let workload = KillTrial.engineWorkload(seed)
+        var options = workload.options
+        options.usesBackgroundThread = seed % 2 == 0
+        let engine = try Engine.open(path, options: options)
+        var random = SystemRandomNumberGenerator()
+        while true {
+            let isLazy = seed % 3 == 0 && Bool.random(using: &random)
+            try workload.commitNext(to: engine, isLazy ? .lazy(maxDelay: .milliseconds(20)) : .full, disk: nil)
+            guard Self.report(try workload.newest(in: engine.snapshot())) else { return }
+        }
+    }
+
+    private func save() throws {
+        let container = try PersistentContainer.open(
+            at: URL(fileURLWithPath: path), model: try TrialModel.make(), classes: TrialModel.classes)
+        try container.performAndWait { context in
+            var step = try GraphTrial.newestStep(in: context)
+            while true {
+                step += 1
+                try GraphTrial.perform(step, in: context)
+                guard Self.report(UInt64(step)) else { return }
+                if step % 100 == 0 { context.reset() }
+            }
+        }
+    }
+
+    /// False when nobody reads any more. One write of one line, which a kill cannot cut.
+    private static func report(_ number: UInt64) -> Bool {
+        let line = Array("\(number)\n".utf8)
+        return write(1, line, line.count) == line.count
+    }
+}

@@ -1,0 +1,117 @@
+import Foundation
+import Hornbeam
+import HornbeamEngine
+import HornbeamStore
+
+/// A store on the real disk whose writer is killed again and again.
+final class KillTrial {
+    let level: KillChild.Level
+    let seed: UInt64
+    let path: String
+    private var acknowledged: UInt64 = 0
+    /// The content as of the last verification, moved on to the next.
+    private var state = EngineOracle.State()
+    private var known: UInt64 = 0
+    private var graph = GraphOracle()
+
+    init(level: KillChild.Level, seed: UInt64, folder: URL) {
+        self.level = level
+        self.seed = seed
+        path = folder.appendingPathComponent("killed-\(seed).hornbeam").path
+    }
+
+    /// Small pages and logs, so that checkpoints and rotations are under way when the kill comes.
+    static func engineWorkload(_ seed: UInt64) -> EngineOracle {
+        var options = EngineOracle.smallest
+        options.pageSize = seed % 5 == 0 ? 4096 : 512
+        options.checkpointLogBytes = seed % 7 == 0 ? 1 << 20 : 40_000
+        options.log = LogOptions(firstSegmentBytes: 16384, largestSegmentBytes: 131_072)
+        return EngineOracle(seed: seed, transactions: 2, bigEvery: 23, options: options)
+    }
+
+    /// Lets a child write, kills it at a random moment, and verifies what is left. Returns the commits acknowledged.
+    func killOnce() throws -> Int {
+        let before = acknowledged
+        if let last = try runAndKillChild() { acknowledged = max(acknowledged, last) }
+        switch level {
+        case .engine: try verifyEngine()
+        case .graph: try verifyGraph()
+        }
+        return Int(acknowledged - before)
+    }
+
+    // MARK: The child
+
+    /// The last number that the child reported; nil when it did not come to its first.
+    private func runAndKillChild() throws -> UInt64? {
+        let child = Process()
+        let reports = Pipe()
+        child.executableURL = Supervisor.executable
+        child.arguments = [
+            KillChild.command, "--level", level.rawValue, "--path", path, "--seed", String(seed),
+        ]
+        child.standardOutput = reports
+        child.standardInput = FileHandle.nullDevice
+        try child.run()
+        let killsEarly = Int.random(in: 0..<4) == 0
+        if killsEarly { kill(child, afterMicroseconds: .random(in: 10_000...80_000)) }
+        var text = Data()
+        while true {
+            let data = reports.fileHandleForReading.availableData
+            if data.isEmpty { break }
+            if text.isEmpty, !killsEarly { kill(child, afterMicroseconds: .random(in: 0...60_000)) }
+            text.append(data)
+        }
+        child.waitUntilExit()
+        guard child.terminationReason == .uncaughtSignal, child.terminationStatus == SIGKILL else {
+            throw Finding("The writing process ended by itself with status \(child.terminationStatus).")
+        }
+        let whole = String(decoding: text, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false).dropLast()
+        return whole.last.flatMap { UInt64($0) }
+    }
+
+    private func kill(_ child: Process, afterMicroseconds delay: Int) {
+        let identifier = child.processIdentifier
+        DispatchQueue.global().asyncAfter(deadline: .now() + .microseconds(delay)) { Foundation.kill(identifier, SIGKILL) }
+    }
+
+    // MARK: Verifying
+
+    /// A commit may be there although the process died before it could report it; two may not.
+    private func accept(_ found: UInt64) throws {
+        guard found >= acknowledged else { throw Finding("\(acknowledged) was acknowledged and the store ends with \(found)") }
+        guard found <= acknowledged + 1 else { throw Finding("the store ends with \(found) and \(acknowledged) was the last report") }
+        acknowledged = found
+    }
+
+    private func verifyEngine() throws {
+        let oracle = Self.engineWorkload(seed)
+        let engine = try Engine.open(path, options: oracle.options)
+        let found = try oracle.newest(in: engine.snapshot())
+        try accept(found)
+        while known < found {
+            known += 1
+            if known > 1 { for change in oracle.changes(known) { state.apply(change) } }
+        }
+        guard try oracle.digest(try engine.snapshot()) == state.digest else {
+            throw Finding("the content is not that after transaction \(found)")
+        }
+        let report = try engine.check()
+        guard report.problems.isEmpty else { throw Finding(report.problems.joined(separator: " ")) }
+        // Left open now and then, so that the next recovery begins from what a recovery left.
+        if Bool.random() { try engine.close() }
+    }
+
+    private func verifyGraph() throws {
+        let container = try PersistentContainer.open(
+            at: URL(fileURLWithPath: path), model: try TrialModel.make(), classes: TrialModel.classes)
+        try container.performAndWait { context in
+            try accept(UInt64(try GraphTrial.newestStep(in: context)))
+            graph.advance(to: Int(acknowledged))
+            try GraphTrial.expect(graph, in: context)
+        }
+        let report = try container.openStore().check()
+        guard report.isSound else { throw Finding(report.description) }
+        try container.close()
+    }
+}

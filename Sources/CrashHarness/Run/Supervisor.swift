@@ -1,0 +1,76 @@
+import Foundation
+
+/// Runs a mode in a child process, and makes a finding of its trap or hang.
+struct Supervisor {
+    private let options: HarnessOptions
+    private let program: URL
+    private let words: [String]
+    /// A case that takes longer than this hangs.
+    private let caseSecondsMax: Double
+
+    /// - Parameter program: What runs in the child, with these words and the place of the trail.
+    init(
+        _ options: HarnessOptions, program: URL = Self.executable, words: [String], caseSecondsMax: Double = 300
+    ) {
+        (self.options, self.program, self.words, self.caseSecondsMax) = (options, program, words, caseSecondsMax)
+    }
+
+    /// The child's exit status, or 1 after a trap or a hang.
+    func run() throws -> Int32 {
+        let path = FileManager.default.temporaryDirectory
+            .appendingPathComponent("crash-harness-\(UInt64.random(in: 0 ... .max)).trail").path
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let trail = try Trail(path: path)
+        let child = Process()
+        child.executableURL = program
+        child.arguments = words + ["--trail", path]
+        child.standardInput = FileHandle.nullDevice
+        var environment = ProcessInfo.processInfo.environment
+        // The backtracer of the runtime takes minutes; a replay gives the backtrace.
+        environment["SWIFT_BACKTRACE"] = "enable=no"
+        // Every recovery takes and frees the same few large blocks; giving them back in between would cost more.
+        environment["MALLOC_MMAP_THRESHOLD_"] = String(64 << 20)
+        environment["MALLOC_TRIM_THRESHOLD_"] = String(256 << 20)
+        child.environment = environment
+        try child.run()
+        let hangs = watch(child, trail)
+        child.waitUntilExit()
+        if hangs { return try finding("the case hangs", trail) }
+        guard child.terminationReason == .uncaughtSignal else { return child.terminationStatus }
+        return try finding("the process ended by signal \(child.terminationStatus)", trail)
+    }
+
+    /// This program; where tests run, the one that was built beside them.
+    static var executable: URL {
+        let path = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? CommandLine.arguments[0]
+        let url = URL(fileURLWithPath: path)
+        return url.pathExtension == "xctest" ? url.deletingLastPathComponent().appendingPathComponent("crash-harness") : url
+    }
+
+    /// Returns when the child has ended; true if it had to be killed because it made no progress.
+    private func watch(_ child: Process, _ trail: Trail) -> Bool {
+        var notes = trail.notes
+        var since = ContinuousClock.now
+        while child.isRunning {
+            usleep(20_000)
+            if trail.notes != notes {
+                notes = trail.notes
+                since = .now
+            } else if ContinuousClock.now - since > .seconds(caseSecondsMax) {
+                kill(child.processIdentifier, SIGKILL)
+                return true
+            }
+        }
+        return false
+    }
+
+    private func finding(_ what: String, _ trail: Trail) throws -> Int32 {
+        Terminal.complain("finding: \(what)\nreplay: \(options.replayCommand(trail.seed, trail.name))")
+        var sums = FiguresFile.ModeSums()
+        sums.runs = 1
+        sums.findings = 1
+        sums.commits = [Commit.current]
+        if let path = options.figures { try FiguresFile(path).add(sums, to: options.command) }
+        return 1
+    }
+}

@@ -1,0 +1,46 @@
+import HornbeamEngine
+
+/// Leaves out one sync after the other: without each of them a crash must lose or damage something, or the sync is
+/// wasted and the harness blunt.
+enum SyncsMode: Mode {
+    static let name = "syncs"
+    static let summary = "every sync of the engine left out in turn, and what is lost then"
+    static let unit = "removed syncs"
+
+    /// How many workloads may pass without a loss before a sync counts as not needed.
+    static let workloadsMax: UInt64 = 60
+
+    static func round(_ seed: UInt64, _ run: Run) throws {
+        for site in SyncSite.allCases where run.includes(site.rawValue) {
+            try run.trying(site.rawValue)
+            guard let loss = try loss(without: site, from: seed, run) else {
+                throw Finding("nothing was lost without the sync \(site.rawValue) in \(workloadsMax) workloads")
+            }
+            run.cover("sync call sites", site.rawValue)
+            if run.options.replay != nil { Terminal.line("without \(site.rawValue): \(loss)") }
+        }
+        run.add("rounds over all sites")
+    }
+
+    /// The first image that cannot be accepted when a site's syncs report success and do nothing.
+    static func loss(without site: SyncSite, from seed: UInt64, _ run: Run) throws -> CrashEnumerator.Failure? {
+        for attempt in 0..<workloadsMax {
+            let trial = site == .backup ? BackupTrial(seed: seed &+ attempt) : nil
+            let workload = trial?.workload ?? SimulatedWorkload(seed: seed &+ attempt)
+            let disk = SimulatedDisk()
+            let faults = FaultInjector(disk)
+            faults.add(FaultRule(.lie, site: site, isSticky: true))
+            try trial?.perform(on: faults, marking: disk) ?? workload.perform(on: faults, marking: disk)
+            var enumerator = CrashEnumerator(seed: seed &+ attempt)
+            enumerator.subsetsUpTo = 3
+            enumerator.randomImagesPerPoint = 0
+            do {
+                let report = try enumerator.crash(disk, verify: trial?.judge ?? workload.oracle.judge)
+                run.add("images without a sync", report.images)
+            } catch let failure as CrashEnumerator.Failure {
+                return failure
+            }
+        }
+        return nil
+    }
+}

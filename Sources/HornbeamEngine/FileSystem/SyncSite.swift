@@ -1,0 +1,28 @@
+// The places at which the engine syncs. Each names itself when it does, so that the crash harness can leave out one
+// after the other and must find what is lost without it: no sync is missing, and none is wasted.
+
+/// A place in the engine that makes something durable, and what would be lost without it.
+package enum SyncSite: String, Hashable, Sendable, CaseIterable {
+    /// A group of commits, before they are acknowledged: the commits.
+    case commits
+    /// The rest of a log segment that is left for the next one: lazy commits that a later full one vouches for.
+    case segmentEnd
+    /// The header of a new log segment, before the segment gets its name: the segment, with all that is logged in it.
+    case segmentHeader
+    /// The name of a new log segment: likewise.
+    case segmentName
+    /// Appended pages, before `meta` or the log names them: the checkpoint, the big transaction.
+    case pages
+    /// Values too large for a leaf, before the log names them: the commits that hold them.
+    case largeValues
+    /// The names of new page files: likewise.
+    case pageFileNames
+    /// The slot of `meta` that names a checkpoint, before the log that led to it is removed: everything.
+    case meta
+    /// The files of a backup, before it gets its name: a backup that cannot be opened.
+    case backup
+    /// The content of a new store's folder, before it gets its name: a store without `meta`.
+    case newStore
+    /// The name of a new store: the store.
+    case newStoreName
+}

@@ -1,0 +1,35 @@
+import Foundation
+import HornbeamEngine
+import Testing
+
+@testable import CrashHarness
+
+/// Every mode with the share of each change; `Scripts/torture` gives them a night.
+@Suite struct ModeTests {
+    /// The exit status of a run in this process: 0 when nothing was found.
+    private static func run(_ mode: any Mode.Type, _ words: [String]) throws -> Int32 {
+        try Run(mode, try HarnessOptions([mode.name] + words)).perform()
+    }
+
+    @Test("Crashes of an engine, failing calls and crashes of an object graph lose nothing", arguments: [(1, 1500), (14, 500), (15, 150)])
+    func simulatedDisksLoseNothing(seed: Int, count: Int) throws {
+        #expect(try Self.run(SimulateMode.self, ["--seed", "\(seed)", "--count", "\(count)"]) == 0)
+    }
+
+    /// From these seeds the loss is found in the first workload.
+    @Test(arguments: SyncSite.allCases)
+    func withoutAnyOneSyncSomethingIsLost(site: SyncSite) throws {
+        let seed = site == .segmentEnd ? 20 : 1
+        #expect(try Self.run(SyncsMode.self, ["--seed", "\(seed)", "--replay", site.rawValue]) == 0)
+    }
+
+    /// All structural damage of one small store, then bits from everywhere in it.
+    @Test func damageGivesTheRightAnswerAnOlderOneOrAnError() throws {
+        #expect(try Self.run(FlipMode.self, ["--seed", "1", "--count", "2500"]) == 0)
+    }
+
+    @Test("Processes killed at engine and at object-graph level keep what they acknowledged", arguments: [2, 3])
+    func killedProcessesKeepWhatTheyAcknowledged(seed: Int) throws {
+        #expect(try Self.run(KillMode.self, ["--seed", "\(seed)", "--count", "8"]) == 0)
+    }
+}
