@@ -23,7 +23,7 @@ struct ContextChanges: Sendable {
             var change = Change(id: object.objectID, kind: kind)
             if kind == .inserted || kind == .updated, let record = object.record {
                 let indexes = kind == .inserted ? record.held : record.changed
-                change.values = indexes.indexes.compactMap { index in
+                change.values = indexes.compactMap { index in
                     object.scope.properties[index].isToMany ? nil : (index, record.values[index])
                 }
                 change.members = record.toMany.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }

@@ -72,7 +72,7 @@ extension ManagedObjectContext {
     func revive(_ object: ManagedObject) {
         let record = ObjectRecord(newValues: object.scope.newValues, held: object.scope.newHeld)
         if let old = object.record {
-            for index in record.held.indexes {
+            for index in record.held {
                 if old.held.contains(index) {
                     record.hold(old.values[index], at: index)
                 } else if let row = old.frozenRow {

@@ -142,7 +142,7 @@ extension ManagedObjectContext {
         object.state.remove(.fault)
         if object.state.contains(.deleted) {
             object.state.insert(.gone)
-        } else if object.hasChanges, object.record?.changed.indexes.contains(where: { !object.scope.properties[$0].isToMany }) == true {
+        } else if object.hasChanges, object.record?.changed.contains(where: { !object.scope.properties[$0].isToMany }) == true {
             object.state.insert(.stirred)
         } else {
             object.state.insert(.gone)

@@ -153,12 +153,12 @@ extension ManagedObjectContext {
         let isDeleted = object.state.contains(.deleted)
         object.state.remove([.inserted, .updated, .tracked, .touched, .stirred, .watched])
         guard !isDeleted, let record = object.record else { return }
-        let transients = record.held.indexes.filter { object.scope.properties[$0].isTransient }
-        if transients.isEmpty {
+        let transient = object.scope.transient
+        if record.held.isDisjoint(with: transient) {
             object.record = nil
         } else {
             let kept = ObjectRecord(propertyCount: record.values.count)
-            for index in transients { kept.hold(record.values[index], at: index) }
+            for index in record.held where transient.contains(index) { kept.hold(record.values[index], at: index) }
             object.record = kept
         }
         object.hint = RowHint()

@@ -95,7 +95,7 @@ struct ObjectRegistry: ~Copyable {
     }
 
     private static func free(_ cells: Cells) {
-        cells.deinitialize(count: pageSize)
+        for cell in 0..<pageSize where cells[cell] != nil { cells[cell] = nil }
         cells.deallocate()
     }
 }

@@ -10,7 +10,6 @@ struct SaveDraft {
     /// The keys that new objects will have.
     var newKeys: [(ManagedObject, UInt64)] = []
     var deleted: [ManagedObject] = []
-    private var keys: [ManagedObjectID: ObjectReference] = [:]
     private var updatedIDs: Set<ManagedObjectID> = []
 
     init(_ context: ManagedObjectContext) {
@@ -53,10 +52,12 @@ struct SaveDraft {
         let temporary = context.tracked.all.filter { $0.isInserted && $0.state.contains(.temporary) }
         guard !temporary.isEmpty else { return }
         let first = try context.store().reserveKeys(temporary.count)
+        newKeys.reserveCapacity(temporary.count)
+        changes.inserts.reserveCapacity(temporary.count)
         for (offset, object) in temporary.enumerated() {
             let key = first + UInt64(offset)
             newKeys.append((object, key))
-            keys[object.objectID] = ObjectReference(object.scope.entity, key)
+            object.record?.permanentKey = key
         }
     }
 
@@ -102,7 +103,8 @@ struct SaveDraft {
         of object: ManagedObject, _ indexes: PropertySet, _ record: ObjectRecord
     ) throws -> [(PropertyDescription, PropertyValue)] {
         var result: [(PropertyDescription, PropertyValue)] = []
-        for index in indexes.indexes {
+        result.reserveCapacity(indexes.underestimatedCount)
+        for index in indexes {
             let property = object.scope.properties[index]
             guard !property.isToMany, !property.isTransient, !property.isDerived else { continue }
             let value = record.values[index]
@@ -125,7 +127,7 @@ struct SaveDraft {
             return .null
         }
         guard id.isTemporaryID else { return .objectID(id) }
-        guard let reference = keys[id] else {
+        guard let reference = reference(id) else {
             throw HornbeamError(
                 .objectNotFound,
                 "\(object.scope.entity.name).\(property.name) points at an object that will not be saved: it was "
@@ -152,8 +154,17 @@ struct SaveDraft {
     }
 
     private func reference(_ object: ManagedObject) -> ObjectReference {
-        keys[object.objectID] ?? ObjectReference(object.scope.entity, object.key)
+        permanentReference(object) ?? ObjectReference(object.scope.entity, object.key)
     }
 
-    private func reference(_ id: ManagedObjectID) -> ObjectReference? { keys[id] ?? context.reference(id) }
+    private func reference(_ id: ManagedObjectID) -> ObjectReference? {
+        guard id.isTemporaryID else { return context.reference(id) }
+        return context.registeredObject(for: id).flatMap(permanentReference)
+    }
+
+    /// What a new object will be called.
+    private func permanentReference(_ object: ManagedObject) -> ObjectReference? {
+        guard object.state.isSuperset(of: [.inserted, .temporary]), let key = object.record?.permanentKey, key != 0 else { return nil }
+        return ObjectReference(object.scope.entity, key)
+    }
 }

@@ -48,7 +48,7 @@ extension ManagedObjectContext {
         }
         newcomer.state.insert(.updated)
         record.version = conflict.existingVersion
-        for index in record.held.indexes where !newcomer.scope.properties[index].isTransient {
+        for index in record.held where !newcomer.scope.properties[index].isTransient {
             if brings(newcomer, index) {
                 record.changed.insert(index)
                 record.originals[index] = stored[index]

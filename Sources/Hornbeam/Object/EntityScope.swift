@@ -12,6 +12,8 @@ public final class EntityScope {
     /// The values of a new object by property index, and which properties have one.
     let newValues: [PropertyValue]
     let newHeld: PropertySet
+    /// The properties that have no place in the store.
+    let transient: PropertySet
     /// The attributes that the store computes at each save (ATT-11).
     let derived: [PropertyDescription]
     let objectClass: ManagedObject.Type
@@ -39,6 +41,7 @@ public final class EntityScope {
         cellForms = entity.properties.map { $0.isTransient ? nil : $0.attributeType.cellForm }
         newValues = entity.properties.map(\.defaultValue)
         newHeld = entity.properties.reduce(into: PropertySet()) { if !$1.isToMany { $0.insert($1.index) } }
+        transient = entity.properties.reduce(into: PropertySet()) { if $1.isTransient { $0.insert($1.index) } }
         derived = entity.properties.filter(\.isDerived)
         self.objectClass = objectClass
         self.origin = origin

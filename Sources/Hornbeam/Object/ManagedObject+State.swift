@@ -53,7 +53,7 @@ extension ManagedObject {
 
     private func values(of changed: PropertySet) -> [String: PropertyValue] {
         var result: [String: PropertyValue] = [:]
-        for index in changed.indexes {
+        for index in changed {
             let property = scope.properties[index]
             if !property.isTransient { result[property.name] = propertyValue(of: property) }
         }

@@ -10,18 +10,21 @@ extension ManagedObject {
 
     /// All properties of a new object, the changed ones of another (VAL-2).
     final func validateProperties() throws {
-        let checked = isInserted ? scope.properties : changedProperties
-        if let error = HornbeamError.combining(checked.flatMap(errors)) { throw error }
+        var errors: [HornbeamError] = []
+        if isInserted {
+            for property in scope.properties { addErrors(of: property, to: &errors) }
+        } else if let record {
+            for index in record.changed { addErrors(of: scope.properties[index], to: &errors) }
+        }
+        if let error = HornbeamError.combining(errors) { throw error }
     }
 
-    private var changedProperties: [PropertyDescription] {
-        record?.changed.indexes.map { scope.properties[$0] } ?? []
-    }
-
-    private func errors(of property: PropertyDescription) -> [HornbeamError] {
-        if property.isAttribute { return property.errors(for: currentValue(of: property)).map(named) }
-        guard property.needsValidation else { return [] }
-        return property.error(forCount: destinationCount(of: property)).map { [named($0)] } ?? []
+    private func addErrors(of property: PropertyDescription, to errors: inout [HornbeamError]) {
+        if property.isAttribute {
+            for error in property.errors(for: currentValue(of: property)) { errors.append(named(error)) }
+        } else if property.needsValidation, let error = property.error(forCount: destinationCount(of: property)) {
+            errors.append(named(error))
+        }
     }
 
     /// The number of objects at the other end that will be there after the save.

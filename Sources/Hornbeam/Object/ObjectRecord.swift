@@ -8,6 +8,8 @@ internal import HornbeamStore
 final class ObjectRecord {
     /// The row's version when the first change was made; what a save compares. 0 for a new object.
     var version: UInt32 = 0
+    /// The key that a save under way will give a new object; 0 for none.
+    var permanentKey: UInt64 = 0
     /// The values of the properties in `held`, by property index.
     var values: [PropertyValue]
     /// The properties whose value is here instead of in the row.
@@ -48,7 +50,7 @@ final class ObjectRecord {
 
     /// Forgets all that the next save would write.
     func discardChanges() {
-        for index in changed.indexes { release(index) }
+        for index in changed { release(index) }
         changed.removeAll()
         changedInEvent.removeAll()
         originals.removeAll()

@@ -28,23 +28,32 @@ struct PropertySet: Hashable {
 
     mutating func removeAll() { self = PropertySet() }
 
-    mutating func formUnion(_ other: PropertySet) { for index in other.indexes { insert(index) } }
+    mutating func formUnion(_ other: PropertySet) { for index in other { insert(index) } }
 
-    /// The members in ascending order.
-    var indexes: [Int] {
-        var result: [Int] = []
-        var word = low
-        while word != 0 {
-            result.append(word.trailingZeroBitCount)
-            word &= word - 1
-        }
-        for (position, bits) in high.enumerated() {
-            var bits = bits
-            while bits != 0 {
-                result.append((position + 1) * 64 + bits.trailingZeroBitCount)
-                bits &= bits - 1
-            }
-        }
-        return result
+    func isDisjoint(with other: PropertySet) -> Bool {
+        low & other.low == 0 && zip(high, other.high).allSatisfy { $0 & $1 == 0 }
     }
+}
+
+/// The members in ascending order.
+extension PropertySet: Sequence {
+    struct Iterator: IteratorProtocol {
+        fileprivate var word: UInt64
+        fileprivate var base = 0
+        fileprivate let high: [UInt64]
+
+        mutating func next() -> Int? {
+            while word == 0 {
+                guard base / 64 < high.count else { return nil }
+                word = high[base / 64]
+                base += 64
+            }
+            defer { word &= word - 1 }
+            return base + word.trailingZeroBitCount
+        }
+    }
+
+    func makeIterator() -> Iterator { Iterator(word: low, high: high) }
+
+    var underestimatedCount: Int { low.nonzeroBitCount }
 }

@@ -232,13 +232,14 @@ package final class WriteTransaction {
 
     // MARK: Tables
 
-    /// Inserts or replaces a row. Values too large for a leaf go to the page files at once.
-    package func put(_ row: RowBuffer, key: UInt64, in table: TreeID) throws(EngineError) {
+    /// Inserts a row, or replaces one and answers false. Values too large for a leaf go to the page files at once.
+    @discardableResult
+    package func put(_ row: RowBuffer, key: UInt64, in table: TreeID) throws(EngineError) -> Bool {
         let editor = try self.table(editing: table)
         guard editor.layouts!.approves(row) else {
             throw EngineError(.unknownTree, "The row was made for another layout than the current one of table \(table).")
         }
-        try mutate { () throws(EngineError) in
+        let isNew = try mutate { () throws(EngineError) in
             let current = editor.layouts!.current
             let room = blobThreshold - current.fixedPerRow - current.bitmapCount / 8
             let cells = try row.spill(to: room) { value throws(EngineError) in
@@ -247,10 +248,12 @@ package final class WriteTransaction {
                 return reference
             }
             defer { if let cells { row.restore(cells) } }
-            _ = try editor.put(key: key, row)
+            let isNew = try editor.put(key: key, row)
             redo.putRow(table, key, row)
+            return isNew
         }
         abandonRedoOfBigTransaction()
+        return isNew
     }
 
     func replayRow(_ table: TreeID, _ key: UInt64, _ reader: inout ByteReader) throws(EngineError) {

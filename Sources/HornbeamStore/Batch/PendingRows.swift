@@ -74,7 +74,7 @@ struct PendingRows {
                 row.load(EntityTable.versionColumn, as: UInt32.self)
             }
             guard let version else { continue }
-            updates.append(UpdateValues(table, key: object.key, version: version, new))
+            updates.append(try UpdateValues(table, key: object.key, version: version, new))
         }
         try execution.claimUniqueKeys(updates)
         for update in updates { try execution.carryOut(update) }
@@ -87,9 +87,8 @@ struct PendingRows {
 
 extension UpdateValues {
     /// - Parameter new: By property index.
-    init(_ table: EntityTable, key: UInt64, version: UInt32, _ new: [Int: PropertyValue]) {
-        var values = [PropertyValue?](repeating: nil, count: table.columns.count)
-        for (index, value) in new { values[index] = value }
+    init(_ table: EntityTable, key: UInt64, version: UInt32, _ new: [Int: PropertyValue]) throws {
+        let values = try table.held(new.map { (table.entity.properties[$0], $1) })
         self.init(table: table, key: key, version: version, mask: PropertyMask(new.keys), values: values)
     }
 }

@@ -104,7 +104,7 @@ extension SaveExecution {
         guard !changes.isEmpty else { return }
         let update = ChangeSet.Update(
             entity: table.entity, key: object.key, expectedVersion: stored.version, values: changes)
-        try carryOutDerived(UpdateValues(update, table: table, keepsVersion: true))
+        try carryOutDerived(try UpdateValues(update, table: table, keepsVersion: true))
     }
 
     private func derivedValue(

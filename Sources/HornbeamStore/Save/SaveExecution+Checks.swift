@@ -43,7 +43,7 @@ extension SaveExecution {
     // MARK: Unique values
 
     /// Gives up the unique keys of rows that change or go, then takes the new ones; so two objects may swap their values.
-    func claimUniqueKeys(_ updates: [UpdateValues]) throws {
+    func claimUniqueKeys(_ updates: [UpdateValues], _ inserts: [InsertValues] = []) throws {
         var claims = UniqueClaims()
         for delete in changes.deletes {
             let table = schema.table(delete.entity)
@@ -55,8 +55,8 @@ extension SaveExecution {
             }
         }
         for update in updates { try claim(update, &claims) }
-        for insert in changes.inserts { try claim(insert, &claims) }
-        let conflicts = try claims.conflicts(of: self)
+        for insert in inserts { try claim(insert, &claims) }
+        let conflicts = try claims.conflicts(of: self, updates, inserts)
         guard conflicts.isEmpty else { throw conflicts }
     }
 
@@ -67,7 +67,7 @@ extension SaveExecution {
             try release(index, update.key, update.table)
         }
         try claim(update, &claims)
-        let conflicts = try claims.conflicts(of: self)
+        let conflicts = try claims.conflicts(of: self, [update])
         guard conflicts.isEmpty else { throw conflicts }
         try carryOut(update)
     }
@@ -83,26 +83,18 @@ extension SaveExecution {
 
     private func claim(_ update: UpdateValues, _ claims: inout UniqueClaims) throws {
         let table = update.table
-        var values = update.values
-        var areCoerced = false
         for index in table.indexes where index.isUnique && update.changes(index) {
-            if !areCoerced { values = try coerced(values, table) }
-            areCoerced = true
             try transaction.table(table.tree).withRow(update.key) { (row) throws(EngineError) in
-                try index.fill(&key, from: row, of: table, changes: values)
+                try index.fill(&key, from: row, of: table, changes: update.values)
             }
             try take(index, for: update.reference, &claims)
         }
     }
 
-    private func claim(_ insert: ChangeSet.Insert, _ claims: inout UniqueClaims) throws {
-        let table = schema.table(insert.entity)
-        guard table.indexes.contains(where: \.isUnique) else { return }
-        let values = try coerced(table.byIndex(insert.values), table)
-        let reference = ObjectReference(entityIndex: table.index, key: insert.key)
-        for index in table.indexes where index.isUnique {
-            index.fill(&key, from: values)
-            try take(index, for: reference, &claims)
+    private func claim(_ insert: InsertValues, _ claims: inout UniqueClaims) throws {
+        for index in insert.table.indexes where index.isUnique {
+            index.fill(&key, from: insert.values)
+            try take(index, for: insert.reference, &claims)
         }
     }
 
@@ -110,22 +102,9 @@ extension SaveExecution {
     private func take(_ index: ValueIndex, for object: ObjectReference, _ claims: inout UniqueClaims) throws {
         guard !key.hasNull else { return }
         if key.isCut { try noteCutKey(of: index) }
-        let components = key.bytes
         if let holder = try UniqueKeys.take(index, &key, for: object, in: transaction, schema: schema) {
-            claims.collide(index, components, object, with: holder)
-        } else {
-            claims.note(index, components, object)
+            claims.collide(index, key.bytes, object, with: holder)
         }
-    }
-
-    /// Values as their columns hold them, so that keys can be made of them.
-    func coerced(_ values: [PropertyValue?], _ table: EntityTable) throws -> [PropertyValue?] {
-        var values = values
-        for (position, value) in values.enumerated() {
-            guard let value, let column = table.columns[position] else { continue }
-            values[position] = column.type == .reference ? value : try column.coerced(value)
-        }
-        return values
     }
 
     /// The stored values of an object, for a conflict's report.

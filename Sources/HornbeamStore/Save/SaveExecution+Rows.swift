@@ -5,21 +5,19 @@ internal import HornbeamModel
 extension SaveExecution {
     // MARK: Insert
 
-    func carryOut(_ insert: ChangeSet.Insert) throws {
-        let table = schema.table(insert.entity)
+    func carryOut(_ insert: InsertValues) throws {
+        let table = insert.table
         precondition(insert.key != 0, "An object is inserted under a key from reserveKeys, never 0.")
-        let isTaken = try transaction.table(table.tree).contains(insert.key)
-        precondition(
-            !isTaken, "The key \(insert.key) of \(table.entity.name) is taken: a key is inserted once.")
-        let object = ObjectReference(entityIndex: table.index, key: insert.key)
-        let values = try coerced(table.byIndex(insert.values), table)
+        let object = insert.reference
+        let values = insert.values
         let row = try buffer(table)
         row.set(EntityTable.versionColumn, UInt32(1))
         for case let column? in table.columns {
             guard let value = values[column.property.index] else { continue }
             try column.write(value, to: row, schema: schema, origin: reader.origins)
         }
-        try transaction.put(row, key: insert.key, in: table.tree)
+        let isNew = try transaction.put(row, key: insert.key, in: table.tree)
+        precondition(isNew, "The key \(insert.key) of \(table.entity.name) is taken: a key is inserted once.")
         for index in table.indexes where !index.isUnique {
             index.fill(&key, from: values)
             if !key.isOutside { try putEntry(index, object) }
@@ -36,7 +34,7 @@ extension SaveExecution {
 
     func carryOut(_ update: UpdateValues) throws {
         let table = update.table
-        let values = try coerced(update.values, table)
+        let values = update.values
         let row = try buffer(table)
         var oldOwners: [ObjectReference?] = []
         try transaction.table(table.tree).withRow(update.key) { (old) throws(EngineError) in

@@ -11,8 +11,8 @@ final class SaveExecution {
     /// The index entries that one object gives up and takes; empty between objects.
     var oldEntries: [(ValueIndex, [UInt8])] = []
     var newEntries: [(ValueIndex, IndexKey)] = []
-    /// One row to be written per table, reused.
-    private var buffers: [Int32: RowBuffer] = [:]
+    /// One row to be written per table, by entity, reused.
+    private var buffers: [RowBuffer?]
     /// Masks of owners whose members changed, gathered until the end.
     private(set) var masks: [ObjectReference: PropertyMask] = [:]
 
@@ -22,16 +22,18 @@ final class SaveExecution {
         self.changes = changes
         self.transaction = transaction
         self.reader = reader
+        buffers = Array(repeating: nil, count: reader.schema.tables.count)
     }
 
     /// Writes everything, or throws `SaveConflicts` (or another error) and leaves the transaction to be dropped.
     func run() throws {
         try checkVersions()
-        let updates = changes.updates.map { UpdateValues($0, table: schema.table($0.entity)) }
-        try claimUniqueKeys(updates)
+        let updates = try changes.updates.map { try UpdateValues($0, table: schema.table($0.entity)) }
+        let inserts = try changes.inserts.map { try InsertValues($0, table: schema.table($0.entity)) }
+        try claimUniqueKeys(updates, inserts)
         for delete in changes.deletes { try carryOut(delete) }
         for update in updates { try carryOut(update) }
-        for insert in changes.inserts { try carryOut(insert) }
+        for insert in inserts { try carryOut(insert) }
         for link in changes.links { try carryOut(link) }
         try keepDerivedValues(
             written: change.inserted + updates.map(\.reference), inserted: change.inserted, changed: masks)
@@ -39,12 +41,12 @@ final class SaveExecution {
     }
 
     func buffer(_ table: EntityTable) throws(EngineError) -> RowBuffer {
-        if let buffer = buffers[table.index] {
+        if let buffer = buffers[Int(table.index)] {
             buffer.reset()
             return buffer
         }
         let buffer = RowBuffer(layout: try transaction.table(table.tree).layout)
-        buffers[table.index] = buffer
+        buffers[Int(table.index)] = buffer
         return buffer
     }
 
@@ -70,7 +72,23 @@ final class SaveExecution {
     }
 }
 
-/// An update with its values found by property index.
+/// An insert with its values as the columns hold them.
+struct InsertValues {
+    let table: EntityTable
+    let key: UInt64
+    /// By property index; nil for what was not given.
+    let values: [PropertyValue?]
+
+    init(_ insert: ChangeSet.Insert, table: EntityTable) throws {
+        self.table = table
+        key = insert.key
+        values = try table.held(insert.values)
+    }
+
+    var reference: ObjectReference { ObjectReference(entityIndex: table.index, key: key) }
+}
+
+/// An update with its values as the columns hold them.
 struct UpdateValues {
     let table: EntityTable
     let key: UInt64
@@ -80,6 +98,7 @@ struct UpdateValues {
     /// By property index; nil for what does not change.
     let values: [PropertyValue?]
 
+    /// With values that were converted already.
     init(table: EntityTable, key: UInt64, version: UInt32, mask: PropertyMask, values: [PropertyValue?]) {
         self.table = table
         self.key = key
@@ -88,12 +107,12 @@ struct UpdateValues {
         self.values = values
     }
 
-    init(_ update: ChangeSet.Update, table: EntityTable, keepsVersion: Bool = false) {
+    init(_ update: ChangeSet.Update, table: EntityTable, keepsVersion: Bool = false) throws {
         self.table = table
         key = update.key
         nextVersion = keepsVersion ? update.expectedVersion : update.expectedVersion + 1
         mask = PropertyMask(update.values.map(\.0.index))
-        values = table.byIndex(update.values)
+        values = try table.held(update.values)
     }
 
     var reference: ObjectReference { ObjectReference(entityIndex: table.index, key: key) }
@@ -102,9 +121,12 @@ struct UpdateValues {
 }
 
 extension EntityTable {
-    func byIndex(_ values: [(PropertyDescription, PropertyValue)]) -> [PropertyValue?] {
+    /// Values by property index, as their columns hold them.
+    func held(_ values: [(PropertyDescription, PropertyValue)]) throws -> [PropertyValue?] {
         var slots = [PropertyValue?](repeating: nil, count: columns.count)
-        for (property, value) in values { slots[property.index] = value }
+        for (property, value) in values {
+            slots[property.index] = property.isAttribute ? try property.coerced(value) : value
+        }
         return slots
     }
 }

@@ -82,20 +82,15 @@ enum UniqueKeys {
     }
 }
 
-/// Who wants which unique key in a save, and who has it.
+/// The unique keys that a save cannot have, and who has them.
 struct UniqueClaims {
     private struct Claim: Hashable {
         let index: Int
         let key: [UInt8]
     }
 
-    private var own: [Claim: ObjectReference] = [:]
     private var order: [Claim] = []
     private var collisions: [Claim: (index: ValueIndex, objects: [ObjectReference], holder: ObjectReference)] = [:]
-
-    mutating func note(_ index: ValueIndex, _ key: [UInt8], _ object: ObjectReference) {
-        own[Claim(index: index.number, key: key)] = object
-    }
 
     mutating func collide(
         _ index: ValueIndex, _ key: [UInt8], _ object: ObjectReference, with holder: ObjectReference
@@ -108,12 +103,18 @@ struct UniqueClaims {
         collisions[claim]?.objects.append(object)
     }
 
-    /// All collisions, in the order in which they were found.
-    func conflicts(of save: SaveExecution) throws -> SaveConflicts {
+    /// All collisions, in the order in which they were found. What the save itself changes or inserts, and who holds a key by that, is a
+    /// party and not an obstacle.
+    func conflicts(
+        of save: SaveExecution, _ updates: [UpdateValues], _ inserts: [InsertValues] = []
+    ) throws -> SaveConflicts {
         var conflicts = SaveConflicts()
+        guard !order.isEmpty else { return conflicts }
+        let inserted = Set(inserts.map(\.reference))
         for claim in order {
             guard let collision = collisions[claim] else { continue }
-            let isOwn = own[claim] == collision.holder
+            let isOwn = inserted.contains(collision.holder)
+                || updates.contains { $0.reference == collision.holder && $0.changes(collision.index) }
             let objects = (isOwn ? [collision.holder] : []) + collision.objects
             let stored = isOwn ? nil : try save.stored(collision.holder)
             conflicts.uniques.append(

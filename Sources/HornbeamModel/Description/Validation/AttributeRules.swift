@@ -1,7 +1,7 @@
 internal import Foundation
 
 /// All that a value of one attribute must be, ready to be checked: pattern and predicates are parsed.
-struct AttributeRules: Sendable {
+final class AttributeRules: Sendable {
     let attribute: AttributeDescription
     /// True when a value of the right type, or none, can be wrong.
     let canFail: Bool
@@ -35,12 +35,29 @@ struct AttributeRules: Sendable {
         canFail = attribute.hasRules || elements.contains(where: \.canFail)
     }
 
+    /// True when the attribute holds the value just as it is; false when that takes a closer look.
+    func takes(_ value: PropertyValue) -> Bool {
+        switch value {
+        case .null: true
+        case .int: type == .integer64
+        case .double(let number): type == .double && (number != 0 || number.sign == .plus)
+        case .bool: type == .boolean
+        case .string: type == .string
+        case .date: type == .date
+        case .data: type == .binary || type == .transformable
+        case .uuid: type == .uuid
+        case .uri: type == .uri
+        case .decimal: type == .decimal
+        default: false
+        }
+    }
+
     /// The value as the attribute holds it, with the elements of a composite converted too.
     ///
     /// - Throws: As `PropertyValue.coerced(to:entity:key:)`; code `unknownKey` for an element that is not there.
     func coerced(_ value: PropertyValue, entity: String, key: String) throws -> PropertyValue {
-        guard attribute.type == .composite, case .dictionary(let given) = value else {
-            return try value.coerced(to: attribute.type, entity: entity, key: key)
+        guard isComposite, case .dictionary(let given) = value else {
+            return try value.coerced(to: type, entity: entity, key: key)
         }
         var parts: [String: PropertyValue] = [:]
         for (name, part) in given {
@@ -59,6 +76,7 @@ struct AttributeRules: Sendable {
     /// All that is wrong with a value. The place is made only for errors: most values have none.
     func errors(for value: PropertyValue, at place: () -> ValuePlace) -> [HornbeamError] {
         if value.isNull { return isOptional ? [] : [place().missingValue] }
+        if !canFail, takes(value) { return [] }
         let held: PropertyValue
         do {
             held = try isComposite ? coerced(value, entity: place().entity, key: place().key) : value.coerced(to: type)

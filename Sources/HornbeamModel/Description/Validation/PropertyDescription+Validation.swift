@@ -18,8 +18,8 @@ extension PropertyDescription {
     /// - Throws: `HornbeamError` with code `typeMismatch`, `numberTooLarge`, `numberTooSmall` or, for an
     ///   element that the composite does not have, `unknownKey`.
     package func coerced(_ value: PropertyValue) throws -> PropertyValue {
-        try rules?.coerced(value, entity: entity.name, key: name)
-            ?? value.coerced(to: .objectID, entity: entity.name, key: name)
+        guard let rules else { return try value.coerced(to: .objectID, entity: entity.name, key: name) }
+        return rules.takes(value) ? value : try rules.coerced(value, entity: entity.name, key: name)
     }
 
     /// What is wrong with the number of objects of this relationship; nil when nothing is (REL-2).
