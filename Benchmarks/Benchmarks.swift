@@ -15,6 +15,7 @@ import Foundation
 
     private static func run(_ options: Options) throws {
         let folder = try Folder(in: options.folder)
+        if let step = options.memory { return try MemorySuite(options: options, folder: folder).measure(step) }
         if let profile = options.profile {
             if profile.hasPrefix("event-") || profile.hasPrefix("graph-") { return try EventProfile(options: options, folder: folder).run(profile) }
             let words = profile.split(separator: "@").map(String.init)
@@ -25,15 +26,42 @@ import Foundation
         var results = Results()
         if options.includes("keys") { try KeyValueSuite(options, folder, keyValueContestants).run(into: &results) }
         if options.includes("events") { try EventSuite(options, folder, eventContestants).run(into: &results) }
-        if options.includes("graph") { try GraphSuite(options, folder, eventReaders).run(into: &results) }
+        if options.includes("graph") { try GraphSuite(options, folder, graphContestants).run(into: &results) }
+        if options.includes("staff") {
+            try StaffSuite(options: options, folder: folder, contestants: staffContestants).run(into: &results)
+        }
+        if options.includes("memory") { try MemorySuite(options: options, folder: folder).run(into: &results) }
+        if options.includes("overwrite") { try OverwriteSuite(options: options, folder: folder).run(into: &results) }
+        if options.includes("catalogue") {
+            try CatalogueSuite(options: options, folder: folder, contestants: catalogueContestants).run(into: &results)
+        }
+        if options.includes("sizes") {
+            try SizeSuite(options: options, folder: folder, contestants: graphContestants).run(into: &results)
+        }
         try report(results, options)
     }
 
-    private static var eventReaders: [any EventReader.Type] {
+    private static var graphContestants: [any EventContestant.Type] {
         #if Rivals
         [GraphEvents.self, SQLiteEvents.self, LMDBEvents.self]
         #else
         [GraphEvents.self]
+        #endif
+    }
+
+    private static var staffContestants: [any StaffContestant.Type] {
+        #if Rivals
+        [GraphStaff.self, SQLiteStaff.self]
+        #else
+        [GraphStaff.self]
+        #endif
+    }
+
+    private static var catalogueContestants: [any CatalogueContestant.Type] {
+        #if Rivals
+        [GraphCatalogue.self, SQLiteCatalogue.self]
+        #else
+        [GraphCatalogue.self]
         #endif
     }
 

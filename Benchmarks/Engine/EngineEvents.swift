@@ -17,9 +17,9 @@ final class EngineEvents: EventContestant {
     private let table: TreeID
     private let index: TreeID
 
-    init(path: String) throws {
+    init(path: String, poolBytes: Int) throws {
         var options = EngineOptions()
-        options.poolBytes = 1 << 30
+        options.poolBytes = poolBytes
         engine = try Engine.open(path, options: options)
         let snapshot = try engine.snapshot()
         if let table = snapshot.tree(named: "event"), let index = snapshot.tree(named: "event.uid") {

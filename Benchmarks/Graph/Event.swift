@@ -32,13 +32,22 @@ final class Event: ManagedObject {
         return name.withUTF8Bytes { eventDigest(latitude, $0) }
     }
 
-    static func container(at path: String) throws -> PersistentContainer {
+    static func container(at path: String, poolBytes: Int) throws -> PersistentContainer {
         let model = try ManagedObjectModel {
             Entity("Event") { Event.uid; Event.latitude; Event.longitude; Event.created; Event.name; Event.magnitude }
         }
-        let container = try PersistentContainer(name: "Events", model: model, classes: [Event.self])
+        return try .open(model, [Event.self], at: path, poolBytes: poolBytes)
+    }
+}
+
+extension PersistentContainer {
+    /// A container with one store, open.
+    static func open(
+        _ model: ManagedObjectModel, _ classes: [ManagedObject.Type], at path: String, poolBytes: Int = 1 << 30
+    ) throws -> PersistentContainer {
+        let container = try PersistentContainer(name: "Benchmark", model: model, classes: classes)
         var description = PersistentStoreDescription(url: URL(filePath: path))
-        description.poolBytes = 1 << 30
+        description.poolBytes = poolBytes
         container.persistentStoreDescriptions = [description]
         try container.loadPersistentStores()
         return container

@@ -2,7 +2,7 @@ import Foundation
 import Hornbeam
 
 /// Hornbeam through its public face: container, context, objects.
-final class GraphEvents: EventReader {
+final class GraphEvents: EventContestant {
     static let contestant = Contestant.hornbeam
 
     private let container: PersistentContainer
@@ -10,8 +10,13 @@ final class GraphEvents: EventReader {
     /// The IDs of all events in the order in which they came; found out when they are first needed.
     private lazy var ids = Result { try context.fetchIDs(FetchRequest<Event>()) }
 
-    init(path: String) throws {
-        container = try Event.container(at: path)
+    init(path: String, poolBytes: Int) throws {
+        container = try Event.container(at: path, poolBytes: poolBytes)
+        context = container.newContext()
+    }
+
+    private init(_ other: GraphEvents) {
+        container = other.container
         context = container.newContext()
     }
 
@@ -19,9 +24,29 @@ final class GraphEvents: EventReader {
     private static let batch = 10_000
 
     func load(_ events: [EventGenerator.Event]) throws {
-        for start in stride(from: 0, to: events.count, by: Self.batch) {
+        try context.execute(BatchInsertRequest(Event.self, from: events) { event, row in
+            row.set(Event.uid, event.uid)
+            row.set(Event.latitude, event.latitude)
+            row.set(Event.longitude, event.longitude)
+            row.set(Event.created, event.created)
+            row.set(Event.name, event.name)
+            row.set(Event.magnitude, event.magnitude)
+        })
+    }
+
+    /// The same through managed objects, a save each 10,000.
+    func loadObjects(_ events: some Sequence<EventGenerator.Event>) throws {
+        var rest = events.makeIterator()
+        var isDone = false
+        while !isDone {
             try container.performAndWait { context in
-                for event in events[start..<min(start + Self.batch, events.count)] { Event(context: context).fill(event) }
+                for _ in 0..<Self.batch {
+                    guard let event = rest.next() else {
+                        isDone = true
+                        break
+                    }
+                    Event(context: context).fill(event)
+                }
                 try context.save()
             }
         }
@@ -68,6 +93,21 @@ final class GraphEvents: EventReader {
             try context.save()
         }
     }
+
+    func updateEast() throws -> UInt64 {
+        var request = BatchUpdateRequest(Event.self, predicate: Event.longitude > 37)
+        request.set(Event.magnitude, to: try FetchExpression(format: "magnitude + 1"))
+        return UInt64(try context.execute(request).count)
+    }
+
+    func deleteEast() throws -> UInt64 {
+        UInt64(try context.execute(BatchDeleteRequest(Event.self, predicate: Event.longitude > 37)).count)
+    }
+
+    /// All events as faults, held at once; what is measured is the memory.
+    func fetchFaults() throws -> [Event] { try context.fetch(FetchRequest<Event>()) }
+
+    func reader() -> any EventReader { GraphEvents(self) }
 
     func close() throws { try container.close() }
 }

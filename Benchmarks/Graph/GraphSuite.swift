@@ -4,13 +4,14 @@ import Foundation
 struct GraphSuite {
     let options: Options
     let folder: Folder
-    let contestants: [any EventReader.Type]
+    let contestants: [any EventContestant.Type]
     private let events: [EventGenerator.Event]
     private let more: [EventGenerator.Event]
     private let uids: [String]
     private let keys: [UInt64]
 
     static let rows = [
+        Row(id: "1", title: "insert in a batch, unique uid, durable at the end", unit: "ns/row", goal: .atMost(0.6, .lmdb)),
         Row(id: "1b", title: "insert through objects, a save each 10,000", unit: "ns/row", goal: .atMost(0.7, .sqlite)),
         Row(id: "1c", title: "store size afterwards", unit: "MB", goal: .atMost(0.6, .sqlite)),
         Row(id: "2", title: "object by uid, reading two attributes", unit: "ns", goal: .atMost(0.5, .lmdb)),
@@ -19,17 +20,22 @@ struct GraphSuite {
         Row(id: "5", title: "fetch longitude > 37, read two attributes of each", unit: "ms", goal: .atMost(0.8, .sqlite)),
         Row(id: "6", title: "sort by longitude (no index), first 20", unit: "ms", goal: .atMost(0.1, .sqlite)),
         Row(id: "7", title: "count, magnitude > 5 and name ends with 7", unit: "ms", goal: .atMost(0.15, .sqlite)),
+        Row(id: "8", title: "batch update, longitude > 37", unit: "ms", goal: .atMost(0.08, .sqlite)),
+        Row(id: "9", title: "batch delete, longitude > 37", unit: "ms", goal: .atMost(0.2, .sqlite)),
         Row(id: "10", title: "durable save of one new object, median", unit: "µs", goal: .atMost(1.2, .machine)),
         Row(id: "10f", title: "… device flushes a save", unit: "", goal: .atMost(1.05)),
         Row(id: "10b", title: "8 threads saving one object each", unit: "1/s", goal: .atLeast(5, .sqlite)),
+        Row(id: "10c", title: "16 threads saving one object each", unit: "1/s", goal: .atLeast(8, .sqlite)),
         Row(id: "12", title: "open, first object by uid", unit: "µs", goal: .atMost(1, .sqlite)),
+        Row(id: "13w", title: "saves of one object beside a reader", unit: "1/s", goal: .atLeast(1.5, .sqlite)),
+        Row(id: "13r", title: "counts of row 4 beside that writer", unit: "1/s", goal: .atLeast(8, .sqlite)),
     ]
 
-    init(_ options: Options, _ folder: Folder, _ contestants: [any EventReader.Type]) {
+    init(_ options: Options, _ folder: Folder, _ contestants: [any EventContestant.Type]) {
         self.options = options
         self.folder = folder
         self.contestants = contestants
-        let all = Array(EventGenerator(count: options.rows + 40_000))
+        let all = Array(EventGenerator(count: options.rows + 200_000))
         events = Array(all[..<options.rows])
         more = Array(all[options.rows...])
         var random = SplitMix(3)
@@ -46,25 +52,39 @@ struct GraphSuite {
         }
     }
 
-    private func repeatOnce(_ order: [any EventReader.Type], _ results: inout Results) throws {
-        var stores: [(Contestant, any EventReader)] = []
+    private func repeatOnce(_ order: [any EventContestant.Type], _ results: inout Results) throws {
+        var stores: [(Contestant, any EventContestant)] = []
         for type in order {
             let path = try folder.empty("\(type.contestant.rawValue)-graph")
-            let store = try type.init(path: path)
-            let (seconds, _) = try timed { try store.load(events) }
-            results.add("1b", type.contestant, seconds * 1e9 / Double(events.count))
-            try store.close()
+            try load(type, path, &results)
             results.add("1c", type.contestant, Double(Folder.bytes(at: path)) / 1e6)
             try open(type, path, &results)
             stores.append((type.contestant, try type.init(path: path)))
         }
         try look(stores, &results)
         try save(stores, &results)
+        for (who, store) in stores { try beside(who, store, &results) }
+        try change(stores, &results)
         for (_, store) in stores { try store.close() }
         for type in order { _ = try folder.empty("\(type.contestant.rawValue)-graph") }
     }
 
-    private func open(_ type: any EventReader.Type, _ path: String, _ results: inout Results) throws {
+    // MARK: Loading and opening
+
+    private func load(_ type: any EventContestant.Type, _ path: String, _ results: inout Results) throws {
+        let row = 1e9 / Double(events.count)
+        let store = try type.init(path: path)
+        let (seconds, _) = try timed { try store.load(events) }
+        try store.close()
+        results.add("1", type.contestant, seconds * row)
+        guard type == GraphEvents.self else { return results.add("1b", type.contestant, seconds * row) }
+        let other = try GraphEvents(path: try folder.empty("objects"))
+        results.add("1b", type.contestant, try timed { try other.loadObjects(events) }.seconds * row)
+        try other.close()
+        _ = try folder.empty("objects")
+    }
+
+    private func open(_ type: any EventContestant.Type, _ path: String, _ results: inout Results) throws {
         for attempt in 0..<3 {
             let (seconds, sum) = try timed { () -> UInt64 in
                 let store = try type.init(path: path)
@@ -77,7 +97,9 @@ struct GraphSuite {
         }
     }
 
-    private func look(_ stores: [(Contestant, any EventReader)], _ results: inout Results) throws {
+    // MARK: Looking
+
+    private func look(_ stores: [(Contestant, any EventContestant)], _ results: inout Results) throws {
         let look = Look(perRow: 1e9 / Double(uids.count))
         let isWhole = options.rows == 1_000_000
         let east: UInt64? = isWhole ? EventGenerator.eastOfMillion : nil
@@ -90,7 +112,9 @@ struct GraphSuite {
         for (who, store) in stores { try look.whole(who, "7", &results, expected: sevens) { try store.countSevens() } }
     }
 
-    private func save(_ stores: [(Contestant, any EventReader)], _ results: inout Results) throws {
+    // MARK: Saving
+
+    private func save(_ stores: [(Contestant, any EventContestant)], _ results: inout Results) throws {
         let count = options.isSmoke ? 30 : 1000
         for (who, store) in stores {
             let counter = FlushCounter(below: folder.path)
@@ -100,14 +124,55 @@ struct GraphSuite {
             results.add("10", who, percentile(times.sorted(), 0.5) * 1e6)
         }
         results.add("10", .machine, percentile(try Floor.commits(count, in: folder).sorted(), 0.5) * 1e6)
-        for (who, store) in stores {
-            let (seconds, _) = try timed {
-                try onThreads(8) { thread in
-                    for event in more[(1000 + thread * count)..<(1000 + (thread + 1) * count)] { try store.insertOne(event) }
-                    return 0
-                }
+        for (who, store) in stores { try save(store, threads: 8, "10b", who, from: 1000, count, &results) }
+        for (who, store) in stores { try save(store, threads: 16, "10c", who, from: 9000, count, &results) }
+    }
+
+    private func save(
+        _ store: any EventContestant, threads: Int, _ id: String, _ who: Contestant, from start: Int, _ count: Int,
+        _ results: inout Results
+    ) throws {
+        let (seconds, _) = try timed {
+            try onThreads(threads) { thread in
+                for event in more[(start + thread * count)..<(start + (thread + 1) * count)] { try store.insertOne(event) }
+                return 0
             }
-            results.add("10b", who, Double(8 * count) / seconds)
         }
+        results.add(id, who, Double(threads * count) / seconds)
+    }
+
+    /// One thread saves single objects, another counts, for a while.
+    private func beside(_ who: Contestant, _ store: any EventContestant, _ results: inout Results) throws {
+        let end = now() + (options.isSmoke ? 0.3 : 5)
+        let start = now()
+        let reader = try store.reader()
+        let fresh = more[30_000...]
+        // The counts of both threads in one number: saves below, scans above.
+        let sum = try onThreads(2) { thread in
+            var done: UInt64 = 0
+            while now() < end {
+                if thread == 0 {
+                    guard done < UInt64(fresh.count) else { throw BenchmarkError("The writer ran out of events.") }
+                    try store.insertOne(fresh[fresh.startIndex + Int(done)])
+                } else {
+                    _ = try reader.countEast()
+                }
+                done += 1
+            }
+            return thread == 0 ? done : done << 32
+        }
+        let seconds = now() - start
+        results.add("13w", who, Double(sum & 0xFFFF_FFFF) / seconds)
+        results.add("13r", who, Double(sum >> 32) / seconds)
+        if reader !== store { try reader.closeReader() }
+    }
+
+    // MARK: Changing many
+
+    /// After the saves, which added as many events everywhere but not the same ones: only the clock is compared.
+    private func change(_ stores: [(Contestant, any EventContestant)], _ results: inout Results) throws {
+        for (who, store) in stores { results.add("8", who, try timed { try store.updateEast() }.seconds * 1e3) }
+        for (who, store) in stores { results.add("9", who, try timed { try store.deleteEast() }.seconds * 1e3) }
+        for (who, store) in stores { results.check("9", who, try store.countEast(), expected: 0) }
     }
 }

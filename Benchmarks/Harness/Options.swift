@@ -13,17 +13,23 @@ struct Options {
     var folder = NSTemporaryDirectory()
     var json: String?
     var plots: String?
+    /// The most rows of the group that measures growth.
+    var largest = 1_000_000
+    /// One figure of memory, printed by a process that does nothing else.
+    var memory: String?
     /// Measures one step of one group for so many rounds, for a profiler: `get`, `scan` …
     var profile: String?
     var isHelp = false
 
     static let usage = """
-        usage: bench [--smoke] [--rows N] [--repetitions N] [--only GROUP] [--folder PATH] [--json FILE] [--plots FOLDER]
+        usage: bench [--smoke] [--rows N] [--repetitions N] [--only GROUP] [--largest N] [--folder PATH] [--json FILE] [--plots FOLDER]
 
           --smoke          small data, one repetition: shows that everything still runs and agrees
           --rows N         records and rows of the main data sets (default 1000000)
           --repetitions N  how often everything is measured, each time on new stores (default 3)
-          --only GROUP     only the groups whose name contains GROUP: keys, events, graph
+          --only GROUP     only the groups whose name contains GROUP: keys, events, graph, staff, memory, overwrite,
+                           catalogue, sizes
+          --largest N      the most rows of the group sizes (default 1000000; up to 10000000)
           --folder PATH    where the stores are made (default: the temporary folder)
           --json FILE      writes all samples with machine, commit and settings
           --plots FOLDER   writes the plots as SVG and the table as Markdown
@@ -43,10 +49,12 @@ struct Options {
                 return number
             }
             switch name {
-            case "--smoke": (isSmoke, rows, repetitions) = (true, 20_000, 1)
+            case "--smoke": (isSmoke, rows, repetitions, largest) = (true, 20_000, 1, 10_000)
             case "--rows": rows = try number()
             case "--repetitions": repetitions = try number()
             case "--only": only = try value()
+            case "--largest": largest = try number()
+            case "--memory": memory = try value()
             case "--folder": folder = try value()
             case "--json": json = try value()
             case "--plots": plots = try value()

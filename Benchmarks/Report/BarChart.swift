@@ -10,10 +10,6 @@ struct BarChart {
         static let width = 860, labels = 330, bars = 360, bar = 13, gap = 14, top = 64
     }
 
-    private static let colours: [Contestant: String] = [
-        .hornbeam: "#2f6f4f", .sqlite: "#8a9bb0", .lmdb: "#c98f4a", .machine: "#b9b9b9",
-    ]
-
     private var shown: [(row: Row, bars: [(Contestant, Double)])] {
         rows.compactMap { row in
             let bars = Contestant.allCases.compactMap { who in results.median(row.id, who).map { (who, $0) } }
@@ -45,7 +41,7 @@ struct BarChart {
         var x = 16
         return Contestant.allCases.filter { present.contains($0) }.map { who in
             defer { x += 100 }
-            return "<rect x=\"\(x)\" y=\"36\" width=\"10\" height=\"10\" fill=\"\(Self.colours[who]!)\"/>"
+            return "<rect x=\"\(x)\" y=\"36\" width=\"10\" height=\"10\" fill=\"\(who.colour)\"/>"
                 + "<text x=\"\(x + 15)\" y=\"45\">\(who.rawValue)</text>"
         }
         .joined()
@@ -57,7 +53,7 @@ struct BarChart {
         for (n, (who, value)) in bars.enumerated() {
             let y = top + n * Size.bar
             let length = max(Int(value / most * Double(Size.bars)), 1)
-            text += "<rect x=\"\(Size.labels)\" y=\"\(y)\" width=\"\(length)\" height=\"\(Size.bar - 2)\" fill=\"\(Self.colours[who]!)\"/>"
+            text += "<rect x=\"\(Size.labels)\" y=\"\(y)\" width=\"\(length)\" height=\"\(Size.bar - 2)\" fill=\"\(who.colour)\"/>"
             text += "<text x=\"\(Size.labels + length + 5)\" y=\"\(y + 10)\">\(value.short) \(row.unit.escaped)</text>\n"
         }
         return text
@@ -69,18 +65,32 @@ struct BarChart {
         let groups = [
             ("keys", "One index: 16-byte keys, 150-byte values", KeyValueSuite.rows),
             ("events", "Tables and indexes of the engine", EventSuite.rows),
-            ("graph", "Objects, through the public interface", GraphSuite.rows),
+            ("graph", "Objects, through the public interface", GraphSuite.rows + StaffSuite.rows),
+            ("catalogue", "The package catalogue of a machine", CatalogueSuite.rows),
         ]
         for (name, title, rows) in groups {
             guard let svg = BarChart(title: title, rows: rows, results: results).svg else { continue }
             try Data(svg.utf8).write(to: URL(filePath: "\(folder)/\(name).svg"))
+        }
+        guard let svg = LineChart(results: results).svg else { return }
+        try Data(svg.utf8).write(to: URL(filePath: "\(folder)/sizes.svg"))
+    }
+}
+
+extension Contestant {
+    var colour: String {
+        switch self {
+        case .hornbeam: "#2f6f4f"
+        case .sqlite: "#8a9bb0"
+        case .lmdb: "#c98f4a"
+        case .machine: "#b9b9b9"
         }
     }
 }
 
 extension String {
     /// As the content of an XML element.
-    fileprivate var escaped: String {
+    var escaped: String {
         replacingOccurrences(of: "&", with: "&amp;").replacingOccurrences(of: "<", with: "&lt;").replacingOccurrences(of: ">", with: "&gt;")
     }
 }

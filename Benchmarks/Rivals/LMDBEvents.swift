@@ -13,7 +13,8 @@ final class LMDBEvents: EventContestant {
     private let rows: MDB_dbi
     private let index: MDB_dbi
 
-    init(path: String) throws {
+    /// The pages are the kernel's: there is no memory to limit.
+    init(path: String, poolBytes: Int) throws {
         store = try LMDBEnvironment(path: path)
         rows = try store.open("event", MDB_INTEGERKEY)
         index = try store.open("uid")

@@ -4,10 +4,12 @@ import Foundation
 
 /// A connection to a database of SQLite, tuned as the table's foot says.
 final class SQLiteConnection {
-    static let settings = "SQLite: C API, WAL, synchronous=FULL, prepared statements, cache 256 MiB, mmap 1 GiB, secure_delete off"
+    static let settings = "SQLite: C API, WAL, synchronous=FULL, prepared statements, cache 256 MiB, mmap 1 GiB (where the data set is to be "
+        + "larger than the memory for pages: cache of that size, no mmap), secure_delete off"
     let handle: OpaquePointer
 
-    init(path: String) throws {
+    /// - Parameter cacheBytes: Nil for as much as helps.
+    init(path: String, cacheBytes: Int? = nil) throws {
         var handle: OpaquePointer?
         let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX
         guard sqlite3_open_v2(path, &handle, flags, nil) == SQLITE_OK, let handle else {
@@ -16,8 +18,8 @@ final class SQLiteConnection {
         self.handle = handle
         try run("PRAGMA journal_mode=WAL")
         try run("PRAGMA synchronous=FULL")
-        try run("PRAGMA cache_size=-262144")
-        try run("PRAGMA mmap_size=1073741824")
+        try run("PRAGMA cache_size=-\((cacheBytes ?? 256 << 20) >> 10)")
+        try run("PRAGMA mmap_size=\(cacheBytes == nil ? 1 << 30 : 0)")
         try run("PRAGMA secure_delete=OFF")
     }
 
@@ -72,6 +74,15 @@ final class SQLiteStatement {
     @inline(__always)
     func bind(_ i: Int32, text: UnsafeBufferPointer<UInt8>) {
         text.withMemoryRebound(to: CChar.self) { _ = sqlite3_bind_text(handle, i, $0.baseAddress, Int32($0.count), nil) }
+    }
+
+    func bind(_ i: Int32, copying text: String) {
+        var text = text
+        text.withUTF8 { text in
+            text.withMemoryRebound(to: CChar.self) {
+                _ = sqlite3_bind_text(handle, i, $0.baseAddress, Int32($0.count), unsafeBitCast(-1, to: sqlite3_destructor_type.self))
+            }
+        }
     }
 
     func bind(_ i: Int32, _ value: Double) { sqlite3_bind_double(handle, i, value) }

@@ -10,8 +10,13 @@ final class SQLiteEvents: EventContestant {
     private let lock = NSLock()
     private var single: SQLiteStatement?
 
-    init(path: String) throws {
-        connection = try SQLiteConnection(path: path)
+    private let path: String
+    private let cacheBytes: Int?
+
+    init(path: String, poolBytes: Int) throws {
+        self.path = path
+        cacheBytes = poolBytes < 1 << 30 ? poolBytes : nil
+        connection = try SQLiteConnection(path: path, cacheBytes: cacheBytes)
         try connection.run(
             """
             CREATE TABLE IF NOT EXISTS event (
@@ -118,6 +123,11 @@ final class SQLiteEvents: EventContestant {
         try connection.transaction { try connection.run(text) }
         return UInt64(sqlite3_changes(connection.handle))
     }
+
+    /// A connection of its own, as each thread needs one.
+    func reader() throws -> any EventReader { try SQLiteEvents(path: path, poolBytes: cacheBytes ?? 1 << 30) }
+
+    func closeReader() throws { try close() }
 
     func close() throws {
         single = nil

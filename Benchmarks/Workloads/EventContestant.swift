@@ -2,7 +2,8 @@
 protocol EventReader: AnyObject {
     static var contestant: Contestant { get }
 
-    init(path: String) throws
+    /// - Parameter poolBytes: The memory for pages that the store may use, where it lets itself be told.
+    init(path: String, poolBytes: Int) throws
     /// Inserts all events in one transaction, durable at the end. The n-th event gets key n + 1.
     func load(_ events: [EventGenerator.Event]) throws
     /// Looks events up by uid and reads latitude and name; gives back the sum of `eventDigest`.
@@ -19,7 +20,18 @@ protocol EventReader: AnyObject {
     func firstByLongitude() throws -> UInt64?
     /// Commits one new event durably.
     func insertOne(_ event: EventGenerator.Event) throws
+    /// What another thread reads the same store with.
+    func reader() throws -> any EventReader
+    /// Ends what `reader` gave, where that is something of its own.
+    func closeReader() throws
     func close() throws
+}
+
+extension EventReader {
+    init(path: String) throws { try self.init(path: path, poolBytes: 1 << 30) }
+
+    func reader() throws -> any EventReader { self }
+    func closeReader() throws {}
 }
 
 /// One that also changes many events at once.

@@ -9,7 +9,7 @@ extension StoreSnapshot {
     /// - Throws: `HornbeamError`: `predicateInvalid` for keys and types that do not fit the model, `predicateEvaluation` for what
     ///   has no answer.
     package func fetch(_ request: FetchDescription, excluding: Set<UInt64> = []) throws -> FetchAnswer {
-        if let answer = try lookUpUnique(request, excluding: excluding) { return answer }
+        if let answer = try lookUp(request, excluding: excluding) { return answer }
         return try fetch(FetchPlan(request, in: self, counting: false), excluding: excluding)
     }
 
@@ -26,29 +26,36 @@ extension StoreSnapshot {
         let isWhole = window.count == references.count
         answer.references = isWhole ? references : Array(references[window])
         answer.hints = isWhole || hints.isEmpty ? hints : Array(hints[window])
-        answer.source = plan
-        answer.rowsRead = execution.rowsRead + context.rowsRead
-        answer.leavesRead = execution.leavesRead
+        answer.work = FetchWork(execution)
         return answer
     }
 
     /// How many objects a request would give, its offset and limit included.
     package func count(_ request: FetchDescription, excluding: Set<UInt64> = []) throws -> Int {
+        try countAnswer(request, excluding: excluding).count
+    }
+
+    /// The same, with what it took.
+    package func countAnswer(_ request: FetchDescription, excluding: Set<UInt64> = []) throws -> CountAnswer {
         try count(FetchPlan(request, in: self, counting: true), excluding: excluding)
     }
 
-    func count(_ plan: FetchPlan, excluding: Set<UInt64>) throws -> Int {
-        if excluding.isEmpty, plan.countsEntries { return plan.window(of: plan.choice.entries).count }
-        let context = FilterContext(self)
+    func count(_ plan: FetchPlan, excluding: Set<UInt64>, in context: FilterContext? = nil) throws -> CountAnswer {
+        if excluding.isEmpty, plan.countsEntries {
+            return CountAnswer(count: plan.window(of: plan.choice.entries).count, work: FetchWork(plan: plan))
+        }
+        let context = context ?? FilterContext(self)
         let sink = ResultSink(.count, kept: nil, excluding: excluding, context: context)
         var execution = FetchExecution(plan, self, context, sink)
         try context.run { () throws(EngineError) in try execution.run() }
-        return plan.window(of: sink.count).count
+        return CountAnswer(count: plan.window(of: sink.count).count, work: FetchWork(execution))
     }
 
-    /// How a request would be carried out, for people.
+    /// How a request would be carried out, for people, and the index that would help it.
     package func explain(_ request: FetchDescription) throws -> String {
-        try FetchPlan(request, in: self, counting: false).description.description
+        let plan = try FetchPlan(request, in: self, counting: false)
+        let advice = FetchWork(plan: plan).advice(in: self).map { "\n  advice: \($0)" }
+        return plan.description.description + (advice ?? "")
     }
 }
 

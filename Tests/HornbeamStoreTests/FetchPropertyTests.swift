@@ -5,6 +5,9 @@ import Testing
 
 @Suite("Fetching like the reference")
 struct FetchPropertyTests {
+    /// `HORNBEAM_FUZZ=100` tries a hundred times as many models.
+    private static let effort = max(1, Int(ProcessInfo.processInfo.environment["HORNBEAM_FUZZ"] ?? "") ?? 1)
+
     @Test("every plan gives the answer of asking each object in memory", arguments: 1 ... 6)
     func plansAgreeWithMemory(_ seed: UInt64) throws {
         let filled = try FilledLibrary(seed: seed)
@@ -14,12 +17,12 @@ struct FetchPropertyTests {
             let request = try requests.next()
             let expected = try filled.expected(request)
             let answer = try snapshot.fetch(request)
-            #expect(answer.references == expected, "seed \(seed): \(text(request))\n\(answer.plan)")
+            #expect(answer.references == expected, "seed \(seed): \(text(request))\n\(answer.work.text)")
             #expect(try snapshot.count(request) == expected.count, "seed \(seed), count: \(text(request))")
         }
     }
 
-    @Test("every way that there is, and not the chosen one alone, gives that answer, in any model", arguments: 1 ... 12)
+    @Test("every way that there is, and not the chosen one alone, gives that answer, in any model", arguments: 1 ... UInt64(12 * effort))
     func everyPlanAgreesWithMemory(_ seed: UInt64) throws {
         let filled = try seed % 4 == 0 ? FilledLibrary(seed: seed) : FilledLibrary(randomModel: seed)
         var requests = RandomRequest(filled, seed: seed &+ 2_000)
@@ -33,11 +36,39 @@ struct FetchPropertyTests {
                 // As with many leaves: the other ends of relationships are read from beginning to end.
                 let others = try snapshot.fetch(plan, excluding: [], in: FilterContext(snapshot, leavesLookedUp: 0)).references
                 #expect(others == expected, "seed \(seed), other ends first: \(text(request))\n\(plan.description)")
+                let shared = try snapshot.fetch(plan, excluding: [], in: .shared(snapshot)).references
+                #expect(shared == expected, "seed \(seed), by three threads: \(text(request))\n\(plan.description)")
             }
             for plan in try FetchPlan.all(request, in: snapshot, counting: true) {
-                let count = try snapshot.count(plan, excluding: [])
-                #expect(count == expected.count, "seed \(seed), count: \(text(request))\n\(plan.description)")
+                for context in [FilterContext(snapshot), .shared(snapshot)] {
+                    let count = try snapshot.count(plan, excluding: [], in: context).count
+                    #expect(count == expected.count, "seed \(seed), count: \(text(request))\n\(plan.description)")
+                }
             }
+        }
+    }
+
+    @Test("groups put together by several threads are those of one", arguments: 1 ... 4)
+    func sharedGroupsAreTheSame(_ seed: UInt64) throws {
+        let filled = try FilledLibrary(seed: seed, size: 300)
+        var requests = RandomRequest(filled, seed: seed)
+        let snapshot = try filled.library.store.snapshot()
+        for _ in 0 ..< 60 {
+            var request = try requests.next()
+            request.sortDescriptors = []
+            request.resultType = .dictionaries
+            let entity = filled.library.entity(request.entityName)
+            let numbers = entity.attributes.filter { [.integer16, .integer32, .integer64, .double].contains($0.attributeType) }
+            guard let group = entity.attributes.randomElement(), let number = numbers.randomElement() else { continue }
+            request.propertiesToGroupBy = seed % 2 == 0 ? [group.name] : []
+            request.propertiesToFetch = [
+                .count(as: "n"), .minimum(of: number.name, as: "least"), .maximum(of: number.name, as: "most"),
+                .sum(of: number.name, as: "sum"),
+            ]
+            let program = try DictionaryProgram(request, for: entity)
+            let alone = try snapshot.groups(request, program, in: FilterContext(snapshot, threads: ScanThreads(most: 1))).rows
+            let shared = try snapshot.groups(request, program, in: .shared(snapshot)).rows
+            #expect(alone == shared, "seed \(seed): \(text(request)), groups of \(group.name), totals of \(number.name)")
         }
     }
 
@@ -67,6 +98,13 @@ struct FetchPropertyTests {
         "\(request.entityName) where \(request.predicate.map { "\($0)" } ?? "all") by "
             + "\(request.sortDescriptors.map { "\($0.keyPath) \($0.isAscending) \($0.comparison)" }) "
             + "from \(request.fetchOffset) limit \(request.fetchLimit) sub \(request.includesSubentities)"
+    }
+}
+
+extension FilterContext {
+    /// Scans with three threads however few rows there are.
+    static func shared(_ snapshot: StoreSnapshot) -> FilterContext {
+        FilterContext(snapshot, threads: ScanThreads(most: 3, cellsEach: 1))
     }
 }
 

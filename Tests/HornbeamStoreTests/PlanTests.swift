@@ -267,7 +267,58 @@ struct PlanTests {
         let request = FetchDescription(entityName: "Publication", predicate: try FetchPredicate(format: "year BETWEEN {1910, 1919}"))
         #expect(try library.store.snapshot().count(request) == 20)
         let answer = try library.store.snapshot().fetch(request)
-        #expect(answer.rowsRead == 0 && answer.references.count == 20)
+        #expect(answer.work.rowsRead == 0 && answer.references.count == 20)
+    }
+
+    @Test("a fetch that looks at many rows for few results is told which index it lacks")
+    func advice() throws {
+        let model = try ManagedObjectModel {
+            Entity("Plain") {
+                Attribute("number", .integer32, indexed: true)
+                Attribute("double", .double)
+                Attribute("string", .string)
+                Attribute("bool", .boolean)
+            }
+        }
+        let library = try Library(model: model)
+        var changes = ChangeSet()
+        for number in 0 ..< 3_000 {
+            let values: Library.Values = [
+                "number": .int(Int64(number)), "double": .double(Double(number)), "string": .string("s\(number % 100)"),
+                "bool": .bool(number % 2 == 0),
+            ]
+            _ = try library.add("Plain", values, to: &changes)
+        }
+        _ = try library.store.save(changes)
+        func advice(_ format: String?, sort: [FetchSort] = [], limit: Int = 0) throws -> String? {
+            var request = FetchDescription(entityName: "Plain", predicate: try format.map { try FetchPredicate(format: $0) })
+            request.sortDescriptors = sort
+            request.fetchLimit = limit
+            let lines = try library.store.snapshot().explain(request).split(separator: "\n").map(String.init)
+            return lines.first { $0.hasPrefix("  advice: ") }.map { String($0.dropFirst(10)) }
+        }
+        #expect(
+            try advice("string ==[c] 'S7' AND double > 2990")
+                == "an index on Plain(string[c], double) would lead to about 1 entry instead of 3000 rows")
+        #expect(
+            try advice(nil, sort: [.descending("double")], limit: 3)
+                == "an index on Plain(double desc) would lead to about 3 entries instead of 3000 rows")
+        #expect(try advice("bool == YES") == nil, "half of the rows are no reason for an index")
+        #expect(try advice("string ENDSWITH '7'") == nil, "no index answers that")
+        #expect(try advice("number == 3") == nil, "there is one")
+    }
+
+    @Test("a plan can be told without the values of its predicate")
+    func planWithoutValues() throws {
+        let request = FetchDescription(
+            entityName: "Book", predicate: try FetchPredicate(format: "author.name == 'Author 3' AND title ENDSWITH '7'"))
+        #expect(
+            try library.store.snapshot().fetch(request).work.textWithoutValues.description == """
+                fetch Book
+                  members of Author.publications where author.name == $value: 20 entries
+                  filter columns, then texts: title ENDSWITH $value
+                  order by ID
+                """)
     }
 
     @Test("unknown keys of predicates and sorts are named, with a suggestion")

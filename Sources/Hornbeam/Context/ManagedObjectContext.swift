@@ -67,8 +67,8 @@ public final class ManagedObjectContext {
     var edits: UInt64 = 0
     /// The parent's `edits` when this context last looked.
     var editsSeen: UInt64 = 0
-    /// The rows that fetches of this context had to look at so far, matching or not.
-    package internal(set) var rowsRead = 0
+    /// What fetches of this context cost so far; without the faults fired, which the scopes count.
+    var fetchCosts = FetchCounters()
     /// True for the reading end of a context that is gone. It keeps no object and no scope, so that the
     /// objects that keep it alive make no cycle with it.
     let isAfterlife: Bool

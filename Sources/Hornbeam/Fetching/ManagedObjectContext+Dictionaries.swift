@@ -76,8 +76,9 @@ extension ManagedObjectContext {
         _ request: FetchDescription, _ program: DictionaryProgram, excluding keys: Set<UInt64>, adding others: [GroupedObject]
     ) throws -> [[PropertyValue]] {
         if let parent { return try parent.groups(request, program, excluding: keys, adding: others) }
+        let watch = FetchWatch(self)
         let answer = try readingSnapshot().groups(request, program, excluding: keys, adding: others)
-        rowsRead += answer.rowsRead
+        note(answer.work, results: answer.rows.count, watch)
         return answer.rows
     }
 

@@ -43,14 +43,6 @@ extension ManagedObjectContext {
         return try countPrepared(prepared(request.untyped))
     }
 
-    /// How the store answers a request: the plan in words.
-    ///
-    /// - Throws: As `fetch`.
-    public func explain<Object>(_ request: FetchRequest<Object>) throws -> String {
-        let request = try prepared(request.untyped)
-        return try readingSnapshot().explain(request)
-    }
-
     /// Checks a request and moves to the newest state of the store.
     func prepared(_ request: FetchDescription) throws -> FetchDescription {
         processPendingChanges()
@@ -94,8 +86,8 @@ extension ManagedObjectContext {
         var objects: [Object] = []
         objects.reserveCapacity(found.count)
         var known: ManagedObject.Type?
-        for found in found {
-            let object = object(found)
+        for position in 0 ..< found.count {
+            let object = object(found[position])
             if type(of: object) != known {
                 _ = try typed(object, request) as Object
                 known = type(of: object)

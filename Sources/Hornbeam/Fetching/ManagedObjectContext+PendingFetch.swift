@@ -47,7 +47,10 @@ extension ManagedObjectContext {
     /// The number of results as the parent or the store has them.
     private func storedCount(_ request: FetchDescription, excluding keys: Set<UInt64>) throws -> Int {
         if let parent { return try parent.countPrepared(request, excluding: keys) }
-        return try readingSnapshot().count(request, excluding: keys)
+        let watch = FetchWatch(self)
+        let answer = try readingSnapshot().countAnswer(request, excluding: keys)
+        note(answer.work, results: answer.count, watch)
+        return answer.count
     }
 
     /// The results as the parent or the store has them.
@@ -55,8 +58,9 @@ extension ManagedObjectContext {
         _ request: FetchDescription, excluding keys: Set<UInt64>
     ) throws -> FoundObjects {
         if let parent { return FoundObjects(try parent.findPrepared(request, excluding: keys).map(adopted)) }
+        let watch = FetchWatch(self)
         let answer = try readingSnapshot().fetch(request, excluding: keys)
-        rowsRead += answer.rowsRead
+        note(answer.work, results: answer.references.count, watch)
         return FoundObjects(answer)
     }
 

@@ -29,6 +29,8 @@ public final class EntityScope {
     /// Reads cells of the snapshot that the context holds; nil before the first read.
     private(set) var cells: CellReader?
     private let coordinator: PersistentStoreCoordinator
+    /// How many faults of the entity were fired in the context.
+    var faultsFired = 0
     /// True when the context has a parent, whose unsaved changes show here.
     let isNested: Bool
 

@@ -40,6 +40,7 @@ extension ManagedObject {
 
     final func becomeRealised() {
         state.remove(.fault)
+        scope.faultsFired &+= 1
         let wasSilent = state.contains(.silent)
         state.insert(.silent)
         awakeFromFetch()

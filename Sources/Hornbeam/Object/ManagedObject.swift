@@ -47,7 +47,7 @@ nonisolated open class ManagedObject {
     }
 
     /// The name of the entity whose objects are of this class: the class's name unless overridden.
-    open class var entityName: String { String(describing: self) }
+    open class var entityName: String { _typeName(self, qualified: false) }
 
     /// The class's tokens. When listed, names, types and optionality are compared with the model as
     /// the container loads, and all differences are reported in one error.

@@ -11,6 +11,7 @@ public final class PersistentStoreCoordinator: Sendable {
     public let managedObjectModel: ManagedObjectModel
     let binding: ClassBinding
     let broadcast = ChangeBroadcast()
+    let slowFetches = SlowFetches()
 
     private let loaded = Guarded<Loaded?>(nil)
     private let lastToken = Atomic<UInt64>(0)

@@ -73,6 +73,17 @@ import Synchronization
         return unsafe page.bytes(bitmapsStart + bitmapBytes * Int(c.valueBitmap), bitmapBytes).buffer
     }
 
+    /// The bytes of a variable cell, empty when null; nil when they lie outside the leaf, or it lacks the column.
+    @inlinable @inline(__always)
+    package func bytesInLeaf(_ column: Int, _ slot: Int) -> UnsafeRawBufferPointer? {
+        let c = unsafe columns[column]
+        guard !c.isAbsent else { return nil }
+        let offset = columnsStart + capacity * Int(c.fixedBefore) + slot * 4
+        let word: UInt16 = page.load(offset + 2)
+        guard word & 0x8000 == 0 else { return nil }
+        return unsafe page.bytes(Int(page.load(offset, as: UInt16.self)), Int(word)).buffer
+    }
+
     /// What every row of the leaf shows in a column that the leaf lacks.
     @usableFromInline func fill(_ column: Int) -> [UInt8]? {
         unsafe layouts._withUnsafeGuaranteedRef { $0.fills[column] }

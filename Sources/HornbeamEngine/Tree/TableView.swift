@@ -57,6 +57,11 @@ package struct TableView: Sendable {
         }
     }
 
+    /// Finds out where the row of a key lies; the location stays as it is when there is none.
+    package func locate(_ key: UInt64, _ location: inout RowLocation) throws(EngineError) {
+        try lendRow(key, at: &location) { _ in }
+    }
+
     package func contains(_ key: UInt64) throws(EngineError) -> Bool {
         try withRow(key) { _ throws(EngineError) in true } ?? false
     }

@@ -34,9 +34,8 @@ extension FetchDescription {
 
     /// True when a look at one property tells that the request is right.
     private func isPlainLookUp(in entity: EntityDescription) -> Bool {
-        guard let (name, value) = lookUp, fetchLimit >= 0, fetchBatchSize >= 0, resultType != .dictionaries,
-            propertiesToFetch.isEmpty, propertiesToGroupBy.isEmpty, relationshipKeyPathsForPrefetching.isEmpty,
-            havingPredicate == nil, !returnsDistinctResults,
+        guard isPlain, let (name, value) = lookUp, fetchLimit >= 0, fetchBatchSize >= 0, resultType != .dictionaries,
+            !returnsDistinctResults,
             let property = entity.propertiesByName[name], !property.isTransient
         else { return false }
         switch (property.attributeType, value) {

@@ -33,23 +33,76 @@ public struct FetchDescription: Hashable, Sendable, Codable {
     public var returnsObjectsAsFaults = true
     /// False to leave the context's unsaved changes out of account (FET-10).
     public var includesPendingChanges = true
-    /// Relationships, by key path, whose objects are fetched along (FET-11).
-    public var relationshipKeyPathsForPrefetching: [String] = []
-    /// The columns of dictionaries; empty for all attributes (FET-12).
-    public var propertiesToFetch: [FetchColumn] = []
     /// Gives each dictionary once (FET-13).
     public var returnsDistinctResults = false
-    /// Key paths whose equal values make one dictionary (FET-14).
-    public var propertiesToGroupBy: [String] = []
-    /// What a group must satisfy (FET-15).
-    public var havingPredicate: FetchPredicate?
-    /// The identities of the stores to ask; nil for all (FET-17).
-    public var affectedStores: [UUID]?
     /// Gives objects that are known already the values of the store (FET-18).
     public var shouldRefreshRefetchedObjects = false
+    /// Nil where all of them have their defaults, so that the commonest requests are copied cheaply.
+    private var rare: RareSettings?
 
     public init(entityName: String, predicate: FetchPredicate? = nil) {
         self.entityName = entityName
         self.predicate = predicate
     }
+}
+
+// MARK: Settings that few requests have
+
+extension FetchDescription {
+    /// Relationships, by key path, whose objects are fetched along (FET-11).
+    public var relationshipKeyPathsForPrefetching: [String] {
+        get { rare?.values.prefetching ?? [] }
+        set { change { $0.prefetching = newValue } }
+    }
+
+    /// The columns of dictionaries; empty for all attributes (FET-12).
+    public var propertiesToFetch: [FetchColumn] {
+        get { rare?.values.columns ?? [] }
+        set { change { $0.columns = newValue } }
+    }
+
+    /// Key paths whose equal values make one dictionary (FET-14).
+    public var propertiesToGroupBy: [String] {
+        get { rare?.values.grouping ?? [] }
+        set { change { $0.grouping = newValue } }
+    }
+
+    /// What a group must satisfy (FET-15).
+    public var havingPredicate: FetchPredicate? {
+        get { rare?.values.having }
+        set { change { $0.having = newValue } }
+    }
+
+    /// The identities of the stores to ask; nil for all (FET-17).
+    public var affectedStores: [UUID]? {
+        get { rare?.values.stores }
+        set { change { $0.stores = newValue } }
+    }
+
+    /// True when none of these settings was made.
+    var isPlain: Bool { rare == nil }
+
+    private mutating func change(_ body: (inout RareSettings.Values) -> Void) {
+        var values = rare?.values ?? RareSettings.Values()
+        body(&values)
+        rare = values == RareSettings.Values() ? nil : RareSettings(values)
+    }
+}
+
+/// Settings kept apart from their request, which is copied often. Never changed, so that requests may share them.
+private final class RareSettings: Hashable, Sendable, Codable {
+    struct Values: Hashable, Sendable, Codable {
+        var prefetching: [String] = []
+        var columns: [FetchColumn] = []
+        var grouping: [String] = []
+        var having: FetchPredicate?
+        var stores: [UUID]?
+    }
+
+    let values: Values
+
+    init(_ values: Values) { self.values = values }
+
+    static func == (a: RareSettings, b: RareSettings) -> Bool { a === b || a.values == b.values }
+    func hash(into hasher: inout Hasher) { values.hash(into: &hasher) }
 }

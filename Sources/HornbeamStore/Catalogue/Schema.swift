@@ -16,8 +16,8 @@ final class Schema: Sendable {
     private let entityIndexes: [Int32]
     /// Members indexes that mirror a to-one column, and links in which an entity takes part, by `entity.index`.
     private let linksByOwner: [[LinkIndex?]]
-    /// The constraints of one property alone, by that property.
-    private let uniques: [ObjectIdentifier: ValueIndex]
+    /// Indexes of the values of one property alone, by that property; constraints before others.
+    private let lookUps: [ObjectIdentifier: ValueIndex]
 
     init(
         model: ManagedObjectModel, catalogue: Catalogue, tables: [EntityTable?], links: [LinkIndex], indexes: [ValueIndex]
@@ -35,10 +35,9 @@ final class Schema: Sendable {
             numbers[stored.number] = Int32(entity.index)
         }
         entityIndexes = numbers
-        uniques = Dictionary(
-            indexes.filter { $0.isUnique && $0.isPlain && $0.elements.count == 1 }
-                .map { (ObjectIdentifier($0.elements[0].property), $0) },
-            uniquingKeysWith: { first, _ in first })
+        lookUps = Dictionary(
+            indexes.filter(\.isLookUp).map { (ObjectIdentifier($0.elements[0].property), $0) },
+            uniquingKeysWith: { first, second in second.isUnique && !first.isUnique ? second : first })
         linksByOwner = model.entities.map { entity in
             var slots = [LinkIndex?](repeating: nil, count: entity.properties.count)
             for link in links where entity.isKind(of: link.relationship.entity) {
@@ -78,9 +77,17 @@ final class Schema: Sendable {
         return link
     }
 
-    /// The constraint that a property has by itself; it may be declared further down than the property.
-    func uniqueIndex(of property: PropertyDescription) -> ValueIndex? { uniques[ObjectIdentifier(property)] }
+    /// The index that leads from a value of a property to its objects; it may be declared further down than the property.
+    func lookUpIndex(of property: PropertyDescription) -> ValueIndex? { lookUps[ObjectIdentifier(property)] }
 
     /// The to-many relationships of an entity by property index; nil elsewhere.
     func links(ofOwner index: Int32) -> [LinkIndex?] { linksByOwner[Int(index)] }
+}
+
+extension ValueIndex {
+    /// True when it holds the values of one attribute as they are, of every row that has one.
+    fileprivate var isLookUp: Bool {
+        isPlain && elements.count == 1 && elements[0].collation == .binary && elements[0].type != .reference
+            && elements[0].type != .objectID
+    }
 }

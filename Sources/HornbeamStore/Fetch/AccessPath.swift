@@ -7,10 +7,10 @@ indirect enum AccessPath: Sendable {
     case nothing
     /// All rows of the tables, leaf by leaf.
     case scan
-    /// Objects named by their keys, which ascend. The words say how they were found, when the predicate does not name them.
-    case keys([UInt64], via: String?)
+    /// Objects named by their keys, which ascend. `via` is how they were found, when the predicate does not name them.
+    case keys([UInt64], via: FetchPredicate.Node?)
     /// The members of some owners, of which the predicate names the to-one or what the to-one leads to.
-    case members(LinkIndex, owners: [UInt64], via: String?)
+    case members(LinkIndex, owners: [UInt64], via: FetchPredicate.Node?)
     /// Ranges of an index.
     case index(IndexAccess)
     /// The objects that all of these lead to.

@@ -50,7 +50,7 @@ extension AccessPlanner {
     }
 
     func members(
-        _ link: LinkIndex, owners: [UInt64], used: Set<Int>, via: String?
+        _ link: LinkIndex, owners: [UInt64], used: Set<Int>, via: FetchPredicate.Node?
     ) throws(EngineError) -> AccessChoice {
         let reader = try snapshot.members(link.relationship)
         var entries = 0

@@ -51,8 +51,9 @@ extension AccessPlanner {
         // A row without an object there must not be a result.
         let sure = parts.filter { $0.rest.modifier == .direct && $0.rest.names != nil && $0.rest.holds(.null) == false }
         guard !sure.isEmpty, let owners = try related(destination, sure.map(\.rest), limit) else { return nil }
-        let words = FetchPredicate(node: .and(sure.map { terms[at: $0.position]!.node })).description
-        return try members(link, owners: owners, used: Set(sure.map(\.position)), via: words)
+        let nodes = sure.compactMap { terms[at: $0.position]?.node }
+        return try members(
+            link, owners: owners, used: Set(sure.map(\.position)), via: nodes.count == 1 ? nodes[0] : .and(nodes))
     }
 
     // MARK: Over a to-many
@@ -68,7 +69,7 @@ extension AccessPlanner {
         guard let members = try related(destination, [rest], limit) else { return nil }
         let owners = try owners(of: members, destination, schema.link(relationship))
         return AccessChoice(
-            .keys(owners, via: terms[at: part.position]!.node.words), used: [part.position], entries: owners.count,
+            .keys(owners, via: terms[at: part.position]?.node), used: [part.position], entries: owners.count,
             isOrdered: comesByKey)
     }
 
@@ -81,7 +82,7 @@ extension AccessPlanner {
         else { return nil }
         let owners = try owners(of: members.keys.sorted(), destination, schema.link(relationship))
         return AccessChoice(
-            .keys(owners, via: term.node.words), used: [position], entries: owners.count, isOrdered: comesByKey)
+            .keys(owners, via: term.node), used: [position], entries: owners.count, isOrdered: comesByKey)
     }
 
     private func owners(
@@ -130,10 +131,6 @@ extension AccessPlanner {
         let found = sink.finish().references.map(\.key)
         return found.count <= Self.relatedMax ? found : nil
     }
-}
-
-extension FetchPredicate.Node {
-    var words: String { FetchPredicate(node: self).description }
 }
 
 extension [(position: Int, term: PredicateAnalysis.Term)] {

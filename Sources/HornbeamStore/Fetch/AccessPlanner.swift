@@ -42,11 +42,13 @@ struct AccessPlanner {
 
     // MARK: The choice
 
-    func choose(scanning filters: [Filter?]) throws(EngineError) -> AccessChoice {
-        let scan = scanChoice
-        var best = scan
-        var bestCost = scanCost(filters)
+    /// - Parameter filters: Made when a scan has to be weighed against something that is not cheap anyway.
+    func choose(scanning filters: () -> [Filter?]) throws(EngineError) -> AccessChoice {
         let own = try ownAlternatives()
+        if let cheapest = own.min(by: { cost($0) < cost($1) }), cost(cheapest) <= min(Self.cheap, rowTotal) { return cheapest }
+        let filters = filters()
+        var best = scanChoice
+        var bestCost = scanCost(filters)
         for choice in own { try weigh(choice, filters, &best, &bestCost) }
         if bestCost <= Self.cheap { return best }
         let related = try relatedAlternatives(cheaperThan: bestCost)

@@ -7,6 +7,8 @@ struct KeyWindow {
     /// The last key that can be a result.
     var last: UInt64?
 
+    var isOpen: Bool { first == nil && last == nil }
+
     func narrow(_ selection: inout Selection, _ leaf: LeafView) {
         guard leaf.count > 0 else { return }
         if let first, leaf.key(0) < first { selection.filter { leaf.key($0) >= first } }

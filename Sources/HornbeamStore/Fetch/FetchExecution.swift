@@ -46,12 +46,17 @@ struct FetchExecution {
     private mutating func scan() throws(EngineError) {
         let window = try keyWindow()
         for table in plan.tables {
-            guard try scan(table, window) else { return }
+            let parts = window.isOpen ? try parts(of: table) : [window]
+            if parts.count > 1 {
+                try scan(table, parts: parts)
+            } else if try !scan(table, window) {
+                return
+            }
         }
     }
 
     /// Answers false when no more rows are needed, of this table and any other.
-    private mutating func scan(_ table: EntityTable, _ window: KeyWindow) throws(EngineError) -> Bool {
+    mutating func scan(_ table: EntityTable, _ window: KeyWindow) throws(EngineError) -> Bool {
         let filter = filter(table.index)
         var rows = 0
         var leaves = 0

@@ -1,77 +1,96 @@
 internal import HornbeamEngine
 internal import HornbeamModel
 
-// MARK: Printing
-
 extension FetchPlan {
-    var description: Plan {
-        var plan = Plan()
-        plan.entity = entity.name
-        plan.access = accessText
-        if !residual.isEmpty {
-            let kind = filters.compactMap { $0?.kind }.max() ?? .columns
-            plan.filter = "filter \(kind.words): \(residualText)"
+    var description: Plan { description(showsValues: true) }
+
+    /// - Parameter showsValues: False to leave out what the predicate compares with, as logs do.
+    func description(showsValues: Bool) -> Plan { PlanText(plan: self, showsValues: showsValues).text }
+}
+
+/// Puts a plan into words.
+private struct PlanText {
+    let plan: FetchPlan
+    let showsValues: Bool
+
+    var text: Plan {
+        var text = Plan()
+        text.entity = plan.entity.name
+        text.access = access(plan.choice, "")
+        if !plan.residual.isEmpty {
+            let kind = plan.filters.compactMap { $0?.kind }.max() ?? .columns
+            text.filter = "filter \(kind.words): \(residual)"
         }
-        plan.order = orderText
-        plan.window = windowText
-        return plan
+        text.order = order
+        text.window = window
+        return text
     }
 
-    private var accessText: String { text(choice, "") }
+    private func words(_ node: FetchPredicate.Node) -> String {
+        let shown = showsValues ? node : node.mapExpressions { expression in
+            if case .constant = expression { return .variable("value") }
+            return expression
+        }
+        return FetchPredicate(node: shown).description
+    }
 
-    private func text(_ choice: AccessChoice, _ indent: String) -> String {
+    // MARK: Access
+
+    private func access(_ choice: AccessChoice, _ indent: String) -> String {
         switch choice.path {
         case .nothing: return "nothing: no object can satisfy the predicate"
-        case .scan: return "scan \(tables.map(\.entity.name).joined(separator: ", ")): \(rows(choice.entries, "row"))"
+        case .scan: return "scan \(plan.tables.map(\.entity.name).joined(separator: ", ")): \(count(choice.entries, "row"))"
         case .keys(_, let via):
-            return "look up \(rows(choice.entries, "object")) by ID" + (via.map { ", found by \($0)" } ?? "")
+            return "look up \(count(choice.entries, "object")) by ID" + (via.map { ", found by \(words($0))" } ?? "")
         case .members(let link, _, let via):
             let title = "\(link.relationship.entity.name).\(link.relationship.name)"
-            return "members of \(title)\(via.map { " where \($0)" } ?? ""): \(rows(choice.entries, "entry"))"
-        case .index(let access): return indexText(access, choice.entries)
-        case .intersection(let parts): return setText("all of", parts, choice, indent)
-        case .union(let parts): return setText("any of", parts, choice, indent)
+            return "members of \(title)\(via.map { " where \(words($0))" } ?? ""): \(count(choice.entries, "entry"))"
+        case .index(let access): return index(access, choice.entries)
+        case .intersection(let parts): return set("all of", parts, choice, indent)
+        case .union(let parts): return set("any of", parts, choice, indent)
         }
     }
 
-    private func setText(_ words: String, _ parts: [AccessChoice], _ choice: AccessChoice, _ indent: String) -> String {
-        let lines = parts.map { "\n    \(indent)\(text($0, indent + "  "))" }
-        return "\(words), about \(rows(choice.entries, "object"))" + lines.joined()
+    private func set(_ title: String, _ parts: [AccessChoice], _ choice: AccessChoice, _ indent: String) -> String {
+        let lines = parts.map { "\n    \(indent)\(access($0, indent + "  "))" }
+        return "\(title), about \(count(choice.entries, "object"))" + lines.joined()
     }
 
-    private func indexText(_ access: IndexAccess, _ entries: Int) -> String {
+    private func index(_ access: IndexAccess, _ entries: Int) -> String {
         let kind = access.index.isUnique ? "unique index" : "index"
-        if access.isWhole { return "\(kind) \(access.index.title): all \(rows(entries, "entry"))" }
-        let count = access.ranges.count == 1 ? "" : ", \(access.ranges.count) ranges"
-        return "\(kind) \(access.index.title)\(count): \(rows(entries, "entry"))"
+        if access.isWhole { return "\(kind) \(access.index.title): all \(count(entries, "entry"))" }
+        let ranges = access.ranges.count == 1 ? "" : ", \(access.ranges.count) ranges"
+        return "\(kind) \(access.index.title)\(ranges): \(count(entries, "entry"))"
     }
 
-    private func rows(_ count: Int, _ noun: String) -> String {
-        if count == 1 { return "1 \(noun)" }
-        return "\(count) " + (noun == "entry" ? "entries" : noun + "s")
+    private func count(_ number: Int, _ noun: String) -> String {
+        if number == 1 { return "1 \(noun)" }
+        return "\(number) " + (noun == "entry" ? "entries" : noun + "s")
     }
 
-    private var residualText: String {
-        let nodes = residual.map { conjunct in
+    // MARK: The rest
+
+    private var residual: String {
+        let nodes = plan.residual.map { conjunct in
             switch conjunct {
             case .term(let term): term.node
             case .other(let node): node
             }
         }
-        return FetchPredicate(node: nodes.count == 1 ? nodes[0] : .and(nodes)).description
+        return words(nodes.count == 1 ? nodes[0] : .and(nodes))
     }
 
-    private var orderText: String {
-        if sorts.isEmpty { return "order by ID" }
-        let text = sorts.map(\.text).joined(separator: ", ")
-        if choice.isOrdered { return "order by \(text) from the index" }
-        return kept == nil ? "sort by \(text)" : "sort by \(text), keeping the first \(kept ?? 0)"
+    private var order: String {
+        if plan.sorts.isEmpty { return "order by ID" }
+        let text = plan.sorts.map(\.text).joined(separator: ", ")
+        if plan.choice.isOrdered { return "order by \(text) from the index" }
+        return plan.kept.map { "sort by \(text), keeping the first \($0)" } ?? "sort by \(text)"
     }
 
-    private var windowText: String? {
-        if offset == 0, limit == nil { return nil }
-        let skip = offset > 0 ? "skip \(offset)" : nil
-        let take = limit.map { "take \($0)" }
+    private var window: String? {
+        if plan.offset == 0, plan.limit == nil { return nil }
+        let skip = plan.offset > 0 ? "skip \(plan.offset)" : nil
+        let take = plan.limit.map { "take \($0)" }
         return [skip, take].compactMap { $0 }.joined(separator: ", ")
     }
 }

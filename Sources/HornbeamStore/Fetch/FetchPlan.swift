@@ -45,8 +45,12 @@ struct FetchPlan: Sendable {
 
     /// The cheapest plan.
     init(_ planner: AccessPlanner) throws(EngineError) {
-        let filters = Self.filters(planner.conjuncts, planner)
-        self.init(planner, try planner.choose(scanning: filters), filters)
+        var filters: [Filter?] = []
+        let choice = try planner.choose {
+            filters = Self.filters(planner.conjuncts, planner)
+            return filters
+        }
+        self.init(planner, choice, filters)
     }
 
     private init(nothing planner: AccessPlanner) {
@@ -60,7 +64,7 @@ struct FetchPlan: Sendable {
         sorts = planner.sorts
         self.choice = choice
         residual = planner.conjuncts.enumerated().filter { !choice.used.contains($0.offset) }.map(\.element)
-        self.filters = choice.used.isEmpty ? filters : Self.filters(residual, planner)
+        self.filters = choice.used.isEmpty && !filters.isEmpty ? filters : Self.filters(residual, planner)
     }
 
     private mutating func setWindow(_ request: FetchDescription) {

@@ -65,8 +65,22 @@ extension FlagTest {
 
 extension TextTest {
     func narrow(_ selection: inout Selection, _ leaf: LeafView, _ context: FilterContext) throws(EngineError) {
+        if let needle { return try narrow(&selection, leaf, needle, context) }
         try selection.filter { (slot) throws(EngineError) -> Bool in
             try holds(leaf.row(slot), context)
+        }
+    }
+
+    private func narrow(
+        _ selection: inout Selection, _ leaf: LeafView, _ needle: Needle, _ context: FilterContext
+    ) throws(EngineError) {
+        guard let nulls = leaf.nullBits(column) else {
+            return try selection.filter { (slot) throws(EngineError) -> Bool in try holds(leaf.row(slot), context) }
+        }
+        try selection.filter { (slot) throws(EngineError) -> Bool in
+            if nulls[slot >> 3] >> UInt8(slot & 7) & 1 == 1 { return nullResult }
+            guard let bytes = leaf.bytesInLeaf(column, slot) else { return try holds(leaf.row(slot), context) }
+            return needle.isFound(in: bytes)
         }
     }
 }

@@ -104,6 +104,8 @@ struct TextTest: Sendable {
     let column: Int
     let test: StringTest
     let nullResult: Bool
+    /// Set for the operators that look at bytes as they are: the same test without a call for each row.
+    var needle: Needle?
 
     func holds(_ row: RowView, _ context: FilterContext) throws(EngineError) -> Bool {
         if row.isNull(column) { return nullResult }

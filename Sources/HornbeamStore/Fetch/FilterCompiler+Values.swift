@@ -68,7 +68,8 @@ extension FilterCompiler {
         }
         let options = column.type == .uri ? [] : term.options
         guard let test = try? StringTest(term.comparator, text, options) else { return nil }
-        return .text(TextTest(column: column.column, test: test, nullResult: nullResult))
+        return .text(
+            TextTest(column: column.column, test: test, nullResult: nullResult, needle: Needle(term.comparator, text, options)))
     }
 
     private func compileBytes(_ term: Term, _ column: StoredColumn, _ nullResult: Bool) -> Filter? {

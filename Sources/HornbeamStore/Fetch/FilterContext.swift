@@ -13,10 +13,12 @@ final class FilterContext {
     var leavesTested: [ObjectIdentifier: Int] = [:]
     /// So many leaves look up the other end row by row before all of it is read.
     let leavesLookedUp: Int
+    let threads: ScanThreads
 
-    init(_ snapshot: StoreSnapshot, leavesLookedUp: Int = 4) {
+    init(_ snapshot: StoreSnapshot, leavesLookedUp: Int = 4, threads: ScanThreads = ScanThreads()) {
         self.snapshot = snapshot
         self.leavesLookedUp = leavesLookedUp
+        self.threads = threads
     }
 
     var schema: Schema { snapshot.schema }

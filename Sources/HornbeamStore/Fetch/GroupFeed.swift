@@ -19,6 +19,27 @@ final class GroupFeed {
 
     func add(_ inputs: [PropertyValue], object: UInt64) { groups.add(inputs, object: object) }
 
+    // MARK: Parts
+
+    /// True when rows can be totalled in parts to the very same: whole numbers, and functions that do not round.
+    func isDivisible(_ table: EntityTable) -> Bool {
+        let sources = reader.sources(of: table)
+        for input in program.grouping {
+            guard case .cell = sources[input] else { return false }
+        }
+        return program.totals.allSatisfy { total in
+            switch (total.function, sources[total.input]) {
+            case (.count, .object), (.count, .cell), (.min, .cell), (.max, .cell): true
+            case (.sum, .cell(let column)), (.average, .cell(let column)): column.type.isWholeNumber
+            default: false
+            }
+        }
+    }
+
+    func sibling(_ context: FilterContext) -> GroupFeed { GroupFeed(program, context) }
+
+    func add(_ other: GroupTable) { groups.add(other) }
+
     // MARK: Rows
 
     func take(_ selection: Selection, _ leaf: LeafView, _ table: EntityTable) throws(EngineError) {
@@ -142,7 +163,7 @@ extension CellType {
         switch self {
         case .int16: 2
         case .int32: 4
-        case .int64: 8
+        case .int64, .reference: 8
         case .bool: 0
         default: nil
         }
@@ -151,7 +172,9 @@ extension CellType {
 
 extension StoredColumn {
     fileprivate func bits(in row: RowView, _ width: Int) -> UInt64 {
-        width == 0 ? (row.bit(column) ? 1 : 0) : UInt64(bitPattern: int(in: row))
+        if width == 0 { return row.bit(column) ? 1 : 0 }
+        // Keys are those of one sequence, whatever the entity.
+        return type == .reference ? row.load(column, as: UInt64.self) : UInt64(bitPattern: int(in: row))
     }
 }
 
@@ -165,15 +188,20 @@ extension StoreSnapshot {
         _ request: FetchDescription, _ program: DictionaryProgram, excluding: Set<UInt64>,
         adding objects: [GroupedObject]
     ) throws -> DictionaryAnswer {
+        try groups(request, program, excluding: excluding, adding: objects, in: FilterContext(self))
+    }
+
+    func groups(
+        _ request: FetchDescription, _ program: DictionaryProgram, excluding: Set<UInt64> = [],
+        adding objects: [GroupedObject] = [], in context: FilterContext
+    ) throws -> DictionaryAnswer {
         let plan = try FetchPlan(request.forGroups, in: self, counting: false)
-        let context = FilterContext(self)
         let feed = GroupFeed(program, context)
         let sink = ResultSink(.feed(feed), kept: nil, excluding: excluding, context: context)
         var execution = FetchExecution(plan, self, context, sink)
         try context.run { () throws(EngineError) in try execution.run() }
         for object in objects { feed.add(object.inputs, object: object.key) }
-        return DictionaryAnswer(
-            rows: try feed.groups.rows(), rowsRead: execution.rowsRead + context.rowsRead, leavesRead: execution.leavesRead)
+        return DictionaryAnswer(rows: try feed.groups.rows(), work: FetchWork(execution))
     }
 }
 
@@ -191,8 +219,7 @@ package struct GroupedObject {
 /// The values of dictionaries by column, and what they took.
 package struct DictionaryAnswer: Sendable {
     package var rows: [[PropertyValue]]
-    package var rowsRead: Int
-    package var leavesRead: Int
+    package var work: FetchWork
 }
 
 extension FetchDescription {

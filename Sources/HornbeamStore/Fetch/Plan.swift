@@ -26,11 +26,11 @@ package struct FetchAnswer: Sendable {
     package var references: [ObjectReference] = []
     /// Where each row was seen; empty when the rows were not read.
     package var hints: [RowHint] = []
-    /// How it was carried out; put into words when it is asked for.
-    package var plan: Plan { source?.description ?? lookUp.map(Self.plan) ?? Plan() }
-    var source: FetchPlan?
-    /// Set instead of `source` by a look-up that needed no plan.
-    var lookUp: (entity: String, index: ValueIndex, count: Int)?
-    package var rowsRead = 0
-    package var leavesRead = 0
+    package var work = FetchWork()
+}
+
+/// The answer to a count.
+package struct CountAnswer: Sendable {
+    package var count: Int
+    package var work = FetchWork()
 }

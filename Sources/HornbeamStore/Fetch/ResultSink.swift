@@ -47,6 +47,43 @@ final class ResultSink {
 
     var isCounting: Bool { if case .count = mode { true } else { false } }
 
+    /// True when every row has to come, whatever came before.
+    var readsAll: Bool {
+        if case .collect = mode { return kept == nil }
+        return true
+    }
+
+    /// What a row that passes costs here, in the planner's measure.
+    var rowCost: Int {
+        switch mode {
+        case .count: 0
+        case .collect, .collectByKey: 2
+        case .sort: 4
+        case .feed: 8
+        }
+    }
+
+    // MARK: Parts
+
+    /// True when parts of a table's rows can be taken apart from one another and put together to the same.
+    func isDivisible(_ table: EntityTable) -> Bool { feed?.isDivisible(table) ?? true }
+
+    /// A sink for another part of the rows.
+    func sibling(_ context: FilterContext) -> ResultSink {
+        var mode = mode
+        if let feed { mode = .feed(feed.sibling(context)) }
+        return ResultSink(mode, kept: kept, excluding: excluding, context: context)
+    }
+
+    /// Takes what a sibling found in rows behind those that came here.
+    func add(_ other: ResultSink) {
+        count += other.count
+        references += other.references
+        hints += other.hints
+        if let found = other.sorter { sorter?.add(found) }
+        if let groups = other.feed?.groups { feed?.add(groups) }
+    }
+
     /// The first results, which are not going to come.
     func leaveOut(_ number: Int) {
         leftOut += number

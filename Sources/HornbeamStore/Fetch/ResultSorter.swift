@@ -55,6 +55,12 @@ final class ResultSorter {
         }
     }
 
+    /// Takes what another sorter by the same criteria holds.
+    func add(_ other: ResultSorter) {
+        if let found = other.numbers { numbers?.add(found) }
+        if let found = other.bytes { bytes?.add(found) }
+    }
+
     func finish() -> (references: [ObjectReference], hints: [RowHint]) {
         let results = numbers?.finish() ?? bytes?.finish() ?? []
         return (results.map(\.reference), results.map(\.hint))
@@ -170,6 +176,10 @@ struct Sorted<Key: Comparable & SendableMetatype> {
             entries[0] = entry
             siftDown()
         }
+    }
+
+    mutating func add(_ other: Sorted) {
+        for entry in other.entries { insert(entry.key, entry.result) }
     }
 
     private mutating func siftUp() {

@@ -2,6 +2,13 @@ import Foundation
 import Hornbeam
 
 extension Command {
+    private static let queryOptions = """
+          --where FORMAT   a predicate, such as "section.name == 'games' AND installedSize > 1000000"
+          --sort KEY       a key path to sort by; -KEY sorts from large to small; may be repeated
+          --limit N        at most N objects (20)
+          --offset N       pass over the first N
+        """
+
     static let query = Command(
         name: "query",
         summary: "fetch objects of any store and print them as a table",
@@ -9,10 +16,7 @@ extension Command {
             Usage: hornbeam query STORE ENTITY [--where FORMAT] [--sort KEY]… [--limit N] [--offset N]
                                   [--columns KEY,…] [--count] [--explain]
 
-              --where FORMAT   a predicate, such as "section.name == 'games' AND installedSize > 1000000"
-              --sort KEY       a key path to sort by; -KEY sorts from large to small; may be repeated
-              --limit N        at most N objects (20)
-              --offset N       pass over the first N
+            \(queryOptions)
               --columns KEYS   what to show, separated by commas; key paths over to-one relationships are fine
               --count          print the number of objects only
               --explain        print how the store would answer, and nothing else
@@ -20,39 +24,82 @@ extension Command {
             Example: hornbeam query Packages.hornbeam Package --where "name BEGINSWITH 'libswift'" --sort -installedSize
             """,
         run: { arguments in
-            let format = try arguments.option("--where")
-            let sorts = try arguments.options("--sort").map(sort)
-            let limit = try arguments.integer("--limit", in: 1...1_000_000)
-            let offset = try arguments.integer("--offset", in: 0...Int.max)
             let columns = try arguments.option("--columns")
             let isCount = arguments.flag("--count")
             let isExplained = arguments.flag("--explain")
-            let path = try arguments.word("the path of the store")
-            var query = Query(entityName: try arguments.word("the name of the entity"))
-            try arguments.finish()
-            query.format = format
-            query.sorts = sorts
-            query.limit = limit ?? (isCount ? 0 : query.limit)
-            query.offset = offset ?? query.offset
+            var (path, query) = try Query.parse(&arguments, limit: isCount ? 0 : 20)
             query.columns = columns?.split(separator: ",").map(String.init) ?? []
             try StoreInspection.withContainer(path) { container in
                 try print(query, container.viewContext, isCount: isCount, isExplained: isExplained)
             }
         })
 
+    static let explain = Command(
+        name: "explain",
+        summary: "say how a fetch is carried out, what it costs, and which index would help it",
+        help: """
+            Usage: hornbeam explain STORE ENTITY [--where FORMAT] [--sort KEY]… [--limit N] [--offset N]
+
+            \(queryOptions)
+
+            Prints the plan, runs the fetch, and prints how many rows and leaves it read and how long it took.
+
+            Example: hornbeam explain Packages.hornbeam Package --where "installedSize > 100000000" --sort name
+            """,
+        run: { arguments in
+            let (path, query) = try Query.parse(&arguments, limit: 0)
+            try StoreInspection.withContainer(path) { container in Console.line(try query.explained(in: container.viewContext)) }
+        })
+
     @MainActor private static func print(
         _ query: Query, _ context: ManagedObjectContext, isCount: Bool, isExplained: Bool
     ) throws {
         if isExplained {
-            Console.line(try context.explain(try query.request()))
+            Console.line(try query.request().explain(in: context))
         } else if isCount {
             Console.line(String(try context.count(try query.request())))
         } else {
             Console.line(try query.run(in: context).description)
         }
     }
+}
+
+extension Query {
+    /// The store and the query that a command line asks for.
+    /// - Parameter limit: What holds without `--limit`; 0 for all objects.
+    fileprivate static func parse(_ arguments: inout Arguments, limit: Int) throws -> (path: String, query: Query) {
+        let format = try arguments.option("--where")
+        let sorts = try arguments.options("--sort").map(sort)
+        let most = try arguments.integer("--limit", in: 1...1_000_000)
+        let offset = try arguments.integer("--offset", in: 0...Int.max)
+        let path = try arguments.word("the path of the store")
+        var query = Query(entityName: try arguments.word("the name of the entity"))
+        try arguments.finish()
+        query.format = format
+        query.sorts = sorts
+        query.limit = most ?? limit
+        query.offset = offset ?? query.offset
+        return (path, query)
+    }
 
     private static func sort(_ key: String) -> FetchSort {
         key.hasPrefix("-") ? .descending(String(key.dropFirst())) : .ascending(key)
+    }
+
+    /// The plan, and what carrying it out cost.
+    func explained(in context: ManagedObjectContext) throws -> String {
+        let request = try request()
+        let plan = try request.explain(in: context)
+        let before = context.fetchCounters
+        let clock = ContinuousClock()
+        let start = clock.now
+        let count = try context.fetchIDs(request).count
+        let elapsed = clock.now - start
+        let cost = context.fetchCounters - before
+        return """
+            \(plan)
+            \(Figures.count(count, "result")); \(Figures.count(cost.rowsRead, "row")) read in \(Figures.count(cost.leavesRead, "leaf", "leaves")), \
+            \(Figures.duration(elapsed))
+            """
     }
 }

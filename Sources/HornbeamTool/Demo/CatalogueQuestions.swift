@@ -122,12 +122,12 @@ struct Stopwatch {
 
     init(_ context: ManagedObjectContext) {
         self.context = context
-        rowsBefore = context.rowsRead
+        rowsBefore = context.fetchCounters.rowsRead
         start = clock.now
     }
 
     var elapsed: Duration { clock.now - start }
-    var rowsRead: Int { context.rowsRead - rowsBefore }
+    var rowsRead: Int { context.fetchCounters.rowsRead - rowsBefore }
 
     func answer(_ title: String, fetch: String, _ table: TextTable, remark: String? = nil) -> Answer {
         let elapsed = elapsed

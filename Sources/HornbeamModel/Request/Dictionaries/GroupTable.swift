@@ -51,6 +51,16 @@ package struct GroupTable {
         }
     }
 
+    /// Adds groups that other objects made.
+    package mutating func add(_ other: GroupTable) {
+        let width = fresh.count
+        for (number, key) in other.keys.enumerated() {
+            let slot = slot(for: key)
+            note(other.firsts[number], in: slot)
+            for place in 0 ..< width { withTotal(place, in: slot) { $0.add(other.totals[number * width + place]) } }
+        }
+    }
+
     // MARK: The result
 
     /// The dictionaries' values, by column.

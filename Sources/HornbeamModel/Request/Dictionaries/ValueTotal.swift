@@ -60,6 +60,14 @@ package struct ValueTotal: Sendable {
         }
     }
 
+    /// Adds the total of other values; not for functions that must see all values together.
+    package mutating func add(_ other: ValueTotal) {
+        precondition(other.all.isEmpty, "A median, a mode and a standard deviation have no totals of parts.")
+        let count = count + other.count
+        if let value = other.value { add(value) }
+        self.count = count
+    }
+
     private mutating func addOther(_ value: PropertyValue) {
         count += 1
         if function != .count { fold(value) }

@@ -1,0 +1,69 @@
+import Foundation
+
+/// Rows over the package catalogue of the machine; none where it has no catalogue.
+struct CatalogueSuite {
+    let options: Options
+    let folder: Folder
+    let contestants: [any CatalogueContestant.Type]
+
+    static let rows = [
+        Row(id: "K1", title: "import of packages, sections and dependencies", unit: "ms"),
+        Row(id: "K2", title: "package by name, reading its size", unit: "ns"),
+        Row(id: "K3", title: "count, over 1 MB and “library” in the summary", unit: "ms"),
+        Row(id: "K4", title: "sum of sizes by section", unit: "ms"),
+        Row(id: "K5", title: "dependencies on a name, from one section", unit: "µs"),
+        Row(id: "K6", title: "first 100 names from “libs” on, by name", unit: "µs"),
+    ]
+
+    func run(into results: inout Results) throws {
+        guard let catalogue = try PackageCatalogue() else { return note("This machine has no package catalogue: its rows are left out.") }
+        var packages = catalogue.packages
+        if options.isSmoke { packages = Array(packages.prefix(2_000)) }
+        results.declare(Self.rows)
+        var random = SplitMix(4)
+        let names = (0..<min(packages.count, 10_000)).map { _ in packages[Int(random.next() % UInt64(packages.count))].name }
+        for repetition in 0..<options.repetitions {
+            note("catalogue of \(packages.count) packages, repetition \(repetition + 1)")
+            var stores: [(Contestant, any CatalogueContestant)] = []
+            for type in contestants.indices.map({ contestants[($0 + repetition) % contestants.count] }) {
+                let store = try type.init(path: try folder.empty("\(type.contestant.rawValue)-catalogue"))
+                results.add("K1", type.contestant, try timed { try store.load(packages) }.seconds * 1e3)
+                stores.append((type.contestant, store))
+            }
+            try look(stores, names, &results)
+            for (_, store) in stores { try store.close() }
+        }
+    }
+
+    private func look(
+        _ stores: [(Contestant, any CatalogueContestant)], _ names: [String], _ results: inout Results
+    ) throws {
+        let few = Array(names.prefix(1_000))
+        let name = Look(perRow: 1e9 / Double(names.count))
+        for (who, store) in stores { try name.each(who, "K2", &results) { try store.sizes(of: names) } }
+        for (who, store) in stores { try name.whole(who, "K3", &results) { try store.countLibraries() } }
+        for (who, store) in stores { try name.whole(who, "K4", &results) { try store.sizeBySection() } }
+        let dependency = Look(perRow: 1e6 / Double(few.count))
+        for (who, store) in stores { try dependency.each(who, "K5", &results) { try store.dependencies(on: few) } }
+        let page = Look(perRow: 1e6)
+        for (who, store) in stores { try page.each(who, "K6", &results) { try store.firstNames() } }
+    }
+}
+
+/// A store of packages that takes part.
+protocol CatalogueContestant: AnyObject {
+    static var contestant: Contestant { get }
+
+    init(path: String) throws
+    func load(_ packages: [PackageCatalogue.Package]) throws
+    /// The sum of the sizes of the packages of these names, all versions.
+    func sizes(of names: [String]) throws -> UInt64
+    func countLibraries() throws -> UInt64
+    /// The sum over sections of the sum of sizes, each times the number of packages in the section.
+    func sizeBySection() throws -> UInt64
+    /// How many dependencies on these names packages of the section “libs” have.
+    func dependencies(on names: [String]) throws -> UInt64
+    /// The sum of the lengths of the names.
+    func firstNames() throws -> UInt64
+    func close() throws
+}

@@ -1,0 +1,104 @@
+import Foundation
+import Hornbeam
+
+final class Package: ManagedObject {
+    static let name = Attribute<String>("name", indexed: true)
+    static let version = Attribute<String>("version")
+    static let architecture = Attribute<String>("architecture")
+    static let summary = Attribute<String>("summary")
+    static let installedSize = Attribute<Int>("installedSize")
+    static let section = ToOne<Section>("section", inverse: "packages")
+    static let dependencies = ToMany<Dependency>("dependencies", inverse: "package")
+
+    var name: String { self[Self.name] }
+    var installedSize: Int { self[Self.installedSize] }
+}
+
+final class Section: ManagedObject {
+    static let name = Attribute<String>("name", unique: true)
+    static let packages = ToMany<Package>("packages", inverse: "section")
+}
+
+final class Dependency: ManagedObject {
+    static let target = Attribute<String>("target", indexed: true)
+    static let package = ToOne<Package>("package", inverse: "dependencies")
+}
+
+/// Packages as objects with relationships.
+final class GraphCatalogue: CatalogueContestant {
+    static let contestant = Contestant.hornbeam
+
+    private let container: PersistentContainer
+    private let context: ManagedObjectContext
+
+    init(path: String) throws {
+        let model = try ManagedObjectModel {
+            Entity("Package") {
+                Package.name; Package.version; Package.architecture; Package.summary; Package.installedSize; Package.section
+                Package.dependencies
+            }
+            Entity("Section") { Section.name; Section.packages }
+            Entity("Dependency") { Dependency.target; Dependency.package }
+        }
+        container = try .open(model, [Package.self, Section.self, Dependency.self], at: path)
+        context = container.newContext()
+    }
+
+    func load(_ packages: [PackageCatalogue.Package]) throws {
+        let names = Array(Set(packages.map(\.section))).sorted()
+        var sections = BatchInsertRequest(Section.self, from: names) { name, row in row.set(Section.name, name) }
+        sections.resultType = .objectIDs
+        let sectionIDs = Dictionary(uniqueKeysWithValues: zip(names, try context.execute(sections).objectIDs))
+        var request = BatchInsertRequest(Package.self, from: packages) { package, row in
+            row.set(Package.name, package.name)
+            row.set(Package.version, package.version)
+            row.set(Package.architecture, package.architecture)
+            row.set(Package.summary, package.summary)
+            row.set(Package.installedSize, package.installedSize)
+            row.set(Package.section, sectionIDs[package.section])
+        }
+        request.resultType = .objectIDs
+        let ids = try context.execute(request).objectIDs
+        let dependencies = zip(packages, ids).lazy.flatMap { package, id in package.depends.map { ($0, id) } }
+        try context.execute(BatchInsertRequest(Dependency.self, from: dependencies) { dependency, row in
+            row.set(Dependency.target, dependency.0)
+            row.set(Dependency.package, dependency.1)
+        })
+    }
+
+    func sizes(of names: [String]) throws -> UInt64 {
+        var sum: UInt64 = 0
+        for name in names {
+            for package in try context.fetch(FetchRequest<Package>().where(Package.name == name)) { sum &+= UInt64(package.installedSize) }
+        }
+        return sum
+    }
+
+    func countLibraries() throws -> UInt64 {
+        UInt64(try context.count(FetchRequest<Package>().where("installedSize > 1000 AND summary CONTAINS 'library'")))
+    }
+
+    func sizeBySection() throws -> UInt64 {
+        let request = FetchRequest<Package>().selecting(.sum(of: "installedSize", as: "size"), .count(as: "count")).grouped(by: "section")
+        return try context.fetch(request).reduce(0) { sum, row in
+            guard case .int(let size)? = row["size"], case .int(let count)? = row["count"] else { return sum }
+            return sum &+ UInt64(size) &* UInt64(count)
+        }
+    }
+
+    func dependencies(on names: [String]) throws -> UInt64 {
+        var sum: UInt64 = 0
+        for name in names {
+            let request = try FetchRequest<Dependency>().where("target == %@ AND package.section.name == 'libs'", name)
+            sum &+= UInt64(try context.count(request))
+        }
+        return sum
+    }
+
+    func firstNames() throws -> UInt64 {
+        let first = try context.fetch(FetchRequest<Package>().where(Package.name >= "libs").sorted(by: "name").limit(100))
+        return first.reduce(0) { $0 &+ UInt64($1.name.utf8.count) }
+    }
+
+    func close() throws { try container.close() }
+}

@@ -1,0 +1,92 @@
+import Foundation
+
+/// The main rows at several sizes, and with a data set four times the memory for pages.
+struct SizeSuite {
+    let options: Options
+    let folder: Folder
+    let contestants: [any EventContestant.Type]
+
+    /// What is measured at each size, per row or per object.
+    enum Step: String, CaseIterable {
+        case insert, uid, key, count, read, save
+
+        var title: String {
+            switch self {
+            case .insert: "insert in a batch"
+            case .uid: "object by uid"
+            case .key: "object by ID"
+            case .count: "count, longitude > 37"
+            case .read: "fetch longitude > 37, read two attributes"
+            case .save: "durable save of one object"
+            }
+        }
+
+        var unit: String {
+            switch self {
+            case .insert, .count, .read: "ns/row"
+            case .uid, .key: "ns"
+            case .save: "µs"
+            }
+        }
+    }
+
+    static let sizes = [10_000, 100_000, 1_000_000, 10_000_000]
+    static let tight = "4 × pool"
+    /// The memory for pages of the data set that does not fit: a quarter of what a million events take.
+    private static let tightPool = 40 << 20
+
+    static var rows: [Row] { sizes.map(name).flatMap(rows) + rows(tight) }
+
+    private static func rows(_ size: String) -> [Row] {
+        Step.allCases.map { Row(id: id($0, size), title: "\($0.title), \(size)", unit: $0.unit) }
+    }
+
+    static func id(_ step: Step, _ size: String) -> String { "\(step.rawValue)@\(size)" }
+
+    static func name(_ size: Int) -> String { size < 1_000_000 ? "\(size / 1000) k" : "\(size / 1_000_000) M" }
+
+    func run(into results: inout Results) throws {
+        results.declare(Self.rows)
+        for size in Self.sizes where size <= options.largest {
+            for repetition in 0..<(size > 1_000_000 ? 1 : options.repetitions) {
+                note("size \(Self.name(size)), repetition \(repetition + 1)")
+                try measure(size, Self.name(size), poolBytes: 1 << 30, repetition, &results)
+            }
+        }
+        let rows = options.isSmoke ? options.rows : 1_000_000
+        note(Self.tight)
+        try measure(rows, Self.tight, poolBytes: options.isSmoke ? 1 << 20 : Self.tightPool, 0, &results)
+    }
+
+    private func measure(
+        _ size: Int, _ name: String, poolBytes: Int, _ repetition: Int, _ results: inout Results
+    ) throws {
+        let saves = options.isSmoke ? 20 : 300
+        let events = Array(EventGenerator(count: size + saves))
+        var random = SplitMix(UInt64(size))
+        let picks = (0..<min(size, 50_000)).map { _ in Int(random.next() % UInt64(size)) }
+        let uids = picks.map { events[$0].uid }
+        let keys = picks.map { UInt64($0 + 1) }
+        var stores: [(Contestant, any EventContestant)] = []
+        for type in contestants.indices.map({ contestants[($0 + repetition) % contestants.count] }) {
+            let store = try type.init(path: try folder.empty("\(type.contestant.rawValue)-size"), poolBytes: poolBytes)
+            let (seconds, _) = try timed { try store.load(Array(events[..<size])) }
+            results.add(Self.id(.insert, name), type.contestant, seconds * 1e9 / Double(size))
+            stores.append((type.contestant, store))
+        }
+        let each = Look(perRow: 1e9 / Double(picks.count))
+        let row = Look(perRow: 1e9 / Double(size))
+        for (who, store) in stores { try each.each(who, Self.id(.uid, name), &results) { try store.get(uids: uids) } }
+        for (who, store) in stores { try each.each(who, Self.id(.key, name), &results) { try store.get(keys: keys) } }
+        for (who, store) in stores { try row.scan(who, Self.id(.count, name), &results) { try store.countEast() } }
+        for (who, store) in stores { try row.scan(who, Self.id(.read, name), &results) { try store.readEast() } }
+        for (who, store) in stores {
+            let times = try events[size...].map { event in try timed { try store.insertOne(event) }.seconds }
+            results.add(Self.id(.save, name), who, percentile(times.sorted(), 0.5) * 1e6)
+        }
+        for (who, store) in stores {
+            try store.close()
+            _ = try folder.empty("\(who.rawValue)-size")
+        }
+    }
+}

@@ -1,0 +1,92 @@
+#if Rivals
+/// Packages in tables with the indexes that the questions need.
+final class SQLiteCatalogue: CatalogueContestant {
+    static let contestant = Contestant.sqlite
+
+    private let connection: SQLiteConnection
+
+    init(path: String) throws {
+        connection = try SQLiteConnection(path: path)
+        try connection.run(
+            """
+            CREATE TABLE section (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+            CREATE TABLE package (id INTEGER PRIMARY KEY, name TEXT, version TEXT, architecture TEXT, summary TEXT, size INTEGER,
+              section INTEGER);
+            CREATE INDEX package_name ON package (name);
+            CREATE INDEX package_section ON package (section);
+            CREATE TABLE dependency (id INTEGER PRIMARY KEY, target TEXT, package INTEGER);
+            CREATE INDEX dependency_target ON dependency (target);
+            CREATE INDEX dependency_package ON dependency (package)
+            """)
+    }
+
+    func load(_ packages: [PackageCatalogue.Package]) throws {
+        let section = try connection.prepare("INSERT INTO section VALUES (?, ?)")
+        let package = try connection.prepare("INSERT INTO package VALUES (?, ?, ?, ?, ?, ?, ?)")
+        let dependency = try connection.prepare("INSERT INTO dependency (target, package) VALUES (?, ?)")
+        let names = Array(Set(packages.map(\.section))).sorted()
+        let sections = Dictionary(uniqueKeysWithValues: zip(names, 1...))
+        try connection.transaction {
+            for name in names {
+                section.bind(1, sections[name]!)
+                section.bind(2, copying: name)
+                try section.run()
+            }
+            for (number, one) in packages.enumerated() {
+                package.bind(1, number + 1)
+                for (place, text) in [one.name, one.version, one.architecture, one.summary].enumerated() {
+                    package.bind(Int32(place + 2), copying: text)
+                }
+                package.bind(6, one.installedSize)
+                package.bind(7, sections[one.section]!)
+                try package.run()
+                for target in one.depends {
+                    dependency.bind(1, copying: target)
+                    dependency.bind(2, number + 1)
+                    try dependency.run()
+                }
+            }
+        }
+    }
+
+    func sizes(of names: [String]) throws -> UInt64 { try sum("SELECT size FROM package WHERE name = ?", names) }
+
+    func countLibraries() throws -> UInt64 {
+        // As CONTAINS: with regard to case, which LIKE has none.
+        try sum("SELECT count(*) FROM package WHERE size > 1000 AND instr(summary, 'library') > 0", nil)
+    }
+
+    func sizeBySection() throws -> UInt64 { try sum("SELECT sum(size) * count(*) FROM package GROUP BY section", nil) }
+
+    func dependencies(on names: [String]) throws -> UInt64 {
+        try sum(
+            """
+            SELECT count(*) FROM dependency d JOIN package p ON p.id = d.package JOIN section s ON s.id = p.section
+            WHERE d.target = ? AND s.name = 'libs'
+            """, names)
+    }
+
+    func firstNames() throws -> UInt64 {
+        let select = try connection.prepare("SELECT name FROM package WHERE name >= 'libs' ORDER BY name, id LIMIT 100")
+        var sum: UInt64 = 0
+        while try select.step() { sum &+= UInt64(select.text(0).count) }
+        return sum
+    }
+
+    /// The sum of the first column over all rows, for each name or once.
+    private func sum(_ query: String, _ names: [String]?) throws -> UInt64 {
+        let select = try connection.prepare(query)
+        return try connection.reading {
+            var sum: UInt64 = 0
+            for name in names ?? [""] {
+                if names != nil { select.bind(1, copying: name) }
+                while try select.step() { sum &+= UInt64(select.int(0)) }
+                select.reset()
+            }
+            return sum
+        }
+    }
+
+    func close() throws { connection.close() }
+}
+#endif

@@ -1,0 +1,119 @@
+internal import HornbeamStore
+internal import HornbeamThreads
+internal import Synchronization
+
+/// What the fetches of a context cost: totals that only grow. The cost of one request is a difference.
+///
+/// ```swift
+/// let before = context.fetchCounters
+/// let events = try context.fetch(request)
+/// print(context.fetchCounters - before)
+/// ```
+public struct FetchCounters: Hashable, Sendable {
+    /// Fetches and counts that asked the store.
+    public var fetches = 0
+    /// Rows that were looked at, matching or not.
+    public var rowsRead = 0
+    /// Leaves of tables that were scanned.
+    public var leavesRead = 0
+    /// Faults that were filled when they were touched.
+    public var faultsFired = 0
+
+    public init() {}
+
+    public static func - (a: FetchCounters, b: FetchCounters) -> FetchCounters {
+        var difference = a
+        difference.fetches -= b.fetches
+        difference.rowsRead -= b.rowsRead
+        difference.leavesRead -= b.leavesRead
+        difference.faultsFired -= b.faultsFired
+        return difference
+    }
+}
+
+extension FetchCounters: CustomStringConvertible {
+    public var description: String {
+        "\(fetches) fetches, \(rowsRead) rows and \(leavesRead) leaves read, \(faultsFired) faults fired"
+    }
+}
+
+/// A fetch or count that took long: how long, over how much, how, and what would help. Holds no values of the predicate.
+public struct FetchReport: Sendable, CustomStringConvertible {
+    public let entityName: String
+    public let duration: Duration
+    /// How many objects, IDs or dictionaries it found; of a count, how many it counted.
+    public let resultCount: Int
+    public let rowsRead: Int
+    public let leavesRead: Int
+    /// The plan in words, with `$value` for what the predicate compares with.
+    public let plan: String
+    /// The index that would have helped.
+    public let advice: String?
+
+    public var description: String {
+        let advice = advice.map { "\n  advice: \($0)" } ?? ""
+        return "\(duration) for \(resultCount) results, \(rowsRead) rows and \(leavesRead) leaves read\n\(plan)\(advice)"
+    }
+}
+
+extension PersistentStoreCoordinator {
+    /// Reports every fetch and count that takes the store longer than a threshold, from now on.
+    ///
+    /// - Parameter body: Called on the thread of the fetch, before its results are given back; nil ends the reports.
+    public func reportFetches(slowerThan threshold: Duration, to body: (@Sendable (FetchReport) -> Void)?) {
+        slowFetches.set(body.map { SlowFetches.Listener(threshold: threshold, body: $0) })
+    }
+}
+
+/// Who wants to hear of slow fetches.
+final class SlowFetches: Sendable {
+    struct Listener: Sendable {
+        let threshold: Duration
+        let body: @Sendable (FetchReport) -> Void
+    }
+
+    private let current = Guarded<Listener?>(nil)
+    /// So that fetches need no lock where nobody listens.
+    private let isHeard = Atomic(false)
+
+    func set(_ listener: Listener?) {
+        current.withLock { $0 = listener }
+        isHeard.store(listener != nil, ordering: .releasing)
+    }
+
+    var listener: Listener? { isHeard.load(ordering: .acquiring) ? current.withLock { $0 } : nil }
+}
+
+/// The start of a fetch, where somebody wants to know how long it takes.
+struct FetchWatch {
+    let listener: SlowFetches.Listener?
+    let start: ContinuousClock.Instant?
+
+    init(_ context: ManagedObjectContext) {
+        listener = context.persistentStoreCoordinator.slowFetches.listener
+        start = listener == nil ? nil : .now
+    }
+}
+
+extension ManagedObjectContext {
+    /// What the fetches of this context cost so far, those of its children included.
+    public var fetchCounters: FetchCounters {
+        var counters = fetchCosts
+        counters.faultsFired = scopes.reduce(0) { $0 + ($1?.faultsFired ?? 0) }
+        return counters
+    }
+
+    func note(_ work: FetchWork, results: Int, _ watch: FetchWatch) {
+        fetchCosts.fetches += 1
+        fetchCosts.rowsRead += work.rowsRead
+        fetchCosts.leavesRead += work.leavesRead
+        guard let listener = watch.listener, let duration = watch.start?.duration(to: .now), duration > listener.threshold
+        else { return }
+        let plan = work.textWithoutValues
+        listener.body(
+            FetchReport(
+                entityName: plan.entity, duration: duration, resultCount: results, rowsRead: work.rowsRead,
+                leavesRead: work.leavesRead, plan: plan.description,
+                advice: snapshot.flatMap { work.advice(in: $0) }?.description))
+    }
+}

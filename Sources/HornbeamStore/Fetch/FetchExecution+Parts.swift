@@ -1,0 +1,69 @@
+internal import HornbeamEngine
+internal import HornbeamModel
+internal import HornbeamThreads
+
+/// How many threads a scan may use, and for how much work each.
+struct ScanThreads {
+    var most = min(Cores.count, 8)
+    /// Cells compared, below which a thread is not worth starting: about a tenth of a millisecond.
+    var cellsEach = 100_000
+}
+
+/// Scans that several threads share: each takes a range of keys, with a sink and a context of its own.
+extension FetchExecution {
+    /// Ranges of keys with about the same number of rows; one where sharing does not pay, or is not possible.
+    func parts(of table: EntityTable) throws(EngineError) -> [KeyWindow] {
+        let view = snapshot.view(table)
+        let filter = filter(table.index)
+        guard filter.kind <= .texts, sink.readsAll, sink.isDivisible(table) else { return [KeyWindow()] }
+        let cells = view.count * max(filter.cost, sink.rowCost)
+        let count = min(context.threads.most, cells / max(context.threads.cellsEach, 1), view.count)
+        guard count > 1 else { return [KeyWindow()] }
+        var windows: [KeyWindow] = []
+        for part in 0 ..< count {
+            var window = KeyWindow()
+            if part > 0 { window.first = try view.key(at: view.count * part / count) }
+            if part + 1 < count, let next = try view.key(at: view.count * (part + 1) / count) { window.last = next - 1 }
+            windows.append(window)
+        }
+        return windows
+    }
+
+    /// The first part goes into this execution's own sink, the others are added to it in order.
+    mutating func scan(_ table: EntityTable, parts windows: [KeyWindow]) throws(EngineError) {
+        let parts = windows.indices.map { number in
+            if number == 0 { return ScanPart(self, windows[0], table) }
+            let context = FilterContext(snapshot)
+            return ScanPart(FetchExecution(plan, snapshot, context, sink.sibling(context)), windows[number], table)
+        }
+        Cores.share(parts.count) { parts[$0].run() }
+        count(rows: -rowsRead, leaves: -leavesRead)
+        for (number, part) in parts.enumerated() {
+            if let error = part.error { throw part.execution.context.failure.map(context.fail) ?? error }
+            if number > 0 { sink.add(part.execution.sink) }
+            count(rows: part.execution.rowsRead, leaves: part.execution.leavesRead)
+        }
+    }
+}
+
+/// One range of a scan. Touched by one thread, and after it by the one that waited for it.
+private final class ScanPart {
+    private(set) var execution: FetchExecution
+    private(set) var error: EngineError?
+    private let window: KeyWindow
+    private let table: EntityTable
+
+    init(_ execution: FetchExecution, _ window: KeyWindow, _ table: EntityTable) {
+        self.execution = execution
+        self.window = window
+        self.table = table
+    }
+
+    func run() {
+        do throws(EngineError) {
+            _ = try execution.scan(table, window)
+        } catch {
+            self.error = error
+        }
+    }
+}

@@ -1,0 +1,31 @@
+internal import HornbeamModel
+
+/// What a fetch did in the store: how, and how much.
+package struct FetchWork: Sendable {
+    /// The plan that was carried out; nil for a look-up that needed none.
+    var plan: FetchPlan?
+    var lookUp: LookUp?
+    /// Rows that were looked at, matching or not, those of other entities included.
+    package var rowsRead = 0
+    package var leavesRead = 0
+
+    init(plan: FetchPlan? = nil) { self.plan = plan }
+
+    init(_ execution: FetchExecution) {
+        plan = execution.plan
+        rowsRead = execution.rowsRead + execution.context.rowsRead
+        leavesRead = execution.leavesRead
+    }
+
+    /// How it was carried out, in words.
+    package var text: Plan { plan?.description ?? lookUp?.plan ?? Plan() }
+
+    /// The same without the values that the predicate compares with.
+    package var textWithoutValues: Plan { plan?.description(showsValues: false) ?? lookUp?.plan ?? Plan() }
+
+    /// The index that would have helped; nil where none would, or where it cannot be told.
+    package func advice(in snapshot: StoreSnapshot) -> IndexAdvice? {
+        guard let plan else { return nil }
+        return try? IndexAdvisor(plan: plan, snapshot: snapshot).advice()
+    }
+}

@@ -1,0 +1,117 @@
+internal import HornbeamEngine
+package import HornbeamModel
+
+/// A fetch index that would have helped a fetch, which looked at many rows for few results.
+package struct IndexAdvice: Sendable, Hashable {
+    package let entity: String
+    package let elements: [FetchIndexElement]
+    /// How many entries the fetch would walk, roughly.
+    package let entries: Int
+    /// How many rows it looks at without.
+    package let rows: Int
+}
+
+extension IndexAdvice: CustomStringConvertible {
+    /// `an index on Event(magnitude, name[cd]) would lead to about 12 entries instead of 1000000 rows`
+    package var description: String {
+        let parts = elements.map { element in
+            element.property + (element.isAscending ? "" : " desc") + KeyCollation(element.collation).suffix
+        }
+        let walked = entries == 1 ? "1 entry" : "\(entries) entries"
+        return "an index on \(entity)(\(parts.joined(separator: ", "))) would lead to about \(walked) instead of \(rows) rows"
+    }
+}
+
+/// Finds the index that a fetch lacks.
+struct IndexAdvisor {
+    typealias Term = PredicateAnalysis.Term
+
+    /// Fetches that look at fewer rows are left alone: they are fast.
+    private static let rowsMin = 1_000
+    /// An index is worth its upkeep when it leaves out all but this part of the rows.
+    private static let shareMax = 0.1
+
+    let plan: FetchPlan
+    let snapshot: StoreSnapshot
+
+    func advice() throws(EngineError) -> IndexAdvice? {
+        guard !plan.choice.isOrdered || plan.sorts.isEmpty, plan.choice.entries >= Self.rowsMin else { return nil }
+        let (elements, terms) = wanted
+        guard !elements.isEmpty, !isThere(elements) else { return nil }
+        let rows = plan.choice.entries
+        var entries = terms.isEmpty ? rows : Int(try share(terms) * Double(rows))
+        // In order, the walk ends with the last result that is wanted.
+        if terms.count == plan.residual.count, elements.count > terms.count, let kept = plan.kept { entries = min(entries, kept) }
+        guard Double(entries) <= Double(rows) * Self.shareMax else { return nil }
+        return IndexAdvice(entity: plan.entity.name, elements: elements, entries: max(entries, 1), rows: rows)
+    }
+
+    // MARK: What it would hold
+
+    /// Properties that are to equal something, then the one that is to lie in a range, or those that are sorted by.
+    private var wanted: (elements: [FetchIndexElement], terms: [Term]) {
+        var elements: [FetchIndexElement] = []
+        var terms: [Term] = []
+        for wantsEquality in [true, false] {
+            for case .term(let term) in plan.residual where isEquality(term) == wantsEquality && (wantsEquality || elements.count == terms.count) {
+                guard let element = element(of: term), !elements.contains(where: { $0.property == element.property }) else { continue }
+                elements.append(element)
+                terms.append(term)
+                if !wantsEquality { return (elements, terms) }
+            }
+        }
+        for sort in plan.sorts {
+            guard sort.path.count == 1, let collation = sort.collation.indexCollation, sort.source == .cell else { return (elements, terms) }
+            let name = sort.path[0].name
+            guard !elements.contains(where: { $0.property == name }) else { return (elements, terms) }
+            elements.append(FetchIndexElement(name, ascending: sort.isAscending, collation: collation))
+        }
+        return (elements, terms)
+    }
+
+    private func isEquality(_ term: Term) -> Bool { term.comparator == .equal || term.comparator == .in }
+
+    /// Nil for what no index answers.
+    private func element(of term: Term) -> FetchIndexElement? {
+        guard term.modifier == .direct, let name = term.key, let property = plan.entity.propertiesByName[name],
+            let type = property.cellType, type != .reference, type != .composite, !property.isTransient
+        else { return nil }
+        let collations: [IndexCollation] = type == .string ? IndexCollation.allCases : [.binary]
+        for collation in collations {
+            let element = ValueIndex.Element(
+                property: property, type: type, isAscending: true, collation: KeyCollation(collation))
+            let bounds = IndexBounds(element: element, origins: snapshot.reader.origins, holdsNulls: true)
+            if bounds.match([(0, term)], []) != nil { return FetchIndexElement(name, collation: collation) }
+        }
+        return nil
+    }
+
+    /// True when there is such an index, and the planner knew better.
+    private func isThere(_ elements: [FetchIndexElement]) -> Bool {
+        snapshot.schema.indexes.contains { index in
+            plan.entity.isKind(of: index.entity) && index.condition == nil
+                && index.elements.prefix(elements.count).map(\.name) == elements.map(\.property)
+        }
+    }
+
+    private func share(_ terms: [Term]) throws(EngineError) -> Double {
+        var filters = [Filter?](repeating: nil, count: snapshot.schema.tables.count)
+        for table in plan.tables {
+            filters[Int(table.index)] = FilterCompiler(snapshot.reader, table).compile(terms.map { .term($0) })
+        }
+        return try Selectivity(snapshot, plan.tables).estimate(filters)
+    }
+}
+
+extension KeyCollation {
+    /// Nil for the one that no index has.
+    fileprivate var indexCollation: IndexCollation? {
+        switch self {
+        case .binary: .binary
+        case .caseInsensitive: .caseInsensitive
+        case .diacriticInsensitive: .diacriticInsensitive
+        case .caseAndDiacriticInsensitive: .caseAndDiacriticInsensitive
+        case .localizedStandard: nil
+        }
+    }
+}

@@ -1,0 +1,100 @@
+internal import HornbeamEngine
+internal import HornbeamModel
+
+/// The commonest fetch of all, `property == value` where an index has the values of that property, without a planner.
+extension StoreSnapshot {
+    /// More objects than this are left to a plan, which may know a better way.
+    private static let foundMax = 1024
+
+    /// Nil when the request is not of that form; then it is planned.
+    func lookUp(_ request: FetchDescription, excluding: Set<UInt64>) throws -> FetchAnswer? {
+        guard let (name, value) = request.lookUp else { return nil }
+        let entity = try schema.model.entity(named: request.entityName)
+        guard let property = entity.propertiesByName[name], let index = schema.lookUpIndex(of: property),
+            entity.isKind(of: index.entity),
+            let key = index.lookUpKey(value, origins: reader.origins)
+        else { return nil }
+        let found = try EngineError.translated { () throws(EngineError) in
+            index.isUnique ? try holder(of: key, index).map { [$0] } ?? [] : try holders(of: key, index)
+        }
+        guard let found else { return nil }
+        var answer = FetchAnswer()
+        answer.references = found.filter { reference in
+            if excluding.contains(reference.key) { return false }
+            guard index.isPolymorphic || index.entity !== entity else { return true }
+            let concrete = schema.model.entities[Int(reference.entityIndex)]
+            return concrete === entity || (request.includesSubentities && concrete.isKind(of: entity))
+        }
+        answer.work.lookUp = LookUp(entity: entity, index: index, count: answer.references.count)
+        if request.fetchLimit > 0, answer.references.count > request.fetchLimit {
+            answer.references.removeLast(answer.references.count - request.fetchLimit)
+        }
+        if request.resultType == .objects { try locate(&answer) }
+        return answer
+    }
+
+    /// Reads where the row of a single object lies, so that the object need not look for it.
+    private func locate(_ answer: inout FetchAnswer) throws {
+        guard answer.references.count == 1 else { return }
+        let reference = answer.references[0]
+        var location = RowLocation()
+        try EngineError.translated { () throws(EngineError) in
+            try view(schema.table(at: reference.entityIndex)).locate(reference.key, &location)
+        }
+        answer.hints = [RowHint(location)]
+    }
+
+    private func holder(of key: [UInt8], _ index: ValueIndex) throws(EngineError) -> ObjectReference? {
+        let view = try engineSnapshot.index(index.tree)
+        guard !index.isPolymorphic else {
+            return try view.get(key).map { (value) throws(EngineError) in
+                try UniqueKeys.holder(value, index, schema: schema)
+            }
+        }
+        return try key.lent { (key) throws(EngineError) in
+            try view.getObjectKey(key).map { ObjectReference(entityIndex: index.onlyEntity, key: $0) }
+        }
+    }
+
+    /// In the order of their keys, in which the entries of one value are; nil when there are many.
+    private func holders(of key: [UInt8], _ index: ValueIndex) throws(EngineError) -> [ObjectReference]? {
+        var found: [ObjectReference] = []
+        try engineSnapshot.index(index.tree).forEach(in: KeyRange(prefix: key)) { (key, value) throws(EngineError) -> Bool in
+            found.append(try index.reference(key, value, schema: schema))
+            return found.count <= Self.foundMax
+        }
+        return found.count <= Self.foundMax ? found : nil
+    }
+}
+
+extension ValueIndex {
+    /// The key of a value in a constraint of one property; nil when a plan must see to it.
+    func lookUpKey(_ value: PropertyValue, origins: StoreOrigins) -> [UInt8]? {
+        if case .string(let text) = value, elements[0].type == .string {
+            var key = IndexKey()
+            var text = text
+            text.withUTF8 { key.append(utf8: UnsafeRawBufferPointer($0), elements[0]) }
+            return key.bytes.count <= IndexBounds.exactMax ? key.bytes : nil
+        }
+        let bounds = IndexBounds(element: elements[0], origins: origins, holdsNulls: false)
+        let node = FetchPredicate.Node.comparison(
+            FetchPredicate.Comparison(.keyPath(elements[0].property.name), .equal, .constant(value)))
+        guard let term = PredicateAnalysis.term(node), let match = bounds.match([(0, term)], []), let equal = match.equal, equal.count == 1 else { return nil }
+        return equal[0]
+    }
+}
+
+/// What a look-up did, to be put into words when somebody asks.
+struct LookUp: Sendable {
+    let entity: EntityDescription
+    let index: ValueIndex
+    let count: Int
+
+    var plan: Plan {
+        var plan = Plan()
+        plan.entity = entity.name
+        plan.access = "\(index.isUnique ? "unique index" : "index") \(index.title): \(count == 1 ? "1 entry" : "\(count) entries")"
+        plan.order = "order by ID"
+        return plan
+    }
+}

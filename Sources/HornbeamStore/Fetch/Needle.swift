@@ -1,0 +1,35 @@
+internal import Foundation
+internal import HornbeamModel
+
+/// Bytes that a text is to equal, begin with or end with, as they are.
+struct Needle: Sendable {
+    enum Place: Sendable { case whole, start, end }
+
+    private let bytes: [UInt8]
+    private let last: UInt8
+    private let place: Place
+
+    /// Nil for other operators, for options that fold texts, and for the empty text, which is no part of any.
+    init?(_ comparator: FetchPredicate.Comparator, _ text: String, _ options: FetchPredicate.Options) {
+        guard options.isEmpty, let last = text.utf8.last else { return nil }
+        switch comparator {
+        case .equal: place = .whole
+        case .beginsWith: place = .start
+        case .endsWith: place = .end
+        default: return nil
+        }
+        bytes = Array(text.utf8)
+        self.last = last
+    }
+
+    @inline(__always)
+    func isFound(in text: UnsafeRawBufferPointer) -> Bool {
+        let count = bytes.count
+        guard text.count >= count, let start = text.baseAddress else { return false }
+        switch place {
+        case .whole: return text.count == count && text[count - 1] == last && memcmp(start, bytes, count) == 0
+        case .start: return text[count - 1] == last && memcmp(start, bytes, count) == 0
+        case .end: return text[text.count - 1] == last && (count == 1 || memcmp(start + (text.count - count), bytes, count) == 0)
+        }
+    }
+}
