@@ -46,10 +46,12 @@ extension Store {
         let schema = try Schema(model.catalogue, model: model.model) { snapshot.tree(named: $0) }
         let identifier = UUID(engine.storeIdentifier)
         let origins = StoreOrigins(identifier: identifier, model: model.model, catalogue: model.catalogue)
-        return Store(
+        let store = Store(
             location: location, identifier: identifier, engine: engine,
             reader: RowReader(schema: schema, origins: origins), options: options,
             metadata: try snapshot.metadata(), storedCatalogue: try snapshot.value(StoredValue.catalogue), memory: memory)
+        try store.noticePromise()
+        return store
     }
 
     /// Writes the catalogue and the empty trees of a new store.

@@ -8,7 +8,7 @@ extension Store {
     ///   the wrong type and for what goes wrong below. Nothing is written then.
     package func save(_ changes: ChangeSet) throws -> SaveReceipt {
         try requireWritable()
-        let transaction = try EngineError.translated { () throws(EngineError) in try engine.begin() }
+        let transaction = try beginTransaction()
         let execution = SaveExecution(changes, transaction: transaction, reader: reader)
         do {
             try execution.run()
@@ -24,9 +24,7 @@ extension Store {
         switch error {
         case let error as EngineError: throw HornbeamError(error)
         case let conflicts as SaveConflicts:
-            try EngineError.translated { () throws(EngineError) in
-                try engine.waitUntilDurable(transaction.baseTransaction)
-            }
+            try waitForBase(of: transaction)
             throw conflicts
         default: throw error
         }

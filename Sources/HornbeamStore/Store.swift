@@ -16,6 +16,8 @@ package final class Store: Sendable {
     let engine: Engine
     let reader: RowReader
     let durability: SaveDurability
+    /// Where the store stands in saves over several stores.
+    let joint = JointState()
     let announcer = Announcer()
     private let keys: Guarded<KeyReserve>
     private let cachedMetadata: Guarded<[String: PropertyValue]>

@@ -42,16 +42,20 @@ import Testing
         }
     }
 
-    @Test("PSC-2: a second store is refused by name")
-    func secondStoreIsRefused() throws {
+    @Test("PSC-9: a copy of a store has its identity, and is refused beside it")
+    func copyBesideTheOriginalIsRefused() throws {
         try withFolder {
+            try open("A.hornbeam").close()
+            let copy = folder.appending(path: "B.hornbeam")
+            try FileManager.default.copyItem(at: folder.appending(path: "A.hornbeam"), to: copy)
             let container = try open("A.hornbeam")
-            let other = PersistentStoreDescription(url: folder.appending(path: "B.hornbeam"))
-            let error = hornbeamError { try container.persistentStoreCoordinator.addPersistentStore(other) }
+            let coordinator = container.persistentStoreCoordinator
+            let error = hornbeamError { try coordinator.addPersistentStore(PersistentStoreDescription(url: copy)) }
             #expect(error?.description == """
-                Error 134091: The coordinator has the store A.hornbeam already, and serves one store. Use a container of its own \
-                for each store.
+                Error 134091: The coordinator has a store with the identity of B.hornbeam already: the same one, or one that was \
+                copied from it. Use a container of its own for a copy.
                 """)
+            #expect(coordinator.persistentStores.count == 1)
             try container.close()
         }
     }
@@ -63,9 +67,12 @@ import Testing
             try "not a store".write(to: file, atomically: true, encoding: .utf8)
             let none = hornbeamError { _ = try open("text.hornbeam") }
             #expect(none?.code == .notAStore && none?.message.contains("text.hornbeam") == true)
-            let container = try open("A.hornbeam")
+            // As another process does, past what the containers of this one share.
+            let other = try Store.open(.directory(folder.appending(path: "A.hornbeam").path), model: Parity.model())
             let used = hornbeamError { _ = try open("A.hornbeam") }
             #expect(used?.code == .storeInUse && used?.message.contains("A.hornbeam") == true)
+            try other.close()
+            let container = try open("A.hornbeam")
             #expect(try container.newContext().count(FetchRequest<PEntity>()) == 0)
             try container.close()
         }
@@ -203,8 +210,9 @@ import Testing
     @Test("PSC-8: the store's notes survive closing", arguments: StoreKind.allCases)
     func metadataSurvives(kind: StoreKind) throws {
         let coordinator = try Parity.stack(kind).container.persistentStoreCoordinator
-        try coordinator.setMetadata(["version": 3])
-        let metadata = try coordinator.metadata()
+        let store = coordinator.persistentStores[0]
+        try coordinator.setMetadata(["version": 3], for: store)
+        let metadata = try coordinator.metadata(for: store)
         #expect(metadata["version"] == 3)
         guard case .uuid = metadata["HornbeamStoreUUID"] else {
             Issue.record("the store's UUID is missing")

@@ -1,3 +1,4 @@
+public import Foundation
 public import HornbeamModel
 
 /// Inserts many objects of one entity without making them: rows go straight into the store (BAT-1).
@@ -28,6 +29,8 @@ public struct BatchInsertRequest {
     /// Rows after which what was written is committed, so that memory stays flat and others can save in between;
     /// 0 for all rows or none. When a later row fails, what was committed stays.
     public var commitEvery = 0
+    /// The identities of the stores to choose from; the first of them that takes such objects gets them (FET-17).
+    public var affectedStores: [UUID]?
 
     let fill: (BatchRow) throws -> Bool
 

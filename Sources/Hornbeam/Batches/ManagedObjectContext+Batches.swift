@@ -13,7 +13,7 @@ extension ManagedObjectContext {
     @discardableResult
     public func execute(_ request: BatchInsertRequest) throws -> BatchResult {
         let entity = try concreteEntity(named: request.entityName)
-        let store = try store()
+        let store = try storeForBatch(of: entity, request.affectedStores)
         var options = BatchWriter.Options()
         options.commitEvery = request.commitEvery
         options.author = transactionAuthor
@@ -39,14 +39,15 @@ extension ManagedObjectContext {
         let entity = try persistentStoreCoordinator.managedObjectModel.entity(named: request.entityName)
         var fetch = FetchDescription(entityName: entity.name, predicate: request.predicate)
         fetch.includesSubentities = request.includesSubentities
+        fetch.affectedStores = request.affectedStores
         try fetch.validate(for: entity)
         var update = BatchUpdate(request: fetch, assignments: try assignments(of: request, entity))
         update.collectsObjects = request.resultType == .objectIDs
         update.origin = batchOrigin
-        let store = try store()
-        let outcome = try reportingConflicts { try store.update(update) }
+        var result = BatchResult(request.resultType)
+        for store in try storesForBatch(fetch) { result.add(try reportingConflicts { try store.update(update) }, store) }
         try takeInBatch()
-        return BatchResult(request.resultType, outcome, store)
+        return result
     }
 
     /// Deletes the objects of a request and those that their delete rules take along, durably and in one transaction (BAT-3).
@@ -59,10 +60,41 @@ extension ManagedObjectContext {
         var delete = BatchDelete(request: request.fetch)
         delete.collectsObjects = request.resultType == .objectIDs
         delete.origin = batchOrigin
-        let store = try store()
-        let outcome = try store.delete(delete)
+        var result = BatchResult(request.resultType)
+        for (store, fetch) in try deletions(request.fetch) {
+            delete.request = fetch
+            result.add(try store.delete(delete), store)
+        }
         try takeInBatch()
-        return BatchResult(request.resultType, outcome, store)
+        return result
+    }
+
+    /// The store that takes the rows of an insert: the first one for writing that has the entity.
+    private func storeForBatch(of entity: EntityDescription, _ affected: [UUID]?) throws -> Store {
+        let stack = persistentStoreCoordinator.stack
+        let stores = try stack.writableSlots(for: entity).map(stack.store)
+        if let store = stores.first(where: { affected?.contains($0.identifier) ?? true }) { return store }
+        throw HornbeamError(
+            .readOnly, "No store takes new objects of \(entity.name). Add one for writing whose configuration has the entity.",
+            entity: entity.name)
+    }
+
+    /// What to delete in each store; of several stores' objects the first few are found over all of them.
+    private func deletions(_ request: FetchDescription) throws -> [(Store, FetchDescription)] {
+        let stores = try storesForBatch(request)
+        guard stores.count > 1, request.fetchLimit > 0 || request.fetchOffset > 0 else { return stores.map { ($0, request) } }
+        let found = try persistentStoreCoordinator.stack.snapshot().fetch(request).references
+        return stores.compactMap { store in
+            let ids = found.map { objectID($0) }.filter { $0.storeIdentifier == store.identifier }
+            return ids.isEmpty ? nil : (store, BatchDeleteRequest(entityName: request.entityName, objectIDs: ids).fetch)
+        }
+    }
+
+    /// The stores whose objects a request is about. Each does its part on its own.
+    private func storesForBatch(_ request: FetchDescription) throws -> [Store] {
+        let stack = persistentStoreCoordinator.stack
+        if stack.isEmpty { _ = try stack.firstStore() }
+        return try stack.writableSlots(for: request).map(stack.store)
     }
 
     private var batchOrigin: BatchOrigin { BatchOrigin(author: transactionAuthor, contextName: name) }
@@ -120,10 +152,9 @@ extension BatchInsertRequest.ConflictRule {
 }
 
 extension BatchResult {
-    fileprivate init(_ type: BatchResultType, _ outcome: BatchOutcome, _ store: Store) {
-        self.init(type)
-        count = outcome.count
-        objectIDs = outcome.objects.map(store.objectID)
+    fileprivate mutating func add(_ outcome: BatchOutcome, _ store: Store) {
+        count += outcome.count
+        objectIDs += outcome.objects.map(store.objectID)
     }
 
     fileprivate mutating func count(_ row: BatchWriter.RowOutcome, _ store: Store) {

@@ -8,6 +8,10 @@ struct ContextChanges: Sendable {
     struct Change: Sendable {
         var id: ManagedObjectID
         var kind: Kind
+        /// The store that the object is in, or that a new one goes into.
+        var slot: StoreSlot
+        /// True when a new object was told so.
+        var isAssigned: Bool
         /// Attributes and to-ones by property index.
         var values: [(index: Int, value: PropertyValue)] = []
         /// Changed members of to-many relationships by property index, ascending.
@@ -20,7 +24,7 @@ struct ContextChanges: Sendable {
     init(_ objects: [ManagedObject]) {
         for object in objects {
             guard let kind = Kind(object) else { continue }
-            var change = Change(id: object.objectID, kind: kind)
+            var change = Change(id: object.objectID, kind: kind, slot: object.scope.slot, isAssigned: object.state.contains(.assigned))
             if kind == .inserted || kind == .updated, let record = object.record {
                 let indexes = kind == .inserted ? record.held : record.changed
                 change.values = indexes.compactMap { index in
@@ -81,8 +85,9 @@ extension ManagedObjectContext {
             }
             return object
         }
-        let scope = scope(at: change.id.entityIndex(in: persistentStoreCoordinator.managedObjectModel))
-        let state: ObjectState = change.id.isTemporaryID ? [.temporary, .inserted] : .inserted
+        let scope = scope(at: change.id.entityIndex(in: persistentStoreCoordinator.managedObjectModel), in: change.slot)
+        var state: ObjectState = change.id.isTemporaryID ? [.temporary, .inserted] : .inserted
+        if change.isAssigned { state.insert(.assigned) }
         let object = scope.objectClass.init(
             ObjectBirth(scope: scope, key: change.id.reference, hint: RowHint(), state: state))
         register(object)

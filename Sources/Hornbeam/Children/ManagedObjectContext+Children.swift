@@ -33,19 +33,19 @@ extension ManagedObjectContext {
         return nil
     }
 
-    /// True when a context above has an object of that temporary ID.
-    func isKnownAbove(_ id: ManagedObjectID) -> Bool {
-        guard let parent else { return false }
-        return parent.registeredObject(for: id) != nil || parent.isKnownAbove(id)
+    /// The object of that temporary ID in a context above.
+    func objectAbove(_ id: ManagedObjectID) -> ManagedObject? {
+        guard let parent else { return nil }
+        return parent.registeredObject(for: id) ?? parent.objectAbove(id)
     }
 
     /// What the parent shows of an object now; nil when it is deleted there, or in the store.
     func parentRow(of object: ManagedObject) throws -> RowValues? {
-        if let source = parentObject(forKey: object.key) {
+        if let source = parentObject(forKey: object.registryKey) {
             return source.isDeleted || source.state.contains(.detached) ? nil : source.shownRow
         }
         guard let parent, !object.state.contains(.temporary) else { return nil }
-        return try parent.readingSnapshot().values(object.scope.entity, object.key)
+        return try parent.readingSnapshot()[object.scope.slot]?.values(object.scope.entity, object.key)
     }
 
     /// Shows what the parent shows since it changed: unchanged objects are read anew, changed ones take the
@@ -57,7 +57,7 @@ extension ManagedObjectContext {
         for object in registry.objects where !object.isInserted {
             if object.hasChanges {
                 if let row = try? parentRow(of: object) { rebase(object, on: row) }
-            } else if object.isOwnView || parentObject(forKey: object.key) != nil {
+            } else if object.isOwnView || parentObject(forKey: object.registryKey) != nil {
                 object.record = nil
                 object.hint = RowHint()
                 object.state.remove(.gone)
@@ -70,8 +70,8 @@ extension ManagedObjectContext {
     /// Objects that were new have the IDs that they keep, in this context and in those below.
     func adopt(_ changes: [ManagedObjectID: ManagedObjectID]) {
         for (old, new) in changes {
-            guard let object = registeredObject(for: old) else { continue }
-            rekey(object, to: new.reference)
+            guard let object = registeredObject(for: old), let reference = reference(new) else { continue }
+            rekey(object, to: reference)
         }
         replaceReferences(changes)
         for object in registry.objects { object.record?.replaceFrozen(changes) }
@@ -92,7 +92,7 @@ extension ManagedObject {
 
     /// The object above that this one reads instead of a row; nil in a context without a parent.
     final var parentObject: ManagedObject? {
-        scope.isNested ? scope.context.parentObject(forKey: key) : nil
+        scope.isNested ? scope.context.parentObject(forKey: registryKey) : nil
     }
 
     /// Attributes and to-ones as they are in memory, transient ones included.

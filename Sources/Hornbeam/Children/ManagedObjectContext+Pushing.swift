@@ -41,7 +41,7 @@ extension ManagedObjectContext {
                 (
                     object,
                     VersionConflict(
-                        reference: ObjectReference(object.scope.entity, object.key), expectedVersion: base.version,
+                        reference: object.reference, expectedVersion: base.version,
                         storedVersion: row?.version ?? 0, storedValues: row?.values)
                 ))
         }
@@ -78,7 +78,7 @@ extension ManagedObjectContext {
         guard !object.state.contains(.deleted) else { return }
         object.hint = RowHint()
         object.record = nil
-        guard let source = parentObject(forKey: object.key) else { return }
+        guard let source = parentObject(forKey: object.registryKey) else { return }
         let record = ObjectRecord(propertyCount: object.scope.properties.count)
         record.frozenRow = source.shownRow
         object.record = record

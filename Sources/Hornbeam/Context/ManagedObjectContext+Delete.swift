@@ -61,7 +61,7 @@ extension ManagedObjectContext {
     /// A new object goes before it ever had a row.
     func forget(_ object: ManagedObject) {
         edits &+= 1
-        registry.remove(object.key)
+        registry.remove(object.registryKey)
         object.state = object.state.subtracting([.inserted, .updated, .deleted]).union([.detached])
     }
 }

@@ -6,7 +6,7 @@ internal import HornbeamStore
 extension ManagedObjectContext {
     /// The object of that ID if this context has it; never reads (MOC-13).
     public func registeredObject(for id: ManagedObjectID) -> ManagedObject? {
-        guard let object = registry[id.reference], object.objectID == id else { return nil }
+        guard let key = registryKey(of: id), let object = registry[key], object.objectID == id else { return nil }
         return object
     }
 
@@ -20,14 +20,14 @@ extension ManagedObjectContext {
             preconditionFailure(
                 "The ID \(id) is of the entity \(id.entityName), which this container's model does not have.")
         }
-        let scope = scope(at: entity.index)
-        if id.isTemporaryID, isKnownAbove(id) {
+        if id.isTemporaryID, let above = objectAbove(id) {
+            let scope = scope(at: entity.index, in: above.scope.slot)
             return makeFault(scope, key: id.reference, hint: RowHint(), state: [.fault, .temporary])
         }
-        guard !id.isTemporaryID, id.storeIdentifier == scope.origin.storeIdentifier else {
-            return makeStranger(scope, key: id.reference)
+        guard !id.isTemporaryID, let slot = slot(of: id) else {
+            return makeStranger(scope(at: entity.index), key: id.reference)
         }
-        return makeFault(scope, key: id.reference, hint: RowHint())
+        return makeFault(scope(at: entity.index, in: slot), key: id.reference, hint: RowHint())
     }
 
     /// The object of that ID, read and present (MOC-15).
@@ -72,27 +72,27 @@ extension ManagedObjectContext {
     /// The object for a row that is known to exist.
     func object(for reference: ObjectReference, hint: RowHint) -> ManagedObject {
         if let object = registry[reference.key] { return object }
-        return makeFault(scope(at: Int(reference.entityIndex)), key: reference.key, hint: hint)
+        return makeFault(
+            scope(at: Int(reference.entityIndex), in: reference.slot), key: StoreSlot.local(reference.key), hint: hint)
     }
 
     /// The objects of several IDs, with the places of those rows looked up together that are not here yet.
     func objects(with ids: some Collection<ManagedObjectID>) -> [ManagedObject] {
-        var missing: [String: [UInt64]] = [:]
-        for id in ids where !id.isTemporaryID && registry[id.reference] == nil {
-            missing[id.entityName, default: []].append(id.reference)
+        var missing: [EntityScope: [UInt64]] = [:]
+        for id in ids {
+            guard let reference = reference(id), registry[reference.key] == nil else { continue }
+            missing[scope(at: Int(reference.entityIndex), in: reference.slot), default: []].append(id.reference)
         }
         // Made before they are asked for below; held here, so that no sweep lets them go.
-        let made = missing.map { makeFaults(entityNamed: $0.key, keys: $0.value.sorted()) }
+        let made = missing.map { makeFaults($0.key, keys: $0.value.sorted()) }
         return withExtendedLifetime(made) { ids.map { object(with: $0) } }
     }
 
     /// Faults for those keys that have a row. A failure is left to the first access, which meets it again.
-    private func makeFaults(entityNamed name: String, keys: [UInt64]) -> [ManagedObject] {
-        guard keys.count > 1, let entity = persistentStoreCoordinator.managedObjectModel.entitiesByName[name]
-        else { return [] }
-        let scope = scope(at: entity.index)
+    private func makeFaults(_ scope: EntityScope, keys: [UInt64]) -> [ManagedObject] {
+        guard keys.count > 1 else { return [] }
         var made: [ManagedObject] = []
-        try? readingSnapshot().forEachRow(entity, keys) { index, _, hint in
+        try? scope.readingSnapshot().forEachRow(scope.entity, keys) { index, _, hint in
             made.append(makeFault(scope, key: keys[index], hint: hint))
             return true
         }
@@ -103,7 +103,7 @@ extension ManagedObjectContext {
         _ scope: EntityScope, key: UInt64, hint: RowHint, state: ObjectState = .fault
     ) -> ManagedObject {
         let object = scope.objectClass.init(ObjectBirth(scope: scope, key: key, hint: hint, state: state))
-        if !isAfterlife { registry.insert(object, at: key) }
+        if !isAfterlife { registry.insert(object, at: object.registryKey) }
         return object
     }
 
@@ -115,15 +115,17 @@ extension ManagedObjectContext {
 
     /// The ID of a row.
     func objectID(_ reference: ObjectReference) -> ManagedObjectID {
-        ManagedObjectID(origin: scope(at: Int(reference.entityIndex)).origin, reference: reference.key)
+        ManagedObjectID(
+            origin: scope(at: Int(reference.entityIndex), in: reference.slot).origin,
+            reference: StoreSlot.local(reference.key))
     }
 
-    /// The row of an ID; nil for temporary ones.
+    /// The row of an ID; nil for temporary ones, and for those of a store that is not here.
     func reference(_ id: ManagedObjectID) -> ObjectReference? {
-        guard !id.isTemporaryID,
+        guard let slot = slot(of: id),
             let entity = persistentStoreCoordinator.managedObjectModel.entitiesByName[id.entityName]
         else { return nil }
-        return ObjectReference(entityIndex: Int32(entity.index), key: id.reference)
+        return ObjectReference(entity, id.reference).inSlot(slot)
     }
 
     /// Gives new objects the IDs that they will keep; they are still to be saved (MOC-17).
@@ -133,23 +135,21 @@ extension ManagedObjectContext {
     public func obtainPermanentIDs(for objects: [ManagedObject]) throws {
         let temporary = objects.filter { $0.state.contains(.temporary) && !$0.state.contains(.gone) }
         guard !temporary.isEmpty else { return }
-        let first = try store().reserveKeys(temporary.count)
+        try placeNewObjects()
         var changes: [ManagedObjectID: ManagedObjectID] = [:]
-        for (offset, object) in temporary.enumerated() {
-            changes[object.objectID] = ManagedObjectID(
-                origin: object.scope.origin, reference: first + UInt64(offset))
-        }
+        for (object, reference) in try reserveKeys(for: temporary) { changes[object.objectID] = objectID(reference) }
         var outermost = self
         while let parent = outermost.parent { outermost = parent }
         outermost.adopt(changes)
     }
 
     /// Moves an object from its temporary key to a permanent one.
-    func rekey(_ object: ManagedObject, to key: UInt64) {
-        registry.remove(object.key)
-        object.key = key
+    func rekey(_ object: ManagedObject, to reference: ObjectReference) {
+        registry.remove(object.registryKey)
+        object.key = StoreSlot.local(reference.key)
         object.state.remove(.temporary)
-        registry.insert(object, at: key)
+        if object.scope.slot != reference.slot { object.scope = scope(at: object.scope.entity.index, in: reference.slot) }
+        registry.insert(object, at: object.registryKey)
     }
 
     /// Puts permanent IDs in the place of temporary ones in all pending changes.

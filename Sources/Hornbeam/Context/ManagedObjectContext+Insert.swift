@@ -62,7 +62,7 @@ extension ManagedObjectContext {
     /// Gives a new object its defaults and makes it one of this context.
     func register(_ object: ManagedObject) {
         object.record = ObjectRecord(newValues: object.scope.newValues, held: object.scope.newHeld)
-        registry.insert(object, at: object.key)
+        registry.insert(object, at: object.registryKey)
         noteChange(of: object)
         event.inserted.append(object)
         object.undoStack?.register(.insert(object))
@@ -83,7 +83,7 @@ extension ManagedObjectContext {
         }
         object.record = record
         object.state = object.state.subtracting([.gone, .deleted, .detached, .fault, .failed]).union(.inserted)
-        registry.insert(object, at: object.key)
+        registry.insert(object, at: object.registryKey)
         noteChange(of: object)
         event.inserted.append(object)
         object.undoStack?.register(.insert(object))

@@ -21,10 +21,11 @@ extension ManagedObjectContext {
         let arrived = inbox.drain()
         let old = snapshot
         try parent?.advance()
-        if let old, arrived.isEmpty, try old.transaction >= max(newestTransaction(), transaction) {
+        if let old, arrived.isEmpty, try isNewest(old, transaction) {
             return followParent()
         }
         let new = try newestSnapshot()
+        if let old, old.stack !== new.stack { leaveRemovedStores(old, new) }
         let (taken, ignored) = try sorted(arrived, new)
         if let old {
             freezeDeleted(taken, old)
@@ -39,7 +40,7 @@ extension ManagedObjectContext {
 
     /// What this context takes in, and what it passes over since it follows neither the store nor whoever saved.
     private func sorted(
-        _ arrived: ChangeInbox.Delivery, _ new: StoreSnapshot
+        _ arrived: ChangeInbox.Delivery, _ new: StackSnapshot
     ) throws -> (taken: [ForeignChange], ignored: [ForeignChange]) {
         if arrived.isOverflowing {
             let all = try [differences(new)]
@@ -57,27 +58,27 @@ extension ManagedObjectContext {
         return result
     }
 
-    private func newestTransaction() throws -> UInt64 {
-        if let parent { return try parent.readingSnapshot().transaction }
-        return try store().latestTransaction
+    private func isNewest(_ old: StackSnapshot, _ transaction: UInt64) throws -> Bool {
+        if let parent { return try parent.readingSnapshot() === old }
+        let stack = persistentStoreCoordinator.stack
+        return old.stack === stack && old.transaction >= max(stack.latestTransaction, transaction)
     }
 
     /// What became of the objects here, when too much was announced to be kept.
-    private func differences(_ new: StoreSnapshot) throws -> ForeignChange {
+    private func differences(_ new: StackSnapshot) throws -> ForeignChange {
         var change = ForeignChange()
         for object in registry.objects where !object.isInserted {
-            let reference = ObjectReference(object.scope.entity, object.key)
-            if try new.exists(object.scope.entity, object.key) {
-                change.updated.append(reference)
+            if try new[object.scope.slot]?.exists(object.scope.entity, object.key) ?? false {
+                change.updated.append(object.reference)
             } else {
-                change.deleted.append(reference)
+                change.deleted.append(object.reference)
             }
         }
         return change
     }
 
     /// A context that does not follow keeps what it has read.
-    private func freezeChanged(_ changes: [ForeignChange], _ old: StoreSnapshot, except settled: Set<UInt64>) {
+    private func freezeChanged(_ changes: [ForeignChange], _ old: StackSnapshot, except settled: Set<UInt64>) {
         for change in changes {
             for reference in change.updated + change.deleted {
                 guard !settled.contains(reference.key), let object = registry[reference.key], !object.isFault
@@ -88,7 +89,7 @@ extension ManagedObjectContext {
     }
 
     /// Deleted objects stay readable for those who hold them.
-    private func freezeDeleted(_ changes: [ForeignChange], _ old: StoreSnapshot) {
+    private func freezeDeleted(_ changes: [ForeignChange], _ old: StackSnapshot) {
         for change in changes {
             for reference in change.deleted where registry.isShared(reference.key) {
                 registry[reference.key]?.freezeRow(from: old)
@@ -96,7 +97,7 @@ extension ManagedObjectContext {
         }
     }
 
-    private func takeIn(_ changes: [ForeignChange], _ new: StoreSnapshot) {
+    private func takeIn(_ changes: [ForeignChange], _ new: StackSnapshot) {
         var summary = ObjectChanges()
         for change in changes {
             for reference in change.inserted { summary.inserted.insert(objectID(reference)) }
@@ -119,10 +120,10 @@ extension ManagedObjectContext {
     }
 
     /// Gives pending changes of an object the new row as their base, unless both sides changed a value.
-    func rebase(_ object: ManagedObject, _ new: StoreSnapshot) {
+    func rebase(_ object: ManagedObject, _ new: StackSnapshot) {
         object.hint = RowHint()
         guard object.hasChanges, !object.isInserted, !object.scope.isNested else { return }
-        guard let row = try? new.values(object.scope.entity, object.key), object.record?.version != 0 else { return }
+        guard let row = try? new[object.scope.slot]?.values(object.scope.entity, object.key), object.record?.version != 0 else { return }
         rebase(object, on: row)
     }
 

@@ -73,10 +73,11 @@ extension ManagedObjectContext {
 
     private func write() throws {
         for _ in 0..<100 {
-            var draft = SaveDraft(self)
+            try placeNewObjects()
+            var draft = try SaveDraft(self)
             try draft.build()
             do {
-                let receipt = try store().save(draft.changes)
+                let receipt = try draft.stack.save(draft.changes)
                 return try finish(draft, receipt)
             } catch let conflicts as SaveConflicts {
                 try withoutUndo { try resolve(conflicts, draft) }
@@ -90,7 +91,7 @@ extension ManagedObjectContext {
     }
 
     /// What is left to do once the changes are durable (SAV-12).
-    private func finish(_ draft: SaveDraft, _ receipt: SaveReceipt) throws {
+    private func finish(_ draft: SaveDraft, _ receipt: StackReceipt) throws {
         let saved = tracked.all
         var changes = draft.announcement
         changes.transaction = receipt.transaction
@@ -121,20 +122,20 @@ extension ManagedObjectContext {
     /// New objects have their permanent IDs now, here and in the contexts below.
     private func adoptKeys(of draft: SaveDraft) {
         var ids: [ManagedObjectID: ManagedObjectID] = [:]
-        for (object, key) in draft.newKeys {
+        for (object, reference) in draft.newKeys {
             let old = object.objectID
-            rekey(object, to: key)
+            rekey(object, to: reference)
             if !children.isEmpty { ids[old] = object.objectID }
         }
         if !ids.isEmpty { for child in children { child.context?.adopt(ids) } }
     }
 
     /// Reads see the saved rows from now on. Where moving on fails, the next read tries again.
-    private func moveOn(to receipt: SaveReceipt, _ saved: [ManagedObject]) {
+    private func moveOn(to receipt: StackReceipt, _ saved: [ManagedObject]) {
         do {
             try advance(
                 toAtLeast: receipt.transaction,
-                settled: automaticallyMergesChangesFromParent ? [] : Set(saved.map(\.key)))
+                settled: automaticallyMergesChangesFromParent ? [] : Set(saved.map(\.registryKey)))
         } catch {
             snapshot = nil
         }
@@ -165,7 +166,7 @@ extension ManagedObjectContext {
     }
 
     func dismiss(_ object: ManagedObject) {
-        registry.remove(object.key)
+        registry.remove(object.registryKey)
         object.state.remove(.deleted)
         object.state.insert(.detached)
     }

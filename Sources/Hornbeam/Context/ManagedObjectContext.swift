@@ -40,10 +40,12 @@ public final class ManagedObjectContext {
     let inbox: ChangeInbox
     let token: UInt64
     var registry = ObjectRegistry()
-    /// By the entity's index in the model; made when first needed.
+    /// By store and by the entity's index in the model; made when first needed.
     var scopes: [EntityScope?] = []
-    /// The state of the store that reads see; nil before the first read and after `reset`.
-    var snapshot: StoreSnapshot? {
+    /// Those of new objects, by the entity's index: of the store into which they go unless they are told otherwise.
+    var birthScopes: [EntityScope?] = []
+    /// The state of the stores that reads see; nil before the first read and after `reset`.
+    var snapshot: StackSnapshot? {
         didSet { for scope in scopes { scope?.read(from: snapshot) } }
     }
     /// Objects with changes, in the order in which they first changed.
@@ -89,7 +91,7 @@ public final class ManagedObjectContext {
         coordinator.subscribe(inbox, token: token)
     }
 
-    init(coordinator: PersistentStoreCoordinator, afterlifeOn snapshot: StoreSnapshot?) {
+    init(coordinator: PersistentStoreCoordinator, afterlifeOn snapshot: StackSnapshot?) {
         persistentStoreCoordinator = coordinator
         parent = nil
         inbox = ChangeInbox()
@@ -104,39 +106,21 @@ public final class ManagedObjectContext {
         for scope in scopes { scope?.outlive(snapshot) }
     }
 
-    /// The store below; throws when none was added yet.
-    func store() throws -> Store { try persistentStoreCoordinator.loadedStore() }
+    /// The stores as this context sees them.
+    var stack: StoreStack { snapshot?.stack ?? persistentStoreCoordinator.stack }
 
     /// The snapshot that properties are read from. Never moves an existing one.
-    func readingSnapshot() throws -> StoreSnapshot {
+    func readingSnapshot() throws -> StackSnapshot {
         if let snapshot { return snapshot }
         let fresh = try newestSnapshot()
         snapshot = fresh
         return fresh
     }
 
-    /// The state that this context would move to now: the parent's, or the newest of the store.
-    func newestSnapshot() throws -> StoreSnapshot {
+    /// The state that this context would move to now: the parent's, or the newest of the stores.
+    func newestSnapshot() throws -> StackSnapshot {
         if let parent { return try parent.readingSnapshot() }
-        return try store().snapshot()
-    }
-
-    /// The scope of an entity, by its index in the model.
-    func scope(at index: Int) -> EntityScope {
-        if index < scopes.count, let scope = scopes[index] { return scope }
-        return makeScope(at: index)
-    }
-
-    private func makeScope(at index: Int) -> EntityScope {
-        let model = persistentStoreCoordinator.managedObjectModel
-        if scopes.isEmpty { scopes = Array(repeating: nil, count: model.entities.count) }
-        let entity = model.entities[index]
-        let scope = EntityScope(
-            entity: entity,
-            objectClass: persistentStoreCoordinator.binding.objectClass(of: entity),
-            origin: persistentStoreCoordinator.origin(of: entity), context: self)
-        if !isAfterlife { scopes[index] = scope }
-        return scope
+        return try persistentStoreCoordinator.stack.snapshot()
     }
 }
 

@@ -18,6 +18,8 @@ public struct ObjectChanges: Hashable, Sendable {
     public var deleted: Set<ManagedObjectID>
     /// Objects whose values were read anew.
     public var refreshed: Set<ManagedObjectID>
+    /// Objects whose store was removed.
+    public var invalidated: Set<ManagedObjectID>
     /// True when the context forgot all its objects.
     public var invalidatedAll: Bool
     /// The store's transaction, for saves; 0 for changes that are not saved yet.
@@ -30,13 +32,14 @@ public struct ObjectChanges: Hashable, Sendable {
     public init(
         inserted: Set<ManagedObjectID> = [], updated: Set<ManagedObjectID> = [],
         deleted: Set<ManagedObjectID> = [], refreshed: Set<ManagedObjectID> = [],
-        invalidatedAll: Bool = false, transaction: UInt64 = 0, author: String? = nil,
+        invalidated: Set<ManagedObjectID> = [], invalidatedAll: Bool = false, transaction: UInt64 = 0, author: String? = nil,
         contextName: String? = nil
     ) {
         self.inserted = inserted
         self.updated = updated
         self.deleted = deleted
         self.refreshed = refreshed
+        self.invalidated = invalidated
         self.invalidatedAll = invalidatedAll
         self.transaction = transaction
         self.author = author
@@ -44,6 +47,7 @@ public struct ObjectChanges: Hashable, Sendable {
     }
 
     public var isEmpty: Bool {
-        inserted.isEmpty && updated.isEmpty && deleted.isEmpty && refreshed.isEmpty && !invalidatedAll
+        inserted.isEmpty && updated.isEmpty && deleted.isEmpty && refreshed.isEmpty && invalidated.isEmpty
+            && !invalidatedAll
     }
 }

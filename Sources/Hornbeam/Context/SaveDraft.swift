@@ -6,30 +6,44 @@ internal import HornbeamStore
 /// Temporary IDs are replaced on the way, while the objects keep theirs until the save has succeeded.
 struct SaveDraft {
     let context: ManagedObjectContext
-    var changes = ChangeSet()
-    /// The keys that new objects will have.
-    var newKeys: [(ManagedObject, UInt64)] = []
+    let stack: StoreStack
+    var changes: StackChanges
+    /// The rows that new objects will have.
+    var newKeys: [(ManagedObject, ObjectReference)] = []
     var deleted: [ManagedObject] = []
     private var updatedIDs: Set<ManagedObjectID> = []
 
-    init(_ context: ManagedObjectContext) {
+    init(_ context: ManagedObjectContext) throws {
         self.context = context
-        changes.author = context.transactionAuthor
-        changes.contextName = context.name
-        changes.originator = context.token
+        stack = context.persistentStoreCoordinator.stack
+        var origin = ChangeSet()
+        origin.author = context.transactionAuthor
+        origin.contextName = context.name
+        origin.originator = context.token
+        changes = StackChanges(in: stack, by: origin)
     }
 
     /// The object that has, or will have, a key.
     func object(withKey key: UInt64) -> ManagedObject? {
-        newKeys.first { $0.1 == key }?.0 ?? context.registry[key]
+        newKeys.first { $0.1.key == key }?.0 ?? context.registry[key]
+    }
+
+    /// The object that has, or will have, an ID.
+    func object(_ id: ManagedObjectID) -> ManagedObject? {
+        context.reference(id).flatMap { object(withKey: $0.key) }
     }
 
     /// The IDs for the notification.
     var announcement: ObjectChanges {
-        ObjectChanges(
-            inserted: Set(changes.inserts.map { ManagedObjectID(origin: context.scope(at: $0.entity.index).origin, reference: $0.key) }),
-            updated: updatedIDs,
-            deleted: Set(deleted.map(\.objectID)),
+        var inserted: Set<ManagedObjectID> = []
+        for (index, part) in changes.parts.enumerated() {
+            for insert in part.inserts {
+                let origin = context.scope(at: insert.entity.index, in: StoreSlot(index)).origin
+                inserted.insert(ManagedObjectID(origin: origin, reference: insert.key))
+            }
+        }
+        return ObjectChanges(
+            inserted: inserted, updated: updatedIDs, deleted: Set(deleted.map(\.objectID)),
             author: context.transactionAuthor, contextName: context.name)
     }
 
@@ -51,22 +65,16 @@ struct SaveDraft {
     private mutating func reserveKeys() throws {
         let temporary = context.tracked.all.filter { $0.isInserted && $0.state.contains(.temporary) }
         guard !temporary.isEmpty else { return }
-        let first = try context.store().reserveKeys(temporary.count)
-        newKeys.reserveCapacity(temporary.count)
-        changes.inserts.reserveCapacity(temporary.count)
-        for (offset, object) in temporary.enumerated() {
-            let key = first + UInt64(offset)
-            newKeys.append((object, key))
-            object.record?.permanentKey = key
-        }
+        newKeys = try context.reserveKeys(for: temporary)
+        for (object, reference) in newKeys { object.record?.permanentKey = StoreSlot.local(reference.key) }
     }
 
     private mutating func addInsert(_ object: ManagedObject) throws {
         guard let record = object.record else { return }
-        let key = reference(object).key
-        changes.inserts.append(
+        let key = StoreSlot.local(reference(object).key)
+        changes[object.scope.slot].inserts.append(
             .init(entity: object.scope.entity, key: key, values: try values(of: object, record.held, record)))
-        addLinks(object, record)
+        try addLinks(object, record)
     }
 
     private mutating func addUpdate(_ object: ManagedObject) throws {
@@ -74,25 +82,25 @@ struct SaveDraft {
         let values = try values(of: object, record.changed, record)
         updatedIDs.insert(object.objectID)
         if !values.isEmpty {
-            changes.updates.append(
+            changes[object.scope.slot].updates.append(
                 .init(
                     entity: object.scope.entity, key: object.key, expectedVersion: record.version,
                     values: values))
         }
-        addLinks(object, record)
+        try addLinks(object, record)
     }
 
     private mutating func addDelete(_ object: ManagedObject) {
         deleted.append(object)
         guard !object.state.contains(.gone) else { return }
-        changes.deletes.append(
+        changes[object.scope.slot].deletes.append(
             .init(
                 entity: object.scope.entity, key: object.key,
                 expectedVersion: object.record?.version ?? object.storedVersion()))
     }
 
     private mutating func addCheck(_ object: ManagedObject) {
-        changes.checks.append(
+        changes[object.scope.slot].checks.append(
             .init(
                 entity: object.scope.entity, key: object.key,
                 expectedVersion: object.record?.version ?? object.storedVersion()))
@@ -126,7 +134,10 @@ struct SaveDraft {
         {
             return .null
         }
-        guard id.isTemporaryID else { return .objectID(id) }
+        guard id.isTemporaryID else {
+            if stack.only == nil, id.storeIdentifier != object.scope.origin.storeIdentifier { throw across(property, object) }
+            return .objectID(id)
+        }
         guard let reference = reference(id) else {
             throw HornbeamError(
                 .objectNotFound,
@@ -134,27 +145,38 @@ struct SaveDraft {
                     + "deleted, or belongs to another context.",
                 entity: object.scope.entity.name, key: property.name, objectIDs: [object.objectID])
         }
+        guard reference.slot == object.scope.slot else { throw across(property, object) }
         return .objectID(context.objectID(reference))
     }
 
+    /// Relationships stay within a store (REL-8).
+    private func across(_ property: PropertyDescription, _ object: ManagedObject) -> HornbeamError {
+        HornbeamError(
+            .relationshipAcrossStores,
+            "\(object.scope.entity.name).\(property.name) leads into another store. Put both objects into one store, or keep "
+                + "the other's ID in an attribute.",
+            entity: object.scope.entity.name, key: property.name, objectIDs: [object.objectID])
+    }
+
     /// Changed members of relationships that the to-one values at the other end do not tell.
-    private mutating func addLinks(_ object: ManagedObject, _ record: ObjectRecord) {
+    private mutating func addLinks(_ object: ManagedObject, _ record: ObjectRecord) throws {
         for (index, change) in record.toMany.sorted(by: { $0.key < $1.key }) {
             let property = object.scope.properties[index]
             let followsToOne = property.inverse.map { !$0.isToMany } ?? false
             guard !property.isTransient, !followsToOne || change.order != nil else { continue }
-            var link = ChangeSet.Link(relationship: property, owner: reference(object))
+            let member = { (id: ManagedObjectID) in try reference(id, of: property, object) }
+            var link = ChangeSet.Link(relationship: property, owner: reference(object).local)
             if !followsToOne {
-                link.added = change.addedInOrder.compactMap(reference)
-                link.removed = change.removed.sorted { $0.reference < $1.reference }.compactMap(reference)
+                link.added = try change.addedInOrder.compactMap(member)
+                link.removed = try change.removed.sorted { $0.reference < $1.reference }.compactMap(member)
             }
-            link.order = change.order?.compactMap(reference)
-            changes.links.append(link)
+            link.order = try change.order?.compactMap(member)
+            changes[object.scope.slot].links.append(link)
         }
     }
 
     private func reference(_ object: ManagedObject) -> ObjectReference {
-        permanentReference(object) ?? ObjectReference(object.scope.entity, object.key)
+        permanentReference(object) ?? object.reference
     }
 
     private func reference(_ id: ManagedObjectID) -> ObjectReference? {
@@ -165,6 +187,15 @@ struct SaveDraft {
     /// What a new object will be called.
     private func permanentReference(_ object: ManagedObject) -> ObjectReference? {
         guard object.state.isSuperset(of: [.inserted, .temporary]), let key = object.record?.permanentKey, key != 0 else { return nil }
-        return ObjectReference(object.scope.entity, key)
+        return ObjectReference(object.scope.entity, key | object.scope.keyBits)
+    }
+
+    /// A member in the owner's store; nil for one that is not saved.
+    private func reference(
+        _ id: ManagedObjectID, of property: PropertyDescription, _ owner: ManagedObject
+    ) throws -> ObjectReference? {
+        guard let reference = reference(id) else { return nil }
+        guard reference.slot == owner.scope.slot else { throw across(property, owner) }
+        return reference.local
     }
 }

@@ -44,15 +44,10 @@ extension ManagedObjectContext {
         let request = try prepared(request)
         let entity = try persistentStoreCoordinator.managedObjectModel.entity(named: request.entityName)
         let program = try DictionaryProgram(request, for: entity)
-        return (program, try program.isGrouped ? groups(request, program) : plainRows(request, program))
+        return (program, try program.isGrouped ? groups(request, program, excluding: [], adding: []) : plainRows(request, program))
     }
 
     // MARK: Groups
-
-    private func groups(_ request: FetchDescription, _ program: DictionaryProgram) throws -> [[PropertyValue]] {
-        guard try asksStore(request) else { return try GroupTable(program).rows() }
-        return try groups(request, program, excluding: [], adding: [])
-    }
 
     /// Groups of the rows of the store, without some and with other objects, as a child context judges them.
     private func groups(
@@ -83,7 +78,7 @@ extension ManagedObjectContext {
     }
 
     private func grouped(_ objects: [ManagedObject], _ program: DictionaryProgram) throws -> [GroupedObject] {
-        try objects.map { GroupedObject(key: $0.key, inputs: try inputs(of: program, for: $0)) }
+        try objects.map { GroupedObject(key: $0.registryKey, inputs: try inputs(of: program, for: $0)) }
     }
 
     // MARK: One dictionary for each object

@@ -52,12 +52,6 @@ extension ManagedObjectContext {
         return request
     }
 
-    /// True when the store is one of those that the request asks (FET-17).
-    func asksStore(_ request: FetchDescription) throws -> Bool {
-        guard let stores = request.affectedStores else { return true }
-        return try stores.contains(store().identifier)
-    }
-
     private func requireObjects(_ request: FetchDescription) throws {
         guard request.resultType == .dictionaries else { return }
         throw HornbeamError(

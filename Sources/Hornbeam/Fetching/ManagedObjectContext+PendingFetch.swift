@@ -21,7 +21,6 @@ extension ManagedObjectContext {
 
     /// The results without those objects, which a child judges itself.
     func findPrepared(_ request: FetchDescription, excluding keys: Set<UInt64> = []) throws -> FoundObjects {
-        guard try asksStore(request) else { return FoundObjects([]) }
         switch try pendingPlan(for: request, excluding: keys) {
         case .storeOnly: return try stored(request, excluding: keys)
         case .overlay(let objects): return FoundObjects(try findWithOverlay(request, objects, excluding: keys))
@@ -31,7 +30,6 @@ extension ManagedObjectContext {
 
     /// The number of results, without those objects.
     func countPrepared(_ request: FetchDescription, excluding keys: Set<UInt64> = []) throws -> Int {
-        guard try asksStore(request) else { return 0 }
         switch try pendingPlan(for: request, excluding: keys) {
         case .storeOnly:
             return try storedCount(request, excluding: keys)
@@ -87,12 +85,18 @@ extension ManagedObjectContext {
         _ entity: EntityDescription, _ request: FetchDescription, excluding keys: Set<UInt64>
     ) -> [ManagedObject] {
         tracked.objects(of: entity, andBelow: request.includesSubentities)
-            .filter { ($0.hasChanges || $0.state.contains(.gone)) && !keys.contains($0.key) }
+            .filter { ($0.hasChanges || $0.state.contains(.gone)) && !keys.contains($0.registryKey) && isIn(request, $0) }
+    }
+
+    /// True when the request asks the object's store.
+    private func isIn(_ request: FetchDescription, _ object: ManagedObject) -> Bool {
+        guard let stores = request.affectedStores else { return true }
+        return object.scope.origin.storeIdentifier.map(stores.contains) ?? false
     }
 
     /// The keys of the objects that have a row, or that the parent may have.
     func storedKeys(_ objects: [ManagedObject]) -> Set<UInt64> {
-        Set(objects.filter { parent != nil || !$0.state.contains(.temporary) }.map(\.key))
+        Set(objects.filter { parent != nil || !$0.state.contains(.temporary) }.map(\.registryKey))
     }
 
     /// The objects that satisfy the request's predicate as they are in memory.
@@ -140,6 +144,7 @@ extension ManagedObjectContext {
         let entity = try persistentStoreCoordinator.managedObjectModel.entity(named: request.entityName)
         var all = FetchDescription(entityName: request.entityName)
         all.includesSubentities = request.includesSubentities
+        all.affectedStores = request.affectedStores
         let rows = try stored(all, excluding: keys).map(object)
         let new = changed(entity, request, excluding: keys).filter(\.isInserted)
         let seen = Set(rows)

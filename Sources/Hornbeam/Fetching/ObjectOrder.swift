@@ -14,7 +14,7 @@ struct ObjectOrder {
             case .same: continue
             }
         }
-        return a.key < b.key
+        return a.registryKey < b.registryKey
     }
 
     func sorted(_ objects: [ManagedObject]) throws -> [ManagedObject] {

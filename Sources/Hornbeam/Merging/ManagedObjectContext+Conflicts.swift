@@ -38,7 +38,7 @@ extension ManagedObjectContext {
     /// The error, with the IDs that the objects have in this context.
     private func error(of conflicts: SaveConflicts, _ draft: SaveDraft) -> HornbeamError {
         var error = conflicts.error
-        error.objectIDs = error.objectIDs.map { draft.object(withKey: $0.reference)?.objectID ?? $0 }
+        error.objectIDs = error.objectIDs.map { draft.object($0)?.objectID ?? $0 }
         return error
     }
 

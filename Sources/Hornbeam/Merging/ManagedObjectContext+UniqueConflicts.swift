@@ -37,7 +37,7 @@ extension ManagedObjectContext {
             return fold(newcomer, into: registered, takesValues: objectWins)
         }
         let old = newcomer.objectID
-        rekey(newcomer, to: existing.key)
+        rekey(newcomer, to: existing)
         mergeReport.objects.append(.init(objectID: old, outcome: .became(newcomer.objectID)))
         replaceReferences([old: newcomer.objectID])
         newcomer.state.remove(.inserted)

@@ -1,11 +1,15 @@
 internal import HornbeamModel
 internal import HornbeamStore
 
-/// What all objects of one entity in one context share: entity, class, IDs' origin and the way to the context.
+/// What all objects of one entity and store in one context share: entity, class, IDs' origin and the way to the context.
 ///
 /// An object refers to its scope instead of to each of these, which keeps a fault small.
 public final class EntityScope {
     let entity: EntityDescription
+    /// The store that the objects are in, or that new ones go into.
+    let slot: StoreSlot
+    /// What sets the objects' keys apart from those of other stores.
+    let keyBits: UInt64
     let properties: [PropertyDescription]
     /// How the cells of attributes are read, by property index; nil for properties without a cell.
     private let cellForms: [CellForm?]
@@ -25,7 +29,7 @@ public final class EntityScope {
     unowned(unsafe) var livingContext: ManagedObjectContext?
     /// Reads for objects that outlive their context.
     private var afterlife: ManagedObjectContext?
-    private var lastSnapshot: StoreSnapshot?
+    private var lastSnapshot: StackSnapshot?
     /// Reads cells of the snapshot that the context holds; nil before the first read.
     private(set) var cells: CellReader?
     private let coordinator: PersistentStoreCoordinator
@@ -35,10 +39,12 @@ public final class EntityScope {
     let isNested: Bool
 
     init(
-        entity: EntityDescription, objectClass: ManagedObject.Type,
+        entity: EntityDescription, slot: StoreSlot, objectClass: ManagedObject.Type,
         origin: ManagedObjectID.Origin, context: ManagedObjectContext
     ) {
         self.entity = entity
+        self.slot = slot
+        keyBits = slot.bits
         properties = entity.properties
         cellForms = entity.properties.map { $0.isTransient ? nil : $0.attributeType.cellForm }
         newValues = entity.properties.map(\.defaultValue)
@@ -57,15 +63,18 @@ public final class EntityScope {
     }
 
     /// The context reads from another snapshot now.
-    func read(from snapshot: StoreSnapshot?) {
-        cells = entity.isAbstract ? nil : snapshot?.cells(entity)
+    func read(from snapshot: StackSnapshot?) {
+        cells = entity.isAbstract ? nil : snapshot?[slot]?.cells(entity)
     }
+
+    /// The state of the objects' store that properties are read from.
+    func readingSnapshot() throws -> StoreSnapshot { try context.readingSnapshot().part(slot) }
 
     /// What reads the cells of properties now.
     @inline(__always)
     func readingCells() throws -> CellReader {
         if let cells { return cells }
-        let cells = try context.readingSnapshot().cells(entity)
+        let cells = try readingSnapshot().cells(entity)
         self.cells = cells
         return cells
     }
@@ -83,9 +92,16 @@ public final class EntityScope {
     }
 
     /// The context goes; objects that stay read from its last snapshot.
-    func outlive(_ snapshot: StoreSnapshot?) {
+    func outlive(_ snapshot: StackSnapshot?) {
         livingContext = nil
         lastSnapshot = snapshot
+    }
+
+    /// The row of an ID in the objects' store; nil for temporary IDs and those of other stores.
+    func localReference(_ id: ManagedObjectID) -> ObjectReference? {
+        guard id.storeIdentifier == origin.storeIdentifier, let target = entity.managedObjectModel.entitiesByName[id.entityName]
+        else { return nil }
+        return ObjectReference(target, id.reference)
     }
 
     /// The property of a token; a trap when the entity has none of that name.
@@ -125,6 +141,7 @@ public final class EntityScope {
 /// What the library hands to an object at its making. Only Hornbeam can make one.
 public struct ObjectBirth {
     let scope: EntityScope
+    /// The store's own key, or the number of a temporary ID.
     let key: UInt64
     let hint: RowHint
     let state: ObjectState

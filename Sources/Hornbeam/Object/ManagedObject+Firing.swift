@@ -35,7 +35,7 @@ extension ManagedObject {
     /// Looks the row up, unless it was seen in the state of the store that the context shows.
     private func hasRow() throws -> Bool {
         if let cells = scope.cells, cells.knows(hint) { return true }
-        return try scope.context.readingSnapshot().withRow(scope.entity, key, &hint) { _ in true } != nil
+        return try scope.readingSnapshot().withRow(scope.entity, key, &hint) { _ in true } != nil
     }
 
     final func becomeRealised() {
@@ -80,9 +80,9 @@ extension ManagedObject {
     }
 
     /// Copies the row into the object, so that it can be read when the row is gone.
-    final func freezeRow(from snapshot: StoreSnapshot) {
+    final func freezeRow(from snapshot: StackSnapshot) {
         guard record?.frozenRow == nil, isReadable,
-            let row = try? snapshot.values(scope.entity, key)
+            let row = try? snapshot[scope.slot]?.values(scope.entity, key)
         else { return }
         let record = self.record ?? ObjectRecord(propertyCount: scope.properties.count)
         record.frozenRow = row

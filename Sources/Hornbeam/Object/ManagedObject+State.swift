@@ -1,4 +1,5 @@
 public import HornbeamModel
+internal import HornbeamStore
 
 extension ManagedObject {
     /// The object's identity; temporary until it is saved or gets a permanent one (PSC-11).
@@ -6,6 +7,12 @@ extension ManagedObject {
         ManagedObjectID(
             origin: state.contains(.temporary) ? scope.temporaryOrigin : scope.origin, reference: key)
     }
+
+    /// The row among those of all stores; of a temporary ID just its number.
+    final var reference: ObjectReference { ObjectReference(scope.entity, registryKey) }
+
+    /// The key by which the context knows the object.
+    final var registryKey: UInt64 { key >> 63 == 0 ? key | scope.keyBits : key }
 
     /// The object's entity.
     public final var entity: EntityDescription { scope.entity }

@@ -22,7 +22,7 @@ extension ManagedObject {
         guard isReadable, !property.isTransient else { return .null }
         fireIfNeeded()
         do {
-            let snapshot = try scope.context.readingSnapshot()
+            let snapshot = try scope.readingSnapshot()
             if let value = try snapshot.value(of: property, scope.entity, key, &hint) { return value }
             markGone()
         } catch {
@@ -90,7 +90,7 @@ extension ManagedObject {
         guard isReadable else { return 0 }
         fireIfNeeded()
         do {
-            let snapshot = try scope.context.readingSnapshot()
+            let snapshot = try scope.readingSnapshot()
             if let version = try snapshot.withRow(scope.entity, key, &hint, { $0.version }) { return version }
             markGone()
         } catch {

@@ -23,8 +23,9 @@ internal import HornbeamStore
 /// A getter cannot throw. When the row cannot be read, a property shows its last known value or its
 /// type's zero, and `save()` throws the reason; `fire()` throws it at once.
 nonisolated open class ManagedObject {
-    final let scope: EntityScope
-    /// The row's key in the store, or the number of a temporary ID.
+    /// Another one only when a new object finds the store that it goes into.
+    final var scope: EntityScope
+    /// The row's key in its store, or the number of a temporary ID.
     final var key: UInt64
     final var hint: RowHint
     final var record: ObjectRecord?

@@ -29,6 +29,8 @@ struct ObjectState: OptionSet {
 
     /// Changed since the last `processPendingChanges`.
     static let touched = ObjectState(rawValue: 1 << 12)
+    /// New, and told which store to go into (PSC-4).
+    static let assigned = ObjectState(rawValue: 1 << 13)
 
     /// What keeps properties from being read straight from the row.
     static let notPlain: ObjectState = [.fault, .inserted, .gone, .failed, .detached]

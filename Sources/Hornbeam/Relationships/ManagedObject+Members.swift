@@ -30,7 +30,7 @@ extension ManagedObject {
     final func storedMembers(of property: PropertyDescription) -> [ManagedObjectID] {
         if let parentObject { return parentObject.members(of: property) }
         return readStored(property, or: []) { snapshot, context in
-            try snapshot.members(of: property, owner: key).map { context.objectID($0) }
+            try snapshot.members(of: property, owner: key).map { context.objectID($0.inSlot(scope.slot)) }
         }
     }
 
@@ -43,10 +43,9 @@ extension ManagedObject {
 
     final func isStoredMember(_ member: ManagedObjectID, of property: PropertyDescription) -> Bool {
         if let parentObject { return parentObject.hasMember(member, in: property) }
-        guard !member.isTemporaryID else { return false }
-        return readStored(property, or: false) { snapshot, context in
-            guard let reference = context.reference(member) else { return false }
-            return try snapshot.contains(reference, in: property, owner: key)
+        guard !member.isTemporaryID, let reference = scope.localReference(member) else { return false }
+        return readStored(property, or: false) { snapshot, _ in
+            try snapshot.contains(reference, in: property, owner: key)
         }
     }
 
@@ -59,7 +58,7 @@ extension ManagedObject {
         guard isReadable, !property.isTransient else { return nothing }
         do {
             let context = scope.context
-            return try body(try context.readingSnapshot(), context)
+            return try body(try scope.readingSnapshot(), context)
         } catch {
             markFailed(error)
             return nothing

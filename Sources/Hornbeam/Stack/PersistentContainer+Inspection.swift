@@ -5,17 +5,17 @@ package import HornbeamStore
 // What the tool and tests see of the store below a container.
 
 extension PersistentContainer {
-    /// The open store.
+    /// The first store.
     ///
     /// - Throws: `closed` when there is none.
-    package func openStore() throws -> Store { try persistentStoreCoordinator.loadedStore() }
+    package func openStore() throws -> Store { try persistentStoreCoordinator.stack.firstStore() }
 
     /// A container over a store that is open already: on a simulated disk, or with options of its own.
     ///
     /// - Throws: As `init(name:model:classes:)`.
     package static func over(_ store: Store, classes: [ManagedObject.Type] = []) throws -> PersistentContainer {
         let container = try PersistentContainer(name: "adopted", model: store.model, classes: classes)
-        container.persistentStoreCoordinator.adopt(
+        try container.persistentStoreCoordinator.adopt(
             store, as: PersistentStoreDescription(url: URL(filePath: store.location.description)))
         return container
     }

@@ -2,7 +2,7 @@ public import Foundation
 public import HornbeamModel
 internal import HornbeamThreads
 
-/// A model, its store and its contexts in one: where an app begins.
+/// A model, its stores and its contexts in one: where an app begins.
 ///
 /// ```swift
 /// let container = try PersistentContainer(name: "Company", model: model, classes: [Employee.self])
@@ -60,14 +60,19 @@ public final class PersistentContainer: Sendable {
         set { descriptions.withLock { $0 = newValue } }
     }
 
-    /// Opens the store; does nothing when it is open (CON-3).
+    /// Opens the stores; those that are open stay as they are (CON-3).
     ///
-    /// - Throws: What is wrong with the store, and what to do about it.
+    /// A store that cannot be opened does not keep the others from being opened.
+    /// - Throws: What is wrong with a store, and what to do about it; of several stores all together.
     public func loadPersistentStores() throws {
+        var problems: [HornbeamError] = []
         for description in persistentStoreDescriptions {
-            try makeParent(of: description)
-            try persistentStoreCoordinator.addPersistentStore(description)
+            do {
+                try makeParent(of: description)
+                try persistentStoreCoordinator.addPersistentStore(description)
+            } catch let error as HornbeamError { problems.append(error) }
         }
+        if let error = HornbeamError.combining(problems) { throw error }
     }
 
     private func makeParent(of description: PersistentStoreDescription) throws {
@@ -84,7 +89,7 @@ public final class PersistentContainer: Sendable {
         }
     }
 
-    /// Closes the store. Contexts must not be used afterwards.
+    /// Closes the stores. Contexts must not be used afterwards.
     ///
     /// - Throws: The store's error; what was saved is safe in any case.
     public func close() throws { try persistentStoreCoordinator.close() }

@@ -9,5 +9,9 @@ extension PersistentStoreCoordinator {
     /// Contexts follow at their next fetch or merge, as they do for saves of this process; what changed is found by
     /// comparing the objects that they hold. Costs the reading of what is new; almost nothing when nothing is.
     /// - Throws: `modelMismatch` when another process changed the store's model, and what keeps files from being read.
-    public func refreshReadOnlyStores() throws -> Bool { try loadedStore().refresh() }
+    public func refreshReadOnlyStores() throws -> Bool {
+        var isNew = false
+        for store in stack.stores where try store.refresh() { isNew = true }
+        return isNew
+    }
 }

@@ -1,25 +1,27 @@
-public import Foundation
+internal import Foundation
 public import HornbeamModel
 internal import HornbeamStore
 internal import HornbeamThreads
 internal import Synchronization
 
-/// Stands between contexts and the store: one model, one store, any number of contexts (STK-1).
+/// Stands between contexts and stores: one model, any number of stores, any number of contexts (STK-1).
 ///
-/// May be used from any thread.
+/// Contexts read the union of the stores, and a save over several of them is atomic. May be used from any thread.
 public final class PersistentStoreCoordinator: Sendable {
     public let managedObjectModel: ManagedObjectModel
     let binding: ClassBinding
     let broadcast = ChangeBroadcast()
     let slowFetches = SlowFetches()
 
-    private let loaded = Guarded<Loaded?>(nil)
+    private let state = Guarded(State())
     private let lastToken = Atomic<UInt64>(0)
 
-    private struct Loaded {
-        let store: Store
-        let description: PersistentStoreDescription
-        let observation: StoreObservation
+    private struct State {
+        /// By slot; nil for stores that were removed.
+        var entries: [StoreEntry?] = []
+        /// The identities of the stores that were ever here, by slot.
+        var identifiers: [UUID] = []
+        var stack = StoreStack([])
     }
 
     /// - Parameter classes: The classes of the model's entities. Entities without one have plain `ManagedObject`s.
@@ -29,64 +31,114 @@ public final class PersistentStoreCoordinator: Sendable {
         binding = try ClassBinding(classes, model: managedObjectModel)
     }
 
-    /// Opens a store and adds it (PSC-1).
+    /// The stores of this moment.
+    var stack: StoreStack { state.withLock { $0.stack } }
+
+    /// The stores, in the order in which they were added (PSC-2).
+    public var persistentStores: [PersistentStore] {
+        state.withLock { $0.entries.compactMap { $0?.store } }
+    }
+
+    /// What the stores were added by (PSC-10).
+    public var persistentStoreDescriptions: [PersistentStoreDescription] {
+        state.withLock { $0.entries.compactMap { $0?.description } }
+    }
+
+    // MARK: Adding and removing
+
+    /// Opens a store and adds it; one that was added by the same description stays as it is (PSC-1).
     ///
-    /// - Throws: What is wrong with the store: not a store, of a newer format, in use, damaged, made for
-    ///   another model; or that there is a store already.
-    public func addPersistentStore(_ description: PersistentStoreDescription) throws {
-        if let present = loaded.withLock({ $0?.description }) {
-            if present == description { return }
+    /// Contexts see its objects from their next fetch on. Another container of this process may have the same store: they share it.
+    /// - Throws: What is wrong with the store: not a store, of a newer format, in use by another process, damaged, made for
+    ///   another model; `unknownName` for the configuration; `unsupportedRequest` when a store with its identity is here.
+    @discardableResult
+    public func addPersistentStore(_ description: PersistentStoreDescription) throws -> PersistentStore {
+        if let entry = state.withLock({ $0.entries.first { $0?.description == description } }) ?? nil { return entry.store }
+        let entities = try description.configurationName.map { name in
+            Set(try managedObjectModel.entities(forConfigurationName: name).map(\.index))
+        }
+        let lease = try Store.lease(description.location, model: managedObjectModel, options: description.options)
+        return try add(lease, description, entities)
+    }
+
+    private func add(
+        _ lease: StoreLease, _ description: PersistentStoreDescription, _ entities: Set<Int>?
+    ) throws -> PersistentStore {
+        let store = lease.store
+        let broadcast = broadcast
+        let added: (entry: StoreEntry, stack: StoreStack)? = state.withLock { state in
+            let known = state.identifiers.firstIndex(of: store.identifier)
+            if let known, state.entries[known] != nil { return nil }
+            let index = known ?? state.entries.count
+            let entry = StoreEntry(lease, description, slot: StoreSlot(index), broadcast)
+            if known == nil {
+                state.identifiers.append(store.identifier)
+                state.entries.append(nil)
+            }
+            state.entries[index] = entry
+            var parts = state.stack.parts
+            while parts.count <= index { parts.append(nil) }
+            parts[index] = StoreStack.Part(store, isReadOnly: description.isReadOnly, entities: entities)
+            state.stack = StoreStack(parts)
+            return (entry, state.stack)
+        }
+        guard let added else {
+            try lease.end()
             throw HornbeamError(
                 .unsupportedRequest,
-                "The coordinator has the store \(present.url.lastPathComponent) already, and serves one store. "
-                    + "Use a container of its own for each store.")
+                "The coordinator has a store with the identity of \(description.url.lastPathComponent) already: the same one, or "
+                    + "one that was copied from it. Use a container of its own for a copy.")
         }
-        adopt(
-            try Store.open(description.location, model: managedObjectModel, options: description.options),
-            as: description)
+        do { try added.stack.settle() } catch {
+            try? remove(added.entry.store)
+            throw error
+        }
+        return added.entry.store
     }
 
     /// Takes over an open store.
-    func adopt(_ store: Store, as description: PersistentStoreDescription) {
-        let broadcast = broadcast
-        let observation = store.observe { [weak store] change in
-            guard let store else { return }
-            broadcast.announce(change) { store.objectID($0) }
-        }
-        loaded.withLock { $0 = Loaded(store: store, description: description, observation: observation) }
+    func adopt(_ store: Store, as description: PersistentStoreDescription) throws {
+        _ = try add(StoreLease(ofOwn: store), description, nil)
     }
 
-    /// What was added (PSC-10).
-    public var persistentStoreDescriptions: [PersistentStoreDescription] {
-        loaded.withLock { $0.map { [$0.description] } ?? [] }
-    }
-
-    /// Closes the store. Contexts must not be used afterwards (PSC-3).
+    /// Removes a store; it closes, unless another container of this process has it (PSC-3).
     ///
-    /// - Throws: The store's error; what was saved is safe in any case.
+    /// Contexts let go of its objects at their next fetch, count, save or merge; changes of them that were not saved are lost.
+    /// Whoever holds one of the objects reads its last known values.
+    /// - Throws: `closed` when the store is not here; the error of closing. What was saved is safe in any case.
+    public func remove(_ store: PersistentStore) throws {
+        let entry: StoreEntry? = state.withLock { state in
+            guard let index = state.entries.firstIndex(where: { $0?.store == store }) else { return nil }
+            defer {
+                state.entries[index] = nil
+                var parts = state.stack.parts
+                parts[index] = nil
+                state.stack = StoreStack(parts)
+            }
+            return state.entries[index]
+        }
+        guard let entry else {
+            throw HornbeamError(.closed, "The store \(store.url.lastPathComponent) is not of this coordinator.")
+        }
+        try entry.end()
+    }
+
+    /// Removes all stores. Contexts must not be used afterwards, until stores are added again (PSC-3).
+    ///
+    /// - Throws: The first error of closing; what was saved is safe in any case.
     public func close() throws {
-        let store = loaded.withLock { loaded in
-            defer { loaded = nil }
-            loaded?.observation.cancel()
-            return loaded?.store
+        let entries = state.withLock { state in
+            let entries = state.entries.compactMap(\.self)
+            state.entries = state.entries.map { _ in nil }
+            state.stack = StoreStack(state.stack.parts.map { _ in nil })
+            return entries
         }
         broadcast.finish()
-        try store?.close()
-    }
-
-    /// The open store.
-    func loadedStore() throws -> Store {
-        if let store = loaded.withLock({ $0?.store }) { return store }
-        throw HornbeamError(
-            .closed, "No store is open. Call loadPersistentStores() first, and use no context after close().")
-    }
-
-    func origin(of entity: EntityDescription) -> ManagedObjectID.Origin {
-        guard let store = loaded.withLock({ $0?.store }) else {
-            preconditionFailure(
-                "No store is open. Call loadPersistentStores() before making objects, and use no context after close().")
+        let failures = entries.compactMap { entry -> (any Error)? in
+            do { try entry.end() } catch { return error }
+            return nil
         }
-        return store.origin(of: entity)
+        if let failure = failures.first { throw failure }
     }
 
     // MARK: Contexts
@@ -98,64 +150,15 @@ public final class PersistentStoreCoordinator: Sendable {
     func unsubscribe(token: UInt64) { broadcast.unsubscribe(token: token) }
 }
 
-extension PersistentStoreCoordinator {
-    /// The ID that a URI stands for; nil when it is none, or of another store (PSC-12).
-    ///
-    /// Does not look whether there is such an object.
-    public func managedObjectID(forURIRepresentation uri: URL) -> ManagedObjectID? {
-        guard let id = ManagedObjectID(uriRepresentation: uri), !id.isTemporaryID,
-            let store = loaded.withLock({ $0?.store }), store.identifier == id.storeIdentifier,
-            let entity = managedObjectModel.entitiesByName[id.entityName]
-        else { return nil }
-        return ManagedObjectID(origin: store.origin(of: entity), reference: id.reference)
-    }
-
-    /// The notes kept in the store, with its UUID under `HornbeamStoreUUID` (PSC-8).
-    ///
-    /// - Throws: `closed` when no store is open.
-    public func metadata() throws -> [String: PropertyValue] {
-        let store = try loadedStore()
-        var metadata = store.metadata
-        metadata["HornbeamStoreUUID"] = .uuid(store.identifier)
-        return metadata
-    }
-
-    /// Replaces the notes kept in the store; durable when it returns (PSC-8).
-    ///
-    /// - Throws: The store's error.
-    public func setMetadata(_ metadata: [String: PropertyValue]) throws {
-        var own = metadata
-        own["HornbeamStoreUUID"] = nil
-        try loadedStore().setMetadata(own)
-    }
-
-    /// Deletes a store with all its files; one that is not there is fine (PSC-16).
-    ///
-    /// - Throws: `storeInUse` when it is open in this coordinator; `inputOutput` when files cannot be removed.
-    public func destroyPersistentStore(_ description: PersistentStoreDescription) throws {
-        if loaded.withLock({ $0?.description.url == description.url }) {
-            throw HornbeamError(
-                .storeInUse, "The store \(description.url.lastPathComponent) is open. Close it before destroying it.")
-        }
-        guard description.type == .onDisk, FileManager.default.fileExists(atPath: description.url.path) else { return }
-        do {
-            try FileManager.default.removeItem(at: description.url)
-        } catch {
-            throw HornbeamError(
-                .inputOutput, "The store \(description.url.lastPathComponent) cannot be removed.", cause: "\(error)")
-        }
-    }
-}
-
 extension PersistentStoreDescription {
-    fileprivate var location: Store.Location {
+    var location: Store.Location {
         switch type {
         case .onDisk: .directory(url.path)
         case .inMemory: .memory(name: url.lastPathComponent)
         }
     }
 
-    fileprivate var options: Store.Options {
+    var options: Store.Options {
         var options = Store.Options()
         options.createIfMissing = createsIfMissing
         options.readOnly = isReadOnly

@@ -21,6 +21,8 @@ public struct PersistentStoreDescription: Hashable, Sendable {
     public var type: StoreType
     /// The store's directory, usually `Name.hornbeam`; for a store in memory its name.
     public var url: URL
+    /// The configuration of the model whose entities go into the store; nil for all (PSC-1).
+    public var configurationName: String?
     /// Opens for reading only: nothing is written and no lock is taken, so that this works beside a process that
     /// writes and on media that cannot be written. Shows one state until
     /// `PersistentStoreCoordinator.refreshReadOnlyStores()`. A save throws `readOnly` (PSC-7, PSC-22).

@@ -66,7 +66,7 @@ extension ManagedObjectContext {
             if object.state.contains(.deleted) { insert(object) }
             return
         }
-        guard object.scope.livingContext === self, registry[object.key] == nil else { return }
+        guard object.scope.livingContext === self, registry[object.registryKey] == nil else { return }
         let wasSaved = object.record?.frozenRow != nil
         revive(object)
         guard wasSaved else { return }

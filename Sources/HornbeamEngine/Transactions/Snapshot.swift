@@ -56,4 +56,15 @@ package final class Snapshot: Sendable {
     package func value(_ name: String) throws(EngineError) -> [UInt8]? {
         try index(StoreVersion.valuesTree).get(Array(name.utf8))
     }
+
+    /// The names of the values that begin so, sorted.
+    package func valueNames(startingWith prefix: String) throws(EngineError) -> [String] {
+        var names: [String] = []
+        unsafe try index(StoreVersion.valuesTree).forEach(in: KeyRange(prefix: Array(prefix.utf8))) {
+            (key, _) throws(EngineError) -> Bool in
+            names.append(unsafe String(decoding: key, as: UTF8.self))
+            return true
+        }
+        return names
+    }
 }

@@ -28,11 +28,11 @@ final class BatchSession {
     private var underivedChanges: [ObjectReference: PropertyMask] = [:]
     private let hasDerivations: Bool
 
-    init(_ store: Store, _ table: EntityTable, writesUniqueKeysAtOnce: Bool) throws(EngineError) {
+    init(_ store: Store, _ table: EntityTable, writesUniqueKeysAtOnce: Bool) throws {
         self.store = store
         self.table = table
         self.writesUniqueKeysAtOnce = writesUniqueKeysAtOnce
-        transaction = try store.engine.begin()
+        transaction = try store.beginTransaction()
         row = RowBuffer(layout: try transaction.table(table.tree).layout)
         announces = !store.announcer.isIdle
         hasDerivations = !store.schema.derivations.isEmpty

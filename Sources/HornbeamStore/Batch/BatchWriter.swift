@@ -73,9 +73,7 @@ package final class BatchWriter {
     /// The row that is being filled.
     func row() throws -> RowBuffer {
         if let session { return session.row }
-        let session = try EngineError.translated { () throws(EngineError) in
-            try BatchSession(store, table, writesUniqueKeysAtOnce: options.conflictRule != .fail)
-        }
+        let session = try BatchSession(store, table, writesUniqueKeysAtOnce: options.conflictRule != .fail)
         self.session = session
         return session.row
     }

@@ -5,11 +5,9 @@ extension Store {
     /// A transaction, and the state that it starts from: nobody else writes before it ends, so what is read there holds.
     func beginOnSnapshot() throws -> (transaction: WriteTransaction, base: StoreSnapshot) {
         try requireWritable()
-        let transaction = try EngineError.translated { () throws(EngineError) in try engine.begin() }
+        let transaction = try beginTransaction()
         do {
-            try EngineError.translated { () throws(EngineError) in
-                try engine.waitUntilDurable(transaction.baseTransaction)
-            }
+            try waitForBase(of: transaction)
             let base = try snapshot()
             precondition(
                 base.transaction == transaction.baseTransaction.rawValue,

@@ -17,14 +17,23 @@ package struct FetchWork: Sendable {
         leavesRead = execution.leavesRead
     }
 
+    /// Adds what the same request took in another store; the plan stays the first one's.
+    mutating func add(_ other: FetchWork) {
+        if plan == nil, lookUp == nil { (plan, lookUp) = (other.plan, other.lookUp) }
+        rowsRead += other.rowsRead
+        leavesRead += other.leavesRead
+    }
+
     /// How it was carried out, in words.
     package var text: Plan { plan?.description ?? lookUp?.plan ?? Plan() }
 
     /// The same without the values that the predicate compares with.
     package var textWithoutValues: Plan { plan?.description(showsValues: false) ?? lookUp?.plan ?? Plan() }
 
-    /// The index that would have helped; nil where none would, or where it cannot be told.
-    package func advice(in snapshot: StoreSnapshot) -> IndexAdvice? {
+    /// The index that would have helped; nil where none would, or where it cannot be told, as of several stores.
+    package func advice(in snapshot: StackSnapshot) -> IndexAdvice? { snapshot.only.flatMap(advice) }
+
+    private func advice(in snapshot: StoreSnapshot) -> IndexAdvice? {
         guard let plan else { return nil }
         return try? IndexAdvisor(plan: plan, snapshot: snapshot).advice()
     }

@@ -98,6 +98,7 @@ enum Company {
 }
 
 extension ManagedObjectContext {
+    @discardableResult
     func employee(_ name: String, salary: Int = 0) -> Employee {
         let employee = Employee(context: self)
         employee.name = name
@@ -105,12 +106,14 @@ extension ManagedObjectContext {
         return employee
     }
 
+    @discardableResult
     func department(_ name: String) -> Department {
         let department = Department(context: self)
         department.name = name
         return department
     }
 
+    @discardableResult
     func project(_ name: String) -> Project {
         let project = Project(context: self)
         project.name = name

@@ -26,12 +26,16 @@ struct Stack {
     init(_ kind: StoreKind, _ model: ManagedObjectModel, _ classes: [ManagedObject.Type] = []) throws {
         self.model = model
         self.classes = classes
-        switch kind {
-        case .inMemory: description = .inMemory()
-        case .onDisk:
-            description = PersistentStoreDescription(url: testFolder.appending(path: "\(UUID().uuidString).hornbeam"))
-        }
+        description = try Self.freshDescription(kind)
         container = try Self.open(description, model, classes)
+    }
+
+    /// The place of a store that is not there yet.
+    static func freshDescription(_ kind: StoreKind) throws -> PersistentStoreDescription {
+        switch kind {
+        case .inMemory: .inMemory()
+        case .onDisk: PersistentStoreDescription(url: testFolder.appending(path: "\(UUID().uuidString).hornbeam"))
+        }
     }
 
     /// The same store, closed and opened again.

@@ -1,0 +1,72 @@
+internal import HornbeamModel
+internal import HornbeamStore
+
+// What objects of one entity and store share, and which store that is.
+
+extension ManagedObjectContext {
+    /// The scope that new objects of an entity are born into, by its index in the model.
+    func scope(at index: Int) -> EntityScope {
+        if index < birthScopes.count, let scope = birthScopes[index] { return scope }
+        let entity = persistentStoreCoordinator.managedObjectModel.entities[index]
+        let scope = scope(at: index, in: stack.slotForNewObjects(of: entity))
+        if isAfterlife { return scope }
+        while birthScopes.count <= index { birthScopes.append(nil) }
+        birthScopes[index] = scope
+        return scope
+    }
+
+    /// The scope of an entity, by its index in the model, in a store.
+    func scope(at index: Int, in slot: StoreSlot) -> EntityScope {
+        let place = slot.index * persistentStoreCoordinator.managedObjectModel.entities.count + index
+        if place < scopes.count, let scope = scopes[place] { return scope }
+        return makeScope(at: index, in: slot, place)
+    }
+
+    private func makeScope(at index: Int, in slot: StoreSlot, _ place: Int) -> EntityScope {
+        let entity = persistentStoreCoordinator.managedObjectModel.entities[index]
+        guard let store = stack[slot]?.store ?? persistentStoreCoordinator.stack[slot]?.store else {
+            preconditionFailure(
+                "No store is open. Call loadPersistentStores() before making objects, and use no context after close().")
+        }
+        let scope = EntityScope(
+            entity: entity, slot: slot, objectClass: persistentStoreCoordinator.binding.objectClass(of: entity),
+            origin: store.origin(of: entity), context: self)
+        if isAfterlife { return scope }
+        while scopes.count <= place { scopes.append(nil) }
+        scopes[place] = scope
+        return scope
+    }
+
+    // MARK: The store of an ID
+
+    /// The place of the store that an ID names; nil for temporary IDs, and when that store is not here.
+    func slot(of id: ManagedObjectID) -> StoreSlot? {
+        guard let identifier = id.storeIdentifier else { return nil }
+        if let slot = stack.slot(of: identifier) { return slot }
+        guard let snapshot, parent == nil, snapshot.stack !== persistentStoreCoordinator.stack else { return nil }
+        // A store that was added since this context last moved.
+        self.snapshot = try? snapshot.follow(persistentStoreCoordinator.stack)
+        return stack.slot(of: identifier)
+    }
+
+    /// The key by which the context would know the object of an ID.
+    func registryKey(of id: ManagedObjectID) -> UInt64? {
+        if id.isTemporaryID || snapshot?.isSingle ?? false { return id.reference }
+        guard let slot = slot(of: id) else { return nil }
+        return id.reference | slot.bits
+    }
+}
+
+extension StoreStack {
+    /// Where new objects of an entity go unless they are told otherwise: the first store that takes them, else one whose refusal
+    /// the save reports.
+    func slotForNewObjects(of entity: EntityDescription) -> StoreSlot {
+        if only != nil { return .first }
+        return writableSlots(for: entity).first ?? slots.first { self[$0]?.holds(entity) ?? false } ?? slots.first ?? .first
+    }
+}
+
+extension EntityScope: Hashable {
+    public static func == (a: EntityScope, b: EntityScope) -> Bool { a === b }
+    public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}

@@ -1,0 +1,170 @@
+internal import Foundation
+internal import HornbeamModel
+internal import HornbeamStore
+
+// Which of several stores a new object goes into, and what becomes of objects when their store is removed.
+
+extension ManagedObjectContext {
+    /// Says which store a new object goes into (PSC-4).
+    ///
+    /// Objects that are not told go where the objects are that they are related to, else into the first store that was added for
+    /// writing and whose configuration has the entity.
+    ///
+    /// - Throws: `closed` when the store was removed; `saveFailed` when it takes no such objects; `unsupportedRequest` for an
+    ///   object that is in a store already, or not in this context.
+    public func assign(_ object: ManagedObject, to store: PersistentStore) throws {
+        guard object.managedObjectContext === self, object.isInserted, object.state.contains(.temporary) else {
+            throw HornbeamError(
+                .unsupportedRequest,
+                "Only new objects of this context can be assigned to a store; once they have a permanent ID they stay where they "
+                    + "are. Make a new object and copy the values.",
+                entity: object.scope.entity.name, objectIDs: [object.objectID])
+        }
+        let stack = persistentStoreCoordinator.stack
+        guard let slot = stack.slot(of: store.identifier) else { throw removed(store) }
+        guard stack.takes(object.scope.entity, slot) else { throw noStore(for: object, stack) }
+        move(object, into: slot)
+        object.state.insert(.assigned)
+    }
+
+    private func removed(_ store: PersistentStore) -> HornbeamError {
+        HornbeamError(
+            .closed, "The store \(store.url.lastPathComponent) is not of this context's coordinator. Add it first.")
+    }
+
+    private func noStore(for object: ManagedObject, _ stack: StoreStack) -> HornbeamError {
+        let name = object.scope.entity.name
+        let isHeld = stack.slots.contains { stack[$0]?.holds(object.scope.entity) ?? false }
+        return HornbeamError(
+            isHeld ? .readOnly : .saveFailed,
+            "No store takes new objects of \(name): "
+                + (isHeld ? "those with the entity were added for reading only." : "no store's configuration has the entity.")
+                + " Add a store for writing whose configuration has \(name).",
+            entity: name, objectIDs: [object.objectID])
+    }
+
+    // MARK: Placing
+
+    /// Finds a store for each new object that has none yet.
+    ///
+    /// - Throws: `readOnly` or `saveFailed` when no store takes an object.
+    func placeNewObjects() throws {
+        let stack = persistentStoreCoordinator.stack
+        if let part = stack[.first], stack.only != nil, part.entities == nil { return }
+        var placed: Set<ManagedObject> = []
+        for object in tracked.all where isToBePlaced(object) && !placed.contains(object) {
+            var group = NewObjectGroup(of: object, in: self)
+            group.gather()
+            for member in group.members {
+                placed.insert(member)
+                try place(member, near: group.anchor, stack)
+            }
+        }
+    }
+
+    fileprivate func isToBePlaced(_ object: ManagedObject) -> Bool {
+        object.isInserted && object.state.contains(.temporary) && !object.state.contains(.deleted)
+    }
+
+    private func place(_ object: ManagedObject, near anchor: StoreSlot?, _ stack: StoreStack) throws {
+        if object.state.contains(.assigned), stack.takes(object.scope.entity, object.scope.slot) { return }
+        let near = anchor.flatMap { stack.takes(object.scope.entity, $0) ? $0 : nil }
+        guard let slot = near ?? stack.writableSlots(for: object.scope.entity).first else { throw noStore(for: object, stack) }
+        move(object, into: slot)
+    }
+
+    private func move(_ object: ManagedObject, into slot: StoreSlot) {
+        guard object.scope.slot != slot else { return }
+        object.scope = scope(at: object.scope.entity.index, in: slot)
+    }
+
+    /// Keys for objects that have been placed, each with its object.
+    func reserveKeys(for objects: [ManagedObject]) throws -> [(ManagedObject, ObjectReference)] {
+        let stack = persistentStoreCoordinator.stack
+        if stack.only != nil {
+            let first = try stack.reserveKeys(objects.count, in: .first)
+            return objects.enumerated().map { ($1, ObjectReference($1.scope.entity, first + UInt64($0))) }
+        }
+        var counts: [StoreSlot: Int] = [:]
+        for object in objects { counts[object.scope.slot, default: 0] += 1 }
+        var next = try counts.reduce(into: [StoreSlot: UInt64]()) { next, part in
+            next[part.key] = try stack.reserveKeys(part.value, in: part.key)
+        }
+        return objects.map { object in
+            let key = next[object.scope.slot, default: 0]
+            next[object.scope.slot] = key + 1
+            return (object, ObjectReference(object.scope.entity, key).inSlot(object.scope.slot))
+        }
+    }
+
+    // MARK: Removed stores
+
+    /// Lets go of the objects of stores that are not here any more; whoever holds one reads its last known values (PSC-3).
+    func leaveRemovedStores(_ old: StackSnapshot, _ new: StackSnapshot) {
+        var invalidated: Set<ManagedObjectID> = []
+        for object in registry.objects where new[object.scope.slot] == nil && !object.state.contains(.temporary) {
+            invalidated.insert(object.objectID)
+            object.freezeRow(from: old)
+            if object.record == nil { object.record = ObjectRecord(propertyCount: object.scope.properties.count) }
+            object.state.subtract([.inserted, .updated, .deleted, .watched, .stirred, .fault])
+            object.state.insert(.detached)
+            registry.remove(object.registryKey)
+        }
+        birthScopes.removeAll()
+        guard !invalidated.isEmpty else { return }
+        tracked.compact()
+        post(Self.didChangeObjectsNotification, ObjectChanges(invalidated: invalidated))
+    }
+}
+
+/// New objects that are related to one another, and the store that one of them must be in.
+private struct NewObjectGroup {
+    private let context: ManagedObjectContext
+    private(set) var members: [ManagedObject]
+    /// The store of the first object met that is in one already, or was assigned to one.
+    private(set) var anchor: StoreSlot?
+    private var known: Set<ManagedObject>
+
+    init(of object: ManagedObject, in context: ManagedObjectContext) {
+        self.context = context
+        members = [object]
+        known = [object]
+    }
+
+    mutating func gather() {
+        var next = 0
+        while next < members.count {
+            visit(members[next])
+            next += 1
+        }
+    }
+
+    private mutating func visit(_ object: ManagedObject) {
+        if anchor == nil, object.state.contains(.assigned) { anchor = object.scope.slot }
+        for property in object.scope.properties where property.isRelationship && !property.isTransient {
+            if property.isToMany {
+                for id in object.members(of: property) { meet(id) }
+            } else if case .objectID(let id) = object.currentValue(of: property) {
+                meet(id)
+            }
+        }
+    }
+
+    private mutating func meet(_ id: ManagedObjectID) {
+        guard id.isTemporaryID else {
+            if anchor == nil { anchor = context.slot(of: id) }
+            return
+        }
+        guard let object = context.registeredObject(for: id), known.insert(object).inserted, context.isToBePlaced(object)
+        else { return }
+        members.append(object)
+    }
+}
+
+extension StoreStack {
+    /// True when new objects of the entity may go into the store.
+    fileprivate func takes(_ entity: EntityDescription, _ slot: StoreSlot) -> Bool {
+        guard let part = self[slot] else { return false }
+        return !part.isReadOnly && part.holds(entity)
+    }
+}

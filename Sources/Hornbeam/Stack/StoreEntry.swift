@@ -1,0 +1,29 @@
+internal import HornbeamModel
+internal import HornbeamStore
+
+/// A store that a coordinator has, with what it was added by.
+struct StoreEntry: Sendable {
+    let store: PersistentStore
+    let description: PersistentStoreDescription
+    let lease: StoreLease
+    private let observation: StoreObservation
+
+    init(_ lease: StoreLease, _ description: PersistentStoreDescription, slot: StoreSlot, _ broadcast: ChangeBroadcast) {
+        let store = lease.store
+        self.store = PersistentStore(
+            identifier: store.identifier, url: description.url, type: description.type,
+            configurationName: description.configurationName, isReadOnly: store.isReadOnly || description.isReadOnly)
+        self.description = description
+        self.lease = lease
+        observation = store.observe { [weak store] change in
+            guard let store else { return }
+            broadcast.announce(change.inSlot(slot)) { store.objectID($0.local) }
+        }
+    }
+
+    /// Gives the store up, which closes it unless others use it.
+    func end() throws {
+        observation.cancel()
+        try lease.end()
+    }
+}

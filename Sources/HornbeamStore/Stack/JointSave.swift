@@ -1,0 +1,197 @@
+internal import Foundation
+internal import HornbeamThreads
+internal import HornbeamEngine
+internal import HornbeamModel
+
+/// One save over several stores: all of it is written, or nothing, wherever a crash falls.
+///
+/// The first store, by identity, decides. Each other one first keeps what it shall write as a promise, durably; then the decider commits
+/// its own part together with the decision, which is the moment at which the save has happened; then the promises are carried out.
+/// After a crash, a promise whose decision is in the decider is carried out, any other is dropped (`StoreStack.settle`).
+/// The cost is a second sync, however many stores there are beyond two one more each. See `Docs/Decisions/050`.
+struct JointSave {
+    /// Held from the decision until all parts can be read, and while a snapshot of several stores is taken, so that none shows half a save.
+    static let publication = Guarded(())
+
+    typealias Part = (slot: StoreSlot, store: Store, changes: ChangeSet)
+
+    private let parts: [Part]
+    private let id = UUID()
+
+    /// - Parameter parts: At least two stores with what each shall write.
+    init(_ parts: [Part]) {
+        self.parts = parts.sorted { $0.store.identifier.uuidString < $1.store.identifier.uuidString }
+    }
+
+    private var decider: Store { parts[0].store }
+
+    func run() throws -> StackReceipt {
+        for (count, part) in parts.enumerated() {
+            do { try part.store.joint.hold(for: part.store.location) } catch {
+                for held in parts[..<count] { held.store.joint.release() }
+                throw error
+            }
+        }
+        var stillHeld = parts.map(\.store)
+        defer { for store in stillHeld { store.joint.release() } }
+        let deciding = try checked()
+        var promised: [Store] = []
+        do {
+            for part in parts.dropFirst() {
+                try promise(part)
+                promised.append(part.store)
+            }
+        } catch {
+            deciding.transaction.abort()
+            withdraw(promised)
+            throw error
+        }
+        return try Self.publication.withLock { _ in
+            var receipt = StackReceipt(transactions: [])
+            do {
+                receipt.transactions.append((parts[0].slot, try decide(deciding)))
+            } catch let error as HornbeamError where error.code == .durabilityLost {
+                // The decision may have reached the disk: only opening the stores again can tell.
+                for part in parts.dropFirst() {
+                    stillHeld.removeAll { $0 === part.store }
+                    doubt(part)
+                }
+                throw error
+            } catch {
+                withdraw(promised)
+                throw error
+            }
+            var fulfilled = JointState.Finished(decision: id)
+            for part in parts.dropFirst() {
+                do {
+                    let number = try part.store.fulfil(part.changes)
+                    receipt.transactions.append((part.slot, number))
+                    fulfilled.participants.append((part.store, number))
+                } catch {
+                    stillHeld.removeAll { $0 === part.store }
+                    doubt(part)
+                    throw Self.incomplete(part.store, error)
+                }
+            }
+            decider.joint.finish(fulfilled)
+            return receipt
+        }
+    }
+
+    /// Carries everything out for trial, and keeps the decider's transaction. Conflicts of all stores come together.
+    private func checked() throws -> SaveExecution {
+        var conflicts: [(slot: StoreSlot, conflicts: SaveConflicts)] = []
+        var deciding: SaveExecution?
+        do {
+            for (number, part) in parts.enumerated() {
+                try part.store.requireWritable()
+                let transaction = try EngineError.translated { () throws(EngineError) in try part.store.engine.begin() }
+                let execution = SaveExecution(part.changes, transaction: transaction, reader: part.store.reader)
+                do {
+                    try execution.run()
+                    if number == 0 { deciding = execution } else { transaction.abort() }
+                } catch let found as SaveConflicts {
+                    try part.store.waitForBase(of: transaction)
+                    transaction.abort()
+                    conflicts.append((part.slot, found.inSlot(part.slot)))
+                } catch {
+                    transaction.abort()
+                    throw (error as? EngineError).map { HornbeamError($0) } ?? error
+                }
+            }
+            guard conflicts.isEmpty else {
+                throw conflicts.sorted { $0.slot < $1.slot }.reduce(into: SaveConflicts()) { $0.add($1.conflicts) }
+            }
+        } catch {
+            deciding?.transaction.abort()
+            throw error
+        }
+        guard let deciding else { preconditionFailure("Without conflicts the first store's part was carried out.") }
+        return deciding
+    }
+
+    private func promise(_ part: Part) throws {
+        let promise = PreparedChanges(part.changes, decision: id, decider: decider, model: part.store.model)
+        let bytes = [UInt8](try JSONEncoder().encode(promise))
+        try part.store.setPromise(bytes, .full)
+    }
+
+    private func withdraw(_ stores: [Store]) {
+        // A promise that stays is dropped when the stores are opened, since nothing was decided.
+        for store in stores { try? store.setPromise(nil, .full) }
+    }
+
+    private func decide(_ execution: SaveExecution) throws -> UInt64 {
+        let transaction = execution.transaction
+        do {
+            let participants = Data(parts.dropFirst().map(\.store.identifier.uuidString).joined(separator: " ").utf8)
+            try EngineError.translated { () throws(EngineError) in
+                for old in decider.joint.takeFinished() {
+                    if old.isDurable {
+                        try transaction.setValue(StoredValue.decision(old.decision), nil)
+                    } else {
+                        decider.joint.finish(old)
+                    }
+                }
+                try transaction.setValue(StoredValue.decision(id), [UInt8](participants))
+            }
+        } catch {
+            transaction.abort()
+            throw error
+        }
+        return try decider.commit(transaction, .full, announcing: execution.change)
+    }
+
+    private func doubt(_ part: Part) {
+        part.store.joint.doubt(
+            PreparedChanges(part.changes, decision: id, decider: decider, model: part.store.model))
+    }
+
+    private static func incomplete(_ store: Store, _ cause: any Error) -> HornbeamError {
+        HornbeamError(
+            .incompleteSave,
+            "The save over several stores has happened, but “\(store.location)” could not write its part yet. Nothing is lost: "
+                + "it is written when the stores are opened again.",
+            cause: "\(cause)")
+    }
+}
+
+extension StoredValue {
+    /// What the store has promised to write, if another store has decided so.
+    static let promise = "joint/promise"
+
+    /// Present in the store that decided a joint save, until all others have written their parts; the value names those stores.
+    static let decisions = "joint/decision/"
+    static func decision(_ id: UUID) -> String { decisions + id.uuidString }
+}
+
+extension Store {
+    func waitForBase(of transaction: WriteTransaction) throws {
+        try EngineError.translated { () throws(EngineError) in
+            try engine.waitUntilDurable(transaction.baseTransaction)
+        }
+    }
+
+    /// Keeps or drops a promise.
+    func setPromise(_ bytes: [UInt8]?, _ durability: SaveDurability) throws {
+        try EngineError.translated { () throws(EngineError) in
+            let transaction = try engine.begin()
+            try transaction.setValue(StoredValue.promise, bytes)
+            _ = try transaction.commit(durability.engineLevel)
+        }
+    }
+
+    /// Writes what was promised. Needs no sync: until it is on the disk, the promise and its decision are.
+    func fulfil(_ changes: ChangeSet) throws -> UInt64 {
+        let transaction = try EngineError.translated { () throws(EngineError) in try engine.begin() }
+        let execution = SaveExecution(changes, transaction: transaction, reader: reader)
+        do {
+            try execution.run()
+            try transaction.setValue(StoredValue.promise, nil)
+        } catch {
+            transaction.abort()
+            throw (error as? EngineError).map { HornbeamError($0) } ?? error
+        }
+        return try commit(transaction, .lazy(maxDelay: .seconds(1)), announcing: execution.change)
+    }
+}

@@ -1,0 +1,140 @@
+internal import Foundation
+internal import HornbeamModel
+
+/// What a store has promised to write if another store says so: kept in it as JSON from the promise to its fulfilment.
+struct PreparedChanges: Codable, Sendable {
+    /// The number of the joint save.
+    var decision: UUID
+    /// The store that decides.
+    var decider: UUID
+    var deciderLocation: String
+    var author: String?
+    var contextName: String?
+    private var inserts: [Row]
+    private var updates: [Row]
+    private var deletes: [Row]
+    private var links: [Link]
+
+    private struct Row: Codable, Sendable {
+        var entity: String
+        var key: UInt64
+        var version: UInt32
+        var values: [String: Value]
+    }
+
+    private struct Link: Codable, Sendable {
+        var entity: String
+        var relationship: String
+        var owner: Reference
+        var added: [Reference]
+        var removed: [Reference]
+        var order: [Reference]?
+    }
+
+    private struct Reference: Codable, Sendable {
+        var entity: String
+        var key: UInt64
+    }
+
+    /// A value that comes back bit for bit: dates in JSON count from another day, and IDs there are of no known entity.
+    private enum Value: Codable, Sendable {
+        case plain(PropertyValue)
+        case date(UInt64)
+        case object(Reference)
+        case array([Value])
+        case record([String: Value])
+    }
+
+    init(_ changes: ChangeSet, decision: UUID, decider: Store, model: ManagedObjectModel) {
+        self.decision = decision
+        self.decider = decider.identifier
+        deciderLocation = decider.location.description
+        author = changes.author
+        contextName = changes.contextName
+        func reference(_ object: ObjectReference) -> Reference {
+            Reference(entity: model.entities[Int(object.entityIndex)].name, key: object.key)
+        }
+        func kept(_ value: PropertyValue, isToOne: Bool) -> Value {
+            switch value {
+            case .date(let date): .date(date.timeIntervalSinceReferenceDate.bitPattern)
+            case .objectID(let id) where isToOne: .object(Reference(entity: id.entityName, key: id.reference))
+            case .array(let values): .array(values.map { kept($0, isToOne: false) })
+            case .dictionary(let values): .record(values.mapValues { kept($0, isToOne: false) })
+            default: .plain(value)
+            }
+        }
+        func named(_ values: [(PropertyDescription, PropertyValue)]) -> [String: Value] {
+            Dictionary(
+                values.map { ($0.0.name, kept($0.1, isToOne: $0.0.isRelationship)) }, uniquingKeysWith: { $1 })
+        }
+        inserts = changes.inserts.map { Row(entity: $0.entity.name, key: $0.key, version: 0, values: named($0.values)) }
+        updates = changes.updates.map {
+            Row(entity: $0.entity.name, key: $0.key, version: $0.expectedVersion, values: named($0.values))
+        }
+        deletes = changes.deletes.map { Row(entity: $0.entity.name, key: $0.key, version: $0.expectedVersion, values: [:]) }
+        links = changes.links.map {
+            Link(
+                entity: $0.relationship.entity.name, relationship: $0.relationship.name, owner: reference($0.owner),
+                added: $0.added.map(reference), removed: $0.removed.map(reference), order: $0.order?.map(reference))
+        }
+    }
+
+    /// The changes, for the store that promised them.
+    func changeSet(for store: Store) throws -> ChangeSet {
+        let model = store.model
+        var changes = ChangeSet()
+        changes.author = author
+        changes.contextName = contextName
+        for row in inserts {
+            let entity = try model.entity(named: row.entity)
+            changes.inserts.append(.init(entity: entity, key: row.key, values: try values(row, entity, store)))
+        }
+        for row in updates {
+            let entity = try model.entity(named: row.entity)
+            changes.updates.append(
+                .init(entity: entity, key: row.key, expectedVersion: row.version, values: try values(row, entity, store)))
+        }
+        for row in deletes {
+            changes.deletes.append(
+                .init(entity: try model.entity(named: row.entity), key: row.key, expectedVersion: row.version))
+        }
+        func reference(_ object: Reference) throws -> ObjectReference {
+            ObjectReference(try model.entity(named: object.entity), object.key)
+        }
+        for link in links {
+            let relationship = try model.entity(named: link.entity).property(named: link.relationship)
+            changes.links.append(
+                .init(
+                    relationship: relationship, owner: try reference(link.owner), added: try link.added.map(reference),
+                    removed: try link.removed.map(reference), order: try link.order?.map(reference)))
+        }
+        return changes
+    }
+
+    private func values(
+        _ row: Row, _ entity: EntityDescription, _ store: Store
+    ) throws -> [(PropertyDescription, PropertyValue)] {
+        try row.values.sorted { $0.key < $1.key }.map { name, value in
+            (try entity.property(named: name), try given(value, store))
+        }
+    }
+
+    private func given(_ value: Value, _ store: Store) throws -> PropertyValue {
+        switch value {
+        case .plain(let value): value
+        case .date(let bits): .date(Date(timeIntervalSinceReferenceDate: Double(bitPattern: bits)))
+        case .object(let object):
+            .objectID(store.objectID(ObjectReference(try store.model.entity(named: object.entity), object.key)))
+        case .array(let values): .array(try values.map { try given($0, store) })
+        case .record(let values): .dictionary(try values.mapValues { try given($0, store) })
+        }
+    }
+
+    /// Why a store cannot be written now.
+    func doubt(_ location: Store.Location) -> HornbeamError {
+        HornbeamError(
+            .incompleteSave,
+            "“\(location)” took part in a save over several stores that was cut short, and only the store “\(deciderLocation)” "
+                + "knows how it ended. Add both stores to one coordinator; until then this one can be read and not written.")
+    }
+}

@@ -1,0 +1,31 @@
+package import HornbeamModel
+
+/// Fetches of dictionaries over several stores. One store groups its columns; of several, the objects are grouped one by one.
+extension StackSnapshot {
+    /// The dictionaries of a fetch with groups or totals, with other objects that take part as they are given.
+    package func groups(
+        _ request: FetchDescription, _ program: DictionaryProgram, excluding: Set<UInt64>, adding objects: [GroupedObject]
+    ) throws -> DictionaryAnswer {
+        if let only, request.affectedStores == nil {
+            return try only.groups(request, program, excluding: excluding, adding: objects)
+        }
+        let found = try fetch(request.forGroups, excluding: excluding)
+        var groups = GroupTable(program)
+        for (reference, row) in zip(found.references, try inputs(of: program, for: found.references)) {
+            groups.add(row, object: reference.key)
+        }
+        for object in objects { groups.add(object.inputs, object: object.key) }
+        return DictionaryAnswer(rows: try groups.rows(), work: found.work)
+    }
+
+    /// The inputs of a program for objects, in their order.
+    package func inputs(of program: DictionaryProgram, for objects: [ObjectReference]) throws -> [[PropertyValue]] {
+        if let only { return try only.inputs(of: program, for: objects) }
+        var rows = [[PropertyValue]](repeating: [], count: objects.count)
+        for (slot, places) in Dictionary(grouping: objects.indices, by: { objects[$0].slot }) {
+            let found = try part(slot).inputs(of: program, for: places.map { objects[$0].local })
+            for (place, row) in zip(places, found) { rows[place] = row }
+        }
+        return rows
+    }
+}

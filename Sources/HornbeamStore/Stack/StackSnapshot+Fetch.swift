@@ -1,0 +1,108 @@
+package import HornbeamModel
+
+/// Fetches over several stores: each answers for itself, and the answers are merged.
+extension StackSnapshot {
+    /// The objects that a request asks for, in order: by its criteria, then by store and key.
+    ///
+    /// - Throws: As `StoreSnapshot.fetch`.
+    package func fetch(_ request: FetchDescription, excluding: Set<UInt64> = []) throws -> FetchAnswer {
+        if let only, request.affectedStores == nil { return try only.fetch(request, excluding: excluding) }
+        let slots = stack.slots(for: request)
+        if slots.count == 1 { return try answer(of: slots[0], request, excluding) }
+        var whole = request
+        whole.fetchOffset = 0
+        if request.fetchLimit > 0 { whole.fetchLimit = request.fetchLimit + request.fetchOffset }
+        var merged = FetchAnswer()
+        var found: [Found] = []
+        for slot in slots {
+            let answer = try answer(of: slot, whole, excluding)
+            merged.work.add(answer.work)
+            found += try results(answer, slot, request)
+        }
+        if !request.sortDescriptors.isEmpty { found.sort { $0.precedes($1, request.sortDescriptors) } }
+        let window = request.window(of: found.count)
+        merged.references = found[window].map(\.reference)
+        merged.hints = found[window].map(\.hint)
+        return merged
+    }
+
+    private func answer(
+        of slot: StoreSlot, _ request: FetchDescription, _ excluding: Set<UInt64>
+    ) throws -> FetchAnswer {
+        var answer = try part(slot).fetch(request, excluding: own(excluding, slot))
+        guard slot != .first else { return answer }
+        for index in answer.references.indices { answer.references[index] = answer.references[index].inSlot(slot) }
+        return answer
+    }
+
+    private func results(_ answer: FetchAnswer, _ slot: StoreSlot, _ request: FetchDescription) throws -> [Found] {
+        let part = try part(slot)
+        return try answer.references.enumerated().map { position, reference in
+            let object = StoredObject(reference.local, snapshot: part)
+            return Found(
+                reference: reference, hint: answer.hints.isEmpty ? RowHint() : answer.hints[position],
+                values: try request.sortDescriptors.map { try $0.key(of: .object(object), $0.steps) })
+        }
+    }
+
+    /// Those of the stack's keys that are a store's, as its own.
+    private func own(_ keys: Set<UInt64>, _ slot: StoreSlot) -> Set<UInt64> {
+        if keys.isEmpty || only != nil { return keys }
+        return Set(keys.lazy.filter { StoreSlot(ofKey: $0) == slot }.map(StoreSlot.local))
+    }
+
+    /// How many objects a request would give, its offset and limit included.
+    package func count(_ request: FetchDescription, excluding: Set<UInt64> = []) throws -> Int {
+        try countAnswer(request, excluding: excluding).count
+    }
+
+    /// The same, with what it took.
+    package func countAnswer(_ request: FetchDescription, excluding: Set<UInt64> = []) throws -> CountAnswer {
+        if let only, request.affectedStores == nil { return try only.countAnswer(request, excluding: excluding) }
+        var whole = request
+        whole.fetchOffset = 0
+        whole.fetchLimit = 0
+        var merged = CountAnswer(count: 0)
+        for slot in stack.slots(for: request) {
+            let answer = try part(slot).countAnswer(whole, excluding: own(excluding, slot))
+            merged.count += answer.count
+            merged.work.add(answer.work)
+        }
+        merged.count = request.window(of: merged.count).count
+        return merged
+    }
+
+    /// How a request would be carried out, for people; store by store.
+    package func explain(_ request: FetchDescription) throws -> String {
+        if let only { return try only.explain(request) }
+        return try stack.slots(for: request).map { slot in
+            "\(try stack.store(in: slot).location):\n" + (try part(slot).explain(request))
+        }.joined(separator: "\n")
+    }
+}
+
+/// One result with what it is ordered by.
+private struct Found {
+    let reference: ObjectReference
+    let hint: RowHint
+    let values: [PropertyValue]
+
+    func precedes(_ other: Found, _ sorts: [FetchSort]) -> Bool {
+        for (place, sort) in sorts.enumerated() {
+            switch sort.order(values[place], other.values[place]) {
+            case .less: return true
+            case .greater: return false
+            case .same: continue
+            }
+        }
+        return reference.key < other.reference.key
+    }
+}
+
+extension FetchDescription {
+    /// The places of the results among those that were found.
+    fileprivate func window(of count: Int) -> Range<Int> {
+        let start = min(max(0, fetchOffset), count)
+        return start ..< (fetchLimit > 0 ? min(count, start + fetchLimit) : count)
+    }
+}

@@ -1,0 +1,80 @@
+internal import HornbeamModel
+
+/// The place of a store among those of a coordinator: given when it is added, never to another store.
+///
+/// Stores give their keys independently, so a reference that is to be looked up in a stack says which store it is of: above the
+/// 48 bits of the key are 15 bits of slot. The first store's slot is 0, and its references are the same with and without it. The top
+/// bit stays free for temporary keys.
+package struct StoreSlot: Hashable, Comparable, Sendable, CustomStringConvertible {
+    private static let keyBits: UInt64 = 48
+    private static let keyMask: UInt64 = (1 << keyBits) - 1
+    package static let first = StoreSlot(0)
+
+    package let index: Int
+
+    package init(_ index: Int) {
+        precondition(index < 1 << 15, "A coordinator takes \(1 << 15) stores in its life.")
+        self.index = index
+    }
+
+    /// The slot in a key of a stack.
+    @inline(__always)
+    package init(ofKey key: UInt64) { index = Int((key << 1) >> (Self.keyBits + 1)) }
+
+    /// What the keys of the slot's objects have above the store's own key.
+    package var bits: UInt64 { UInt64(index) << Self.keyBits }
+
+    /// The store's own key, of one of a stack.
+    @inline(__always)
+    package static func local(_ key: UInt64) -> UInt64 { key & keyMask }
+
+    package static func < (a: Self, b: Self) -> Bool { a.index < b.index }
+
+    package var description: String { "slot \(index)" }
+}
+
+extension ObjectReference {
+    /// The store that an object of a stack is in.
+    package var slot: StoreSlot { StoreSlot(ofKey: key) }
+
+    /// The reference in its own store.
+    package var local: ObjectReference { ObjectReference(entityIndex: entityIndex, key: StoreSlot.local(key)) }
+
+    /// The reference of a store's own, in a stack.
+    package func inSlot(_ slot: StoreSlot) -> ObjectReference {
+        ObjectReference(entityIndex: entityIndex, key: key | slot.bits)
+    }
+}
+
+extension StoreChange {
+    /// The change as the stack tells of it.
+    package func inSlot(_ slot: StoreSlot) -> StoreChange {
+        guard slot != .first else { return self }
+        var change = self
+        change.inserted = inserted.map { $0.inSlot(slot) }
+        for index in change.updated.indices { change.updated[index].reference = updated[index].reference.inSlot(slot) }
+        change.deleted = deleted.map { $0.inSlot(slot) }
+        return change
+    }
+}
+
+extension SaveConflicts {
+    /// The conflicts as the stack tells of them.
+    func inSlot(_ slot: StoreSlot) -> SaveConflicts {
+        guard slot != .first else { return self }
+        var conflicts = self
+        for index in versions.indices { conflicts.versions[index].reference = versions[index].reference.inSlot(slot) }
+        for index in uniques.indices {
+            conflicts.uniques[index].objects = uniques[index].objects.map { $0.inSlot(slot) }
+            conflicts.uniques[index].existing = uniques[index].existing?.inSlot(slot)
+        }
+        return conflicts
+    }
+
+    /// Adds the conflicts of another store.
+    mutating func add(_ other: SaveConflicts) {
+        versions += other.versions
+        uniques += other.uniques
+        objectIDs += other.objectIDs
+    }
+}

@@ -1,0 +1,145 @@
+package import Foundation
+package import HornbeamModel
+internal import HornbeamThreads
+
+/// The stores of a coordinator, as one: which of them holds an object, and which takes a new one.
+///
+/// Immutable: adding or removing a store makes another stack, in which each store keeps its slot.
+package final class StoreStack: Sendable {
+    package struct Part: Sendable {
+        package let store: Store
+        package let isReadOnly: Bool
+        /// The entities of the store's configuration, by index in the model; nil for all.
+        package let entities: Set<Int>?
+
+        package init(_ store: Store, isReadOnly: Bool = false, entities: Set<Int>? = nil) {
+            self.store = store
+            self.isReadOnly = isReadOnly || store.isReadOnly
+            self.entities = entities
+        }
+
+        package func holds(_ entity: EntityDescription) -> Bool { entities?.contains(entity.index) ?? true }
+    }
+
+    /// By slot; nil where a store was removed.
+    package let parts: [Part?]
+    /// The store in the first slot, where there was never another.
+    package let only: Store?
+    private let newest = Guarded<WeakStackSnapshot>(WeakStackSnapshot())
+
+    package init(_ parts: [Part?]) {
+        self.parts = parts
+        only = parts.count == 1 ? parts[0]?.store : nil
+    }
+
+    package var isEmpty: Bool { parts.allSatisfy { $0 == nil } }
+    package var stores: [Store] { parts.compactMap { $0?.store } }
+
+    // MARK: Slots
+
+    /// The slots that have a store, in the order in which the stores were added.
+    package var slots: [StoreSlot] { parts.indices.filter { parts[$0] != nil }.map(StoreSlot.init) }
+
+    package subscript(slot: StoreSlot) -> Part? { slot.index < parts.count ? parts[slot.index] : nil }
+
+    /// The slot of a store by its identity; nil when it is not here.
+    package func slot(of identifier: UUID?) -> StoreSlot? {
+        guard let identifier else { return nil }
+        if let only { return only.identifier == identifier ? .first : nil }
+        return parts.firstIndex { $0?.store.identifier == identifier }.map(StoreSlot.init)
+    }
+
+    /// The slots whose stores take new objects of an entity.
+    package func writableSlots(for entity: EntityDescription) -> [StoreSlot] {
+        slots.filter { slot in
+            guard let part = self[slot] else { return false }
+            return !part.isReadOnly && part.holds(entity)
+        }
+    }
+
+    /// The slots that a request reads.
+    package func slots(for request: FetchDescription) -> [StoreSlot] {
+        slots.filter { slot in
+            guard let part = self[slot] else { return false }
+            if let stores = request.affectedStores, !stores.contains(part.store.identifier) { return false }
+            guard let entities = part.entities, let entity = part.store.model.entitiesByName[request.entityName] else {
+                return true
+            }
+            return entity.concreteDescendants.contains { entities.contains($0.index) }
+        }
+    }
+
+    /// The slots that a request that changes objects is for.
+    ///
+    /// - Throws: `readOnly` when a store that it names is only read.
+    package func writableSlots(for request: FetchDescription) throws -> [StoreSlot] {
+        try slots(for: request).filter { slot in
+            guard let part = self[slot], part.isReadOnly else { return true }
+            if request.affectedStores == nil, stores.count > 1 { return false }
+            throw HornbeamError(
+                .readOnly, "“\(part.store.location)” was added for reading only. Add it for writing to change its objects.")
+        }
+    }
+
+    /// The store in a slot.
+    ///
+    /// - Throws: `closed` when it was removed.
+    package func store(in slot: StoreSlot) throws -> Store {
+        guard let store = self[slot]?.store else { throw missingStore }
+        return store
+    }
+
+    /// The store that was added first.
+    ///
+    /// - Throws: `closed` when there is none.
+    package func firstStore() throws -> Store {
+        guard let slot = slots.first else { throw missingStore }
+        return try store(in: slot)
+    }
+
+    /// Why a store is not here.
+    var missingStore: HornbeamError {
+        isEmpty
+            ? HornbeamError(.closed, "No store is open. Call loadPersistentStores() first, and use no context after close().")
+            : HornbeamError(
+                .closed, "The store of an object was removed from its coordinator. Add the store again, or let go of the object.")
+    }
+
+    // MARK: States
+
+    /// The sum of the stores' newest transactions: it grows with each commit of any of them. Cheap.
+    package var latestTransaction: UInt64 {
+        if let only { return only.latestTransaction }
+        return stores.reduce(0) { $0 + $1.latestTransaction }
+    }
+
+    /// The newest state of all stores. No save over several stores is half in it.
+    ///
+    /// - Throws: `closed` when there is no store.
+    package func snapshot() throws -> StackSnapshot {
+        let latest = latestTransaction
+        if let snapshot = newest.withLock({ $0.snapshot }), snapshot.transaction == latest { return snapshot }
+        let fresh = try together { try $0.snapshot() }
+        newest.withLock { $0.snapshot = fresh }
+        return fresh
+    }
+
+    /// A state of each store, with no save over several stores half in it.
+    func together(_ state: (Store) throws -> StoreSnapshot) throws -> StackSnapshot {
+        if let only { return StackSnapshot([try state(only)], stack: self) }
+        if isEmpty { throw missingStore }
+        return try JointSave.publication.withLock { _ in
+            StackSnapshot(try parts.map { part in try part.map { try state($0.store) } }, stack: self)
+        }
+    }
+
+    /// The first of `count` keys for new objects of the store in a slot: the store's own, not the stack's.
+    package func reserveKeys(_ count: Int, in slot: StoreSlot) throws -> UInt64 {
+        try store(in: slot).reserveKeys(count)
+    }
+}
+
+/// Remembers a snapshot without keeping it.
+private struct WeakStackSnapshot {
+    weak var snapshot: StackSnapshot?
+}

@@ -1,0 +1,164 @@
+internal import Foundation
+package import HornbeamModel
+internal import HornbeamThreads
+
+/// One use of a store that this process has open: coordinators that add the same store share it (PSC-22).
+///
+/// The store closes with the end of its last lease. Another process that wants to write gets `storeInUse` meanwhile.
+package final class StoreLease: Sendable {
+    package let store: Store
+    private let key: OpenStoreKey?
+    private let isOver = Guarded(false)
+
+    fileprivate init(_ store: Store, _ key: OpenStoreKey?) {
+        self.store = store
+        self.key = key
+    }
+
+    /// The use of a store that nobody else can find.
+    package convenience init(ofOwn store: Store) { self.init(store, nil) }
+
+    /// Gives the store up; the second time nothing happens.
+    ///
+    /// - Throws: The error of closing, where this was the last use.
+    package func end() throws {
+        let wasOver = isOver.withLock { isOver in
+            defer { isOver = true }
+            return isOver
+        }
+        guard !wasOver else { return }
+        guard let key else { return try store.close() }
+        try OpenStores.release(key)
+    }
+
+    /// A coordinator that is let go without being closed leaves the log as it is, to be replayed at the next opening.
+    deinit {
+        if let key, !isOver.withLock({ $0 }) { OpenStores.forget(key) }
+    }
+}
+
+/// A place, and whether the store there is open for reading only, which takes no lock.
+private struct OpenStoreKey: Hashable, Sendable {
+    let location: Store.Location
+    let isReadOnly: Bool
+
+    init(_ location: Store.Location, isReadOnly: Bool) {
+        self.location = location
+        self.isReadOnly = isReadOnly
+    }
+}
+
+/// The stores that are open in this process.
+private enum OpenStores {
+    private enum Entry {
+        /// Being opened or closed; others wait.
+        case changing
+        case open(Store, uses: Int)
+    }
+
+    private static let entries = Guarded<[OpenStoreKey: Entry]>([:])
+
+    /// The open store with one use more; nil when there is none, and the caller is the one to open it.
+    static func use(_ key: OpenStoreKey, _ check: (Store) throws -> Void) throws -> Store? {
+        let result: Result<Store?, any Error> = entries.wait { entries -> Result<Store?, any Error>? in
+            switch entries[key] {
+            case .changing: return nil
+            case nil:
+                entries[key] = .changing
+                return .success(nil)
+            case .open(let store, let uses):
+                return Result {
+                    try check(store)
+                    entries[key] = .open(store, uses: uses + 1)
+                    return store
+                }
+            }
+        }
+        entries.signal()
+        return try result.get()
+    }
+
+    /// The open store with one use more; nil when there is none, or it is just being opened or closed.
+    static func join(_ key: OpenStoreKey, _ check: (Store) throws -> Void) throws -> Store? {
+        try entries.withLock { entries in
+            guard case .open(let store, let uses) = entries[key] else { return nil }
+            try check(store)
+            entries[key] = .open(store, uses: uses + 1)
+            return store
+        }
+    }
+
+    static func note(_ store: Store?, at key: OpenStoreKey) {
+        entries.withLock { $0[key] = store.map { .open($0, uses: 1) } }
+        entries.signal()
+    }
+
+    static func release(_ key: OpenStoreKey) throws {
+        let last: Store? = entries.withLock { entries in
+            guard case .open(let store, let uses) = entries[key] else { return nil }
+            entries[key] = uses > 1 ? .open(store, uses: uses - 1) : .changing
+            return uses > 1 ? nil : store
+        }
+        guard let last else { return }
+        defer { note(nil, at: key) }
+        try last.close()
+    }
+
+    static func forget(_ key: OpenStoreKey) {
+        entries.withLock { entries in
+            guard case .open(let store, let uses) = entries[key] else { return }
+            entries[key] = uses > 1 ? .open(store, uses: uses - 1) : nil
+        }
+    }
+
+    static func isOpen(_ key: OpenStoreKey) -> Bool { entries.withLock { $0[key] != nil } }
+}
+
+extension Store {
+    /// Opens a store, or joins in the use of it where this process has it open; the first one's options hold then. Readers join
+    /// a writer where there is one.
+    ///
+    /// - Throws: As `open`; `modelMismatch` when it is open with another model.
+    package static func lease(_ location: Location, model: ManagedObjectModel, options: Options) throws -> StoreLease {
+        guard options.fileSystem == nil else {
+            return StoreLease(ofOwn: try open(location, model: model, options: options))
+        }
+        let writer = OpenStoreKey(location.resolved, isReadOnly: false)
+        if options.readOnly, let store = try OpenStores.join(writer, { try $0.checkCompatible(model) }) {
+            return StoreLease(store, writer)
+        }
+        let key = OpenStoreKey(location.resolved, isReadOnly: options.readOnly)
+        if let store = try OpenStores.use(key, { try $0.checkCompatible(model) }) { return StoreLease(store, key) }
+        do {
+            let store = try open(location, model: model, options: options)
+            OpenStores.note(store, at: key)
+            return StoreLease(store, key)
+        } catch {
+            OpenStores.note(nil, at: key)
+            throw error
+        }
+    }
+
+    /// True while a coordinator of this process has the store.
+    package static func isLeased(_ location: Location) -> Bool {
+        [false, true].contains { OpenStores.isOpen(OpenStoreKey(location.resolved, isReadOnly: $0)) }
+    }
+
+    private func checkCompatible(_ model: ManagedObjectModel) throws {
+        guard self.model === model || self.model.definition == model.definition else {
+            throw HornbeamError(
+                .modelMismatch,
+                "“\(location)” is open in this process with another model. Use one model for all containers of a store.")
+        }
+    }
+}
+
+extension Store.Location {
+    /// The same for all ways to write a path.
+    fileprivate var resolved: Self {
+        switch self {
+        case .memory: self
+        case .directory(let path): .directory(URL(filePath: path).resolvingSymlinksInPath().standardizedFileURL.path)
+        }
+    }
+}

@@ -1,0 +1,79 @@
+import Foundation
+import HornbeamEngine
+import HornbeamModel
+@testable import HornbeamStore
+
+/// Two stores on one simulated disk behind one stack, and saves that put one author with a book into each.
+struct TwoStores {
+    static let names = ["left.hornbeam", "right.hornbeam"]
+    let stack: StoreStack
+
+    /// - Parameter opening: The stores to open, by number; the others stay closed.
+    init(on disk: SimulatedDisk, opening: [Int] = [0, 1]) throws {
+        stack = StoreStack(try opening.map { StoreStack.Part(try Self.open(Self.names[$0], disk)) })
+        try stack.settle()
+    }
+
+    static func open(_ name: String, _ disk: SimulatedDisk) throws -> Store {
+        var options = Store.Options()
+        options.fileSystem = disk
+        options.backgroundCheckpoints = false
+        options.poolBytes = 1 << 20
+        options.engine.pageSize = 4_096
+        options.engine.log = LogOptions(firstSegmentBytes: 32_768, largestSegmentBytes: 65_536)
+        return try Store.open(.directory(name), model: libraryModel, options: options)
+    }
+
+    /// Save n: a new author of that number in both stores, with a book; the one before gets a year and a day.
+    func save(_ number: Int) throws {
+        var changes = StackChanges(in: stack, by: ChangeSet())
+        for slot in stack.slots { changes[slot] = try part(number, try stack.store(in: slot)) }
+        _ = try stack.save(changes)
+    }
+
+    private func part(_ number: Int, _ store: Store) throws -> ChangeSet {
+        let (author, book) = (store.model.entitiesByName["Author"]!, store.model.entitiesByName["Book"]!)
+        let key = try store.reserveKeys(2)
+        var changes = ChangeSet()
+        changes.inserts = [
+            .init(entity: author, key: key, values: [(author.propertiesByName["name"]!, .string("author \(number)"))]),
+            .init(
+                entity: book, key: key + 1,
+                values: [
+                    (book.propertiesByName["title"]!, .string("book \(number)")),
+                    (book.propertiesByName["author"]!, .objectID(store.objectID(ObjectReference(author, key)))),
+                ]),
+        ]
+        if let before = try Self.find(number - 1, store) {
+            changes.updates = [
+                .init(
+                    entity: author, key: before.key, expectedVersion: 1,
+                    values: [(author.propertiesByName["born"]!, .int(Int64(number)))])
+            ]
+        }
+        return changes
+    }
+
+    static func find(_ number: Int, _ store: Store) throws -> ObjectReference? {
+        let predicate = try FetchPredicate(format: "name == %@", "author \(number)")
+        return try store.snapshot().fetch(FetchDescription(entityName: "Author", predicate: predicate)).references.first
+    }
+
+    /// How many saves a store shows; throws unless the last one is whole.
+    static func saves(in store: Store) throws -> Int {
+        func count(_ entity: String, _ format: String) throws -> Int {
+            try store.snapshot().count(FetchDescription(entityName: entity, predicate: try FetchPredicate(format: format)))
+        }
+        let authors = try count("Author", "TRUEPREDICATE")
+        let books = try count("Book", "author.name BEGINSWITH 'author'")
+        let changed = try count("Author", "born != nil")
+        guard books == authors, changed == max(authors - 1, 0) else {
+            throw Torn(description: "\(authors) authors, \(books) books, \(changed) changed in \(store.location)")
+        }
+        return authors
+    }
+
+    func close() throws { for store in stack.stores { try store.close() } }
+
+    struct Torn: Error, CustomStringConvertible { let description: String }
+}
