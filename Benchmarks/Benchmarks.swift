@@ -38,6 +38,7 @@ import Foundation
         if options.includes("sizes") {
             try SizeSuite(options: options, folder: folder, contestants: graphContestants).run(into: &results)
         }
+        if options.includes("predicates") { try PredicateSuite(options).run(into: &results) }
         try report(results, options)
     }
 

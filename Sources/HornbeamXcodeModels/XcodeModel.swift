@@ -71,18 +71,11 @@ public struct XcodeModel: Sendable {
     /// Everything that is wrong with the model or seldom meant, errors first, each with file and line.
     public func lint() -> [ModelIssue] {
         let unreadable = notes.filter { $0.severity == .error }
-        let issues = ModelLint.issues(in: definition).compactMap { issue -> ModelIssue? in
+        let issues = ModelLint.issues(in: definition).filter { issue in
             // What could not be read is told once, by the reader.
-            if unreadable.contains(where: { $0.entity == issue.entity && $0.key == issue.key }) { return nil }
-            var issue = issue
-            issue.file = file
-            issue.line = lines.line(entity: issue.entity, key: issue.key)
-            return issue
+            !unreadable.contains { $0.entity == issue.entity && $0.key == issue.key }
         }
-        let all = (notes + issues).enumerated()
-        return all.sorted { a, b in
-            (a.element.severity, a.element.line ?? 0, a.offset) < (b.element.severity, b.element.line ?? 0, b.offset)
-        }.map(\.element)
+        return ModelLint.located(notes + issues, file: file, line: lines.line)
     }
 }
 

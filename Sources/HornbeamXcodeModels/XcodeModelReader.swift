@@ -106,7 +106,16 @@ struct XcodeModelReader {
         template.includesPendingChanges = flag("includesPendingChanges", of: element, default: true)
         template.returnsObjectsAsFaults = flag("returnObjectsAsFaults", of: element, default: true)
         template.returnsDistinctResults = flag("returnDistinctResults", of: element)
+        noteMissingFlags(of: element)
         return template
+    }
+
+    /// A file that writes some flags and not others probably left out those that are NO.
+    private mutating func noteMissingFlags(of element: XMLElementTree) {
+        let flags = ["includeSubentities", "includePropertyValues", "includesPendingChanges", "returnObjectsAsFaults"]
+        let missing = flags.filter { element.attributes[$0] == nil }
+        guard !missing.isEmpty, missing.count < flags.count else { return }
+        note(element, "the flags \(missing.joined(separator: ", ")) of a fetch request are not written and were taken as YES")
     }
 
     private static let fetchRequestAttributes: Set<String> = [

@@ -177,6 +177,33 @@ import Testing
         #expect(error?.code == .malformedModelFile)
     }
 
+    @Test("ATT-9: what the editor writes, limits and patterns and defaults, are rules of the model", arguments: [
+        ("Book", "pages", .int(0), 1620), ("Book", "pages", .int(20_001), 1610), ("Review", "stars", .int(6), 1610),
+        ("Book", "title", "", 1670), ("Book", "title", .string(String(repeating: "x", count: 201)), 1660),
+        ("Book", "title", "two\nlines", 1680), ("Book", "created", .date(.distantPast), 1640), ("Author", "name", .null, 1570),
+        ("Book", "pages", .int(1), nil), ("Book", "title", "fine", nil), ("Review", "stars", .null, nil),
+    ] as [(String, String, PropertyValue, Int?)])
+    func settingsOfTheEditorAreRules(entity: String, key: String, value: PropertyValue, code: Int?) throws {
+        let property = try ManagedObjectModel(changed([]).definition).entity(named: entity).property(named: key)
+        do {
+            try property.validate(value)
+            #expect(code == nil)
+        } catch {
+            #expect((error as? HornbeamError)?.code.rawValue == code)
+        }
+        #expect(entity != "Book" || key != "pages" || property.defaultValue == 1)
+    }
+
+    @Test("MDL-1: flags of a fetch request that are not written have the API's defaults, and a mixture is told")
+    func missingFlagsAreTold() throws {
+        let some = try changed([("fetchLimit=\"20\"", "fetchLimit=\"20\" includeSubentities=\"NO\" returnObjectsAsFaults=\"YES\"")])
+        let template = try #require(some.definition.fetchRequestTemplates.first)
+        #expect(!template.includesSubentities && template.includesPropertyValues && template.includesPendingChanges)
+        #expect(some.notes.map(\.message) == [
+            "In the model file, the flags includePropertyValues, includesPendingChanges of a fetch request are not written and were taken as YES.",
+        ])
+    }
+
     @Test("MDL-12: the current version of a bundle is the one that is marked, else the first")
     func currentVersionIsTheMarkedOne() throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "\(UUID()).xcdatamodeld")

@@ -94,6 +94,7 @@ extension ManagedObjectContext {
         failures[ObjectIdentifier(object)] = nil
         object.state.remove(.failed)
         if mergeChanges, object.hasChanges {
+            object.record?.fetched.removeAll()
             renewBase(of: object)
             object.awake(fromSnapshotEvents: .refresh)
         } else {

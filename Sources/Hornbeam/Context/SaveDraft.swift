@@ -115,7 +115,9 @@ struct SaveDraft {
         for index in indexes {
             let property = object.scope.properties[index]
             guard !property.isToMany, !property.isTransient, !property.isDerived else { continue }
-            let value = record.values[index]
+            var value = record.values[index]
+            // A class that skips validation can hold a composite with elements that do not fit.
+            if case .dictionary = value { value = try property.coerced(value) }
             if case .objectID(let id) = value, property.isRelationship {
                 result.append((property, try destination(id, of: property, object)))
             } else {

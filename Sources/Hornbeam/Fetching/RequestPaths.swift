@@ -20,6 +20,9 @@ struct RequestPaths {
             }
         }
         request.havingPredicate?.node.forEachExpression { visit($0, entity) }
+        if [request.predicate, request.havingPredicate].contains(where: { $0?.node.hasBlocks == true }) {
+            followEverything(in: entity.managedObjectModel)
+        }
     }
 
     /// True when an object is not as stored in what the request reads of it.
@@ -40,12 +43,15 @@ struct RequestPaths {
             } else {
                 for start in Array(destinations) { follow(names, from: start, isOther: true) }
             }
-        case .fetch:
-            destinations.formUnion(entity.managedObjectModel.entities)
-            properties.formUnion(entity.managedObjectModel.entities.flatMap(\.properties))
-        default:
-            break
+        case .block, .fetch: followEverything(in: entity.managedObjectModel)
+        default: break
         }
+    }
+
+    /// A block may look anywhere.
+    private mutating func followEverything(in model: ManagedObjectModel) {
+        destinations.formUnion(model.entities)
+        properties.formUnion(model.entities.flatMap(\.properties))
     }
 
     /// Notes what is read on the way. What the fetched object itself has is judged by its own changes.

@@ -37,6 +37,8 @@ public final class EntityScope {
     var faultsFired = 0
     /// True when the context has a parent, whose unsaved changes show here.
     let isNested: Bool
+    /// What notes the tokens that are read, in the scope of an object made for that.
+    var probe: PropertyProbe?
 
     init(
         entity: EntityDescription, slot: StoreSlot, objectClass: ManagedObject.Type,
@@ -110,7 +112,7 @@ public final class EntityScope {
     /// The index of a token's property; a trap when the entity has none of that name.
     @inline(__always)
     func index(of nameID: PropertyNameID) -> Int {
-        guard let index = entity.index(of: nameID) else { missing(nameID) }
+        guard let index = entity.index(of: nameID) else { return missing(nameID) }
         return index
     }
 
@@ -124,7 +126,11 @@ public final class EntityScope {
     }
 
     @inline(never)
-    private func missing(_ nameID: PropertyNameID) -> Never {
+    private func missing(_ nameID: PropertyNameID) -> Int {
+        if let probe {
+            probe.note(nameID)
+            return 0
+        }
         preconditionFailure(
             "\(entity.name) has no property “\(nameID.name)”. List the class's tokens in `tokens` to have all such "
                 + "mismatches reported when the container loads.")

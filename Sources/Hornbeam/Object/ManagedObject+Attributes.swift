@@ -71,7 +71,10 @@ extension ManagedObject {
 
     @usableFromInline
     final func setValue(_ value: PropertyValue, _ nameID: PropertyNameID) {
-        assign(value, to: scope.property(nameID))
+        let property = scope.property(nameID)
+        // A composite's elements may come in another form than they are held in; what does not fit, validation reports.
+        if case .dictionary = value { return assign((try? property.coerced(value)) ?? value, to: property) }
+        assign(value, to: property)
     }
 
     @usableFromInline

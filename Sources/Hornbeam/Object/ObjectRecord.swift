@@ -22,6 +22,8 @@ final class ObjectRecord {
     var toMany: [Int: ToManyChange] = [:]
     /// The row as it was, for a context that does not follow the store and for deleted objects.
     var frozenRow: RowValues?
+    /// What fetched properties found, until the object becomes a fault (REL-9).
+    var fetched: [String: [ManagedObjectID]] = [:]
     /// The properties changed since the last `processPendingChanges` (OBJ-11).
     var changedInEvent = PropertySet()
 

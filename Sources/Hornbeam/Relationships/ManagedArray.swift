@@ -31,6 +31,11 @@ public struct ManagedArray<Element: ManagedObject> {
         attached { owner, property in owner.add(member, to: property) }
     }
 
+    /// Adds several objects at the end, those that are no members yet.
+    public func append(contentsOf members: some Sequence<Element>) {
+        for member in members { append(member) }
+    }
+
     /// Puts an object at a place; moves it there when it is a member.
     public func insert(_ member: Element, at place: Int) {
         attached { owner, property in
@@ -44,6 +49,17 @@ public struct ManagedArray<Element: ManagedObject> {
     /// Removes an object; does nothing when it is not a member.
     public func remove(_ member: Element) {
         attached { owner, property in owner.remove(member, from: property) }
+    }
+
+    /// Removes the object at a place.
+    public func remove(at place: Int) { remove(self[place]) }
+
+    /// Puts an object in the place of the one that is there, which is no member any more.
+    public func replace(at place: Int, with member: Element) {
+        let old = self[place]
+        guard old != member else { return }
+        insert(member, at: place)
+        remove(old)
     }
 
     /// Removes all members.

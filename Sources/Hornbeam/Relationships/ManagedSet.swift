@@ -60,6 +60,11 @@ public struct ManagedSet<Element: ManagedObject> {
         attached { owner, property in owner.remove(member, from: property) }
     }
 
+    /// Removes several objects, those that are members.
+    public func subtract(_ members: some Sequence<Element>) {
+        for member in members { remove(member) }
+    }
+
     /// Removes all members.
     public func removeAll() {
         attached { owner, property in owner.replaceMembers([], of: property) }

@@ -18,6 +18,19 @@ extension ManagedObjectModel {
         }
         return entities.filter { members.contains($0.name) }
     }
+
+    /// A model of the entities of a configuration alone, for a store that holds only those (MDL-2).
+    ///
+    /// - Throws: `HornbeamError` with code `unknownName`; `invalidModel` when an entity of it inherits from, or leads to,
+    ///   one that is not in it.
+    public func model(forConfigurationName name: String) throws -> ManagedObjectModel {
+        var part = definition
+        let members = try Set(entities(forConfigurationName: name).map(\.name))
+        part.entities.removeAll { !members.contains($0.name) }
+        part.fetchRequestTemplates.removeAll { !members.contains($0.entityName) }
+        part.configurations = part.configurations.filter { $0.key == name }
+        return try ManagedObjectModel(part)
+    }
 }
 
 extension ModelDefinition {

@@ -61,7 +61,7 @@ public final class PropertyDescription: Sendable {
             isTransient = attribute.isTransient
             (isToMany, isOrdered, deleteRule) = (false, false, .noAction)
             compositeElements = attribute.compositeName.flatMap { composites[$0]?.elements } ?? []
-            defaultValue = attribute.defaultValue.fitting(attribute.type)
+            defaultValue = rules.defaultValue
             derivation = attribute.derivation.flatMap { try? Derivation($0) }
             needsValidation = rules.canFail
             self.rules = rules

@@ -34,6 +34,8 @@ public struct FetchExpression: Sendable, Hashable {
         case cast(Node, CastType)
         /// `$name := x`
         case assignment(String, Node)
+        /// A calculation written as a closure.
+        case block(ExpressionBlock)
         /// `FETCH(request, context, countOnly)`: read and printed; only a context can evaluate it.
         case fetch(Node, Node, countOnly: Bool)
     }
@@ -88,6 +90,29 @@ public struct FetchExpression: Sendable, Hashable {
         case .dictionary(let pairs): .dictionary(pairs.mapValues(normalized))
         default: value
         }
+    }
+}
+
+/// A calculation written as a closure; as with `PredicateBlock`, two of them are equal when they are the same one.
+package final class ExpressionBlock: Hashable, Sendable {
+    package let body: @Sendable (EvaluatedValue, [String: PropertyValue]) throws -> PropertyValue
+
+    package init(_ body: @escaping @Sendable (EvaluatedValue, [String: PropertyValue]) throws -> PropertyValue) {
+        self.body = body
+    }
+
+    package static func == (a: ExpressionBlock, b: ExpressionBlock) -> Bool { a === b }
+    package func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}
+
+extension FetchExpression {
+    /// A calculation as a closure, for what the language cannot say; give it to a format as an argument of `%@`.
+    ///
+    /// It is evaluated in memory after the rows were read, can use no index, and cannot be printed back or archived.
+    public static func block(
+        _ body: @escaping @Sendable (EvaluatedValue, [String: PropertyValue]) throws -> PropertyValue
+    ) -> FetchExpression {
+        FetchExpression(node: .block(ExpressionBlock(body)))
     }
 }
 

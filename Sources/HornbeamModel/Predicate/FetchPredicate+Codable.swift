@@ -27,6 +27,10 @@ extension FetchExpression: Codable {
     }
 
     public func encode(to encoder: any Encoder) throws {
+        guard !node.hasBlocks else {
+            throw HornbeamError(
+                .predicateInvalid, "An expression with a block cannot be archived. Write the calculation as a format.")
+        }
         var container = encoder.singleValueContainer()
         try container.encode(PredicatePrinter.format(node, isExact: true))
     }

@@ -15,6 +15,17 @@ extension FetchPredicate {
             "The variable $\(missing) has no value. A fetch needs a value for every variable of its predicate.")
     }
 
+    /// A copy in which a variable stands for an object: key paths from it are followed now, and alone it is the object's ID.
+    /// - Throws: What the object throws for a key that it does not have.
+    package func binding(_ name: String, to object: EvaluatedValue) throws -> FetchPredicate {
+        let followed = try node.mapExpressions { expression in
+            guard case .keyPath(.variable(name), let steps) = expression else { return expression }
+            var work = EvaluationWork()
+            return .constant(FetchExpression.normalized(try object.value(along: steps[...], &work).propertyValue ?? .null))
+        }
+        return FetchPredicate(node: followed.substituting([name: object.propertyValue ?? .null]))
+    }
+
     /// The names of the variables that must be given a value, without those that a SUBQUERY binds.
     public var variableNames: Set<String> { node.freeVariables }
 }
@@ -80,7 +91,7 @@ extension FetchExpression.Node {
         case .assignment(let name, let node): return .assignment(name, node.substituting(variables))
         case .fetch(let request, let context, let countOnly):
             return .fetch(request.substituting(variables), context.substituting(variables), countOnly: countOnly)
-        case .constant, .evaluatedObject, .anyKey: return self
+        case .constant, .evaluatedObject, .anyKey, .block: return self
         }
     }
 
@@ -97,7 +108,7 @@ extension FetchExpression.Node {
         case .set(_, let left, let right), .fetch(let left, let right, _), .index(let left, .value(let right)):
             found = left.freeVariables.union(right.freeVariables)
         case .index(let node, _), .cast(let node, _), .assignment(_, let node): return node.freeVariables
-        case .constant, .evaluatedObject, .anyKey: break
+        case .constant, .evaluatedObject, .anyKey, .block: break
         }
         return found
     }

@@ -16,7 +16,8 @@ extension FetchSort {
 
     /// The value of the key path, for comparing.
     package func key(of object: EvaluatedValue, _ steps: [FetchExpression.Step]) throws -> PropertyValue {
-        try object.value(along: steps[...]).propertyValue ?? .null
+        var work = EvaluationWork()
+        return try object.value(along: steps[...], &work).propertyValue ?? .null
     }
 
     /// How two objects stand to each other by this criterion.

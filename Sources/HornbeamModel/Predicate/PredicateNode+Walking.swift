@@ -40,7 +40,7 @@ extension FetchExpression.Node {
     /// The number of nodes on the longest way down.
     package var height: Int {
         switch self {
-        case .constant, .evaluatedObject, .variable, .anyKey: 1
+        case .constant, .evaluatedObject, .variable, .anyKey, .block: 1
         case .keyPath(let root, _): 1 + (root == .evaluatedObject ? 0 : root.height)
         case .function(_, let nodes), .aggregate(let nodes): 1 + (nodes.lazy.map(\.height).max() ?? 0)
         case .set(_, let left, let right): 1 + max(left.height, right.height)
@@ -58,7 +58,7 @@ extension FetchExpression.Node {
         try body(self)
         switch self {
         case .constant(.array(let values)): try values.forEach { try body(.constant($0)) }
-        case .constant, .evaluatedObject, .variable, .anyKey: break
+        case .constant, .evaluatedObject, .variable, .anyKey, .block: break
         case .keyPath(let root, _): if root != .evaluatedObject { try root.forEachExpression(body) }
         case .function(_, let nodes), .aggregate(let nodes): try nodes.forEach { try $0.forEachExpression(body) }
         case .set(_, let left, let right), .fetch(let left, let right, _):
@@ -82,7 +82,7 @@ extension FetchExpression.Node {
     package func mapExpressions(_ change: (Self) throws -> Self) rethrows -> Self {
         let copy: Self
         switch self {
-        case .constant, .evaluatedObject, .variable, .anyKey: copy = self
+        case .constant, .evaluatedObject, .variable, .anyKey, .block: copy = self
         case .keyPath(let root, let steps): copy = .keyPath(root == .evaluatedObject ? root : try root.mapExpressions(change), steps)
         case .function(let function, let nodes): copy = .function(function, try nodes.map { try $0.mapExpressions(change) })
         case .aggregate(let nodes): copy = .aggregate(try nodes.map { try $0.mapExpressions(change) })

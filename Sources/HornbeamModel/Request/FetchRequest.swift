@@ -62,6 +62,15 @@ extension FetchRequest {
         changing { $0.relationshipKeyPathsForPrefetching += keyPaths }
     }
 
+    /// The request, after checking it against a model where it is built; a context checks it again before it reads.
+    ///
+    /// - Throws: `HornbeamError` with code `unknownEntity`; `predicateInvalid` for unknown keys, types that never compare and
+    ///   impossible settings, all of them together.
+    public func validated(in model: ManagedObjectModel) throws -> Self {
+        try untyped.validate(for: model.entity(named: untyped.entityName))
+        return self
+    }
+
     /// The request for dictionaries of these columns instead (FET-12).
     ///
     /// ```swift

@@ -10,6 +10,20 @@ extension PropertyValue {
     }
 }
 
+/// Typed access to the elements of a composite attribute (ATT-13).
+extension Dictionary where Key == String, Value == PropertyValue {
+    /// An element by its token: `event.place[Place.latitude] = 59.9`.
+    ///
+    /// An element without a value reads as its type's zero, as attributes do.
+    public subscript<Part: AttributeValue>(_ element: Attribute<Part>) -> Part {
+        get { self[element.name].flatMap { Part(propertyValue: $0) } ?? Part.unsetValue }
+        set {
+            let value = newValue.propertyValue
+            self[element.name] = value.isNull ? nil : value
+        }
+    }
+}
+
 extension ManagedObjectModel {
     /// The elements of an attribute that is composite; none of others.
     package func elements(of attribute: AttributeDescription) -> [AttributeDescription] {

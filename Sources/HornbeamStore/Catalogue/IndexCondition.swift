@@ -126,7 +126,7 @@ extension FetchExpression.Node {
         case .conditional(let condition, let yes, let no):
             condition.followsFromRow(of: entity) && yes.followsFromRow(of: entity) && no.followsFromRow(of: entity)
         case .cast(let node, _): node.followsFromRow(of: entity)
-        case .keyPath, .evaluatedObject, .variable, .set, .subquery, .anyKey, .index, .assignment, .fetch: false
+        case .keyPath, .evaluatedObject, .variable, .set, .subquery, .anyKey, .index, .assignment, .block, .fetch: false
         }
     }
 

@@ -156,7 +156,7 @@ extension StoredColumn {
         case .uri:
             if let url = URL(string: try row.string(column)) { return .uri(url) }
         default:
-            if let parts = CompositeCode.decode(try row.bytes(column)) { return .dictionary(parts) }
+            if let parts = CompositeCode.decode(try row.bytes(column)) { return .dictionary(property.knownElements(parts)) }
         }
         throw unreadable
     }

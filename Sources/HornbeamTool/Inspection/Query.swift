@@ -51,16 +51,18 @@ struct Query {
         return text + ", limit \(limit)" + (offset > 0 ? ", offset \(offset)" : "")
     }
 
-    /// Throws when the key path does not lead over to-one relationships to a property.
+    /// Throws when the key path does not lead over to-one relationships to a property, or to an element of a composite one.
     private static func column(_ keyPath: String, of entity: EntityDescription) throws -> TextTable.Column {
         var steps = keyPath.split(separator: ".").map(String.init)
         let last = steps.popLast() ?? keyPath
-        let owner = try steps.reduce(entity) { entity, step in
-            let property = try entity.property(named: step)
+        var owner = entity
+        for step in steps {
+            let property = try owner.property(named: step)
+            if property.attributeType == .composite { return .text(keyPath, widthMax: 44) }
             guard property.isToOne, let destination = property.destinationEntity else {
                 throw CommandFailure("The column '\(keyPath)' passes '\(step)', which is not a to-one relationship.")
             }
-            return destination
+            owner = destination
         }
         let property = try owner.property(named: last)
         return property.isAttribute && property.attributeType.isNumeric ? .number(keyPath) : .text(keyPath, widthMax: 44)
@@ -68,22 +70,9 @@ struct Query {
 }
 
 extension ManagedObject {
-    /// The value at the end of a key path over to-one relationships; null where one of them leads nowhere.
-    func propertyValue(forKeyPath keyPath: String) throws -> PropertyValue {
-        var object = self
-        var steps = keyPath.split(separator: ".").map(String.init)
-        guard let last = steps.popLast() else { return .null }
-        for step in steps {
-            guard case .objectID(let id) = try object.value(forKey: step), let next = object.managedObjectContext?.object(with: id)
-            else { return .null }
-            object = next
-        }
-        return try object.value(forKey: last)
-    }
-
     /// The value as a cell of a table; collections as their count, objects as their ID.
     func text(forKeyPath keyPath: String) throws -> String {
-        switch try propertyValue(forKeyPath: keyPath) {
+        switch try value(forKeyPath: keyPath) {
         case .null: ""
         case .array(let members): Figures.count(members.count, "object")
         case .set(let members): Figures.count(members.count, "object")

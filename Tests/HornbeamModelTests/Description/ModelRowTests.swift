@@ -99,6 +99,25 @@ import Testing
         #expect(try Library.model().entity(named: "Book").renamingIdentifier == "Book")
     }
 
+    @Test("MDL-2: a configuration is a model of its own, for a store of those entities")
+    func configurationIsAModel() throws {
+        let model = try ManagedObjectModel {
+            Entity("Book") { Attribute<String>("title"); ToOne("author", to: "Author", inverse: "books") }
+            Entity("Author") { ToMany("books", to: "Book", inverse: "author") }
+            Entity("Setting") { Attribute<String>("key", unique: true) }
+            Configuration("Local", ["Setting"])
+            Configuration("Cloud", ["Book", "Author"])
+            Configuration("Torn", ["Book"])
+            FetchRequestTemplate("all", entity: "Book")
+        }
+        #expect(try model.model(forConfigurationName: "Local").entities.map(\.name) == ["Setting"])
+        let cloud = try model.model(forConfigurationName: "Cloud")
+        #expect(cloud.entities.map(\.name) == ["Book", "Author"] && cloud.fetchRequestTemplatesByName.count == 1)
+        #expect(try cloud.entity(named: "Book").versionHash == model.entity(named: "Book").versionHash)
+        #expect(throws: HornbeamError.self) { try model.model(forConfigurationName: "Torn") }
+        #expect(throws: HornbeamError.self) { try model.model(forConfigurationName: "Loca") }
+    }
+
     @Test("MOD-14, ATT-2, ATT-14 … ATT-17: what other platforms use is kept through the model's JSON")
     func platformFlagsAreKept() throws {
         var cover = AttributeDescription("cover", .binary, optional: true)

@@ -61,7 +61,7 @@ import Testing
             "“E.x” has 2 bytes and may have at most 1."),
     ]
 
-    @Test("A value is held to the rules of its attribute", arguments: cases)
+    @Test("ATT-3, ATT-5 … ATT-7: a value is held to the rules of its attribute", arguments: cases)
     func valueIsHeldToItsRules(_ test: Case) throws {
         let model = try ManagedObjectModel(entities: [Entity("E", attributes: [test.attribute])])
         let property = try model.entity(named: "E").property(named: "x")

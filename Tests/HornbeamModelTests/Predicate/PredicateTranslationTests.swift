@@ -15,6 +15,7 @@ private class Person: PredicateSubject {
     var team: Team? { Self.note("team", nil) }
     var friends: [Person] { Self.note("friends", []) }
     var scores: [Int] { Self.note("scores", []) }
+    var marks: [String: Int] { Self.note("marks", [:]) }
     var full: String { name + (nickname ?? "") }
     var id: UUID { UUID() }
 
@@ -88,6 +89,16 @@ struct PredicateTranslationTests {
         #expect(try format(#Predicate { (1...5).contains($0.age) }) == "age BETWEEN {1, 5}")
         #expect(try format(#Predicate { range.contains($0.age) }) == "age >= 1 AND age < 5")
         #expect(try format(#Predicate { ($0.age > 3 ? "a" : "b") == $0.name }) == "TERNARY(age > 3, \"a\", \"b\") == name")
+    }
+
+    @Test func expressionsAreTranslated() throws {
+        let expression = try FetchExpression(#Expression<Person, Int> { $0.age * 2 + $0.friends.count })
+        #expect(expression.description == "age * 2 + friends.@count")
+    }
+
+    @Test func dictionariesAreTranslated() throws {
+        #expect(try format(#Predicate { $0.marks["a"] == 3 }) == "marks[\"a\"] == 3")
+        #expect(try format(#Predicate { $0.marks["a", default: 0] == 3 }) == "TERNARY(marks[\"a\"] != nil, marks[\"a\"], 0) == 3")
     }
 
     @Test func identityIsTheObjectItself() throws {

@@ -28,6 +28,17 @@ import Testing
         } == [])
     }
 
+    @Test("FET-2: a request is checked where it is built")
+    func requestIsCheckedWhereItIsBuilt() throws {
+        let request = try FetchRequest<UntypedObject>(entityName: "Book").where("title == 'x'").sorted(by: "author.name")
+        #expect(try request.validated(in: Library.model()) == request)
+        let wrong = #expect(throws: HornbeamError.self) { try request.where("titel == 'x'").validated(in: Library.model()) }
+        #expect(wrong?.message == """
+            The predicate does not fit the entity “Book”: “Book” has no property “titel” (did you mean “title”?).
+            """)
+        #expect(throws: HornbeamError.self) { try FetchRequest<UntypedObject>(entityName: "Bok").validated(in: Library.model()) }
+    }
+
     @Test("FET-4, FET-11, FET-12: counts, paths and columns that cannot be are named")
     func impossibleSettingsAreNamed() throws {
         #expect(try problems { $0.fetchLimit = -1 } == ["The fetchLimit of a request is 0 or more, and -1 was given."])

@@ -57,13 +57,13 @@ struct SharedPredicateCaseTests {
 
     @Test(arguments: [true, false]) func fetchesAnswerAsStated(isSaved: Bool) throws {
         var graphs: [String: Graph] = [:]
-        let failures = try CaseFile("evaluate.jsonl").run { try Self.outcome($0, &graphs, isSaved: isSaved) }
+        let failures = try CaseFile("evaluate.jsonl").run(in: isSaved ? "the store" : "a context") { try Self.outcome($0, &graphs, isSaved: isSaved) }
         #expect(failures == [])
     }
 
     @Test(arguments: [true, false]) func refusalsHoldForFetches(isSaved: Bool) throws {
         var graphs: [String: Graph] = [:]
-        let failures = try CaseFile("errors.jsonl").run { entry in
+        let failures = try CaseFile("errors.jsonl").run(in: isSaved ? "the store" : "a context") { entry in
             do {
                 _ = try Self.outcome(entry, &graphs, isSaved: isSaved)
                 return "not refused"

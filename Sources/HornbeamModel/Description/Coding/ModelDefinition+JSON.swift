@@ -75,7 +75,9 @@ extension ModelDefinition {
         @unknown default: (place, what) = ([], "it is not a model.")
         }
         let path = place.isEmpty ? "" : " at \(Self.path(place, in: json))"
-        return HornbeamError(.malformedModelFile, "The model file cannot be read\(path): \(what)")
+        return HornbeamError(
+            .malformedModelFile, "The model file cannot be read\(path): \(what)",
+            key: place.map { $0.intValue.map(String.init) ?? $0.stringValue }.joined(separator: "/"))
     }
 
     /// A place in the file as people find it: `entities[1] “Book” → attributes[0] “title”`.

@@ -39,17 +39,6 @@ struct ModelCompiler {
         return build()
     }
 
-    /// All problems of the definition, each with the entity and the property concerned; empty for a good one.
-    static func problems(of definition: ModelDefinition) -> [HornbeamError] {
-        do {
-            _ = try ManagedObjectModel(definition)
-            return []
-        } catch {
-            let error = error as? HornbeamError
-            return error?.details ?? []
-        }
-    }
-
     static func error(for problems: [HornbeamError]) -> HornbeamError {
         let count = problems.count == 1 ? "a problem" : "\(problems.count) problems"
         let first = problems.prefix(3).map(\.message).joined(separator: " ")

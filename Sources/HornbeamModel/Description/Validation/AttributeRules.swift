@@ -68,9 +68,31 @@ final class AttributeRules: Sendable {
                         + suggestion(for: name, among: elements.map(\.attribute.name)) + ".",
                     entity: entity, key: "\(key).\(name)")
             }
-            parts[name] = try element.coerced(part, entity: entity, key: "\(key).\(name)")
+            let held = try element.coerced(part, entity: entity, key: "\(key).\(name)")
+            if !held.isNull { parts[name] = held }
         }
         return .dictionary(parts)
+    }
+
+    /// The value of a stored composite without the elements that the model has no more.
+    func known(_ parts: [String: PropertyValue]) -> [String: PropertyValue] {
+        var result: [String: PropertyValue] = [:]
+        for element in elements {
+            guard let part = parts[element.attribute.name] else { continue }
+            if case .dictionary(let inner) = part, element.isComposite {
+                result[element.attribute.name] = .dictionary(element.known(inner))
+            } else {
+                result[element.attribute.name] = part
+            }
+        }
+        return result
+    }
+
+    /// What a new object has: the default, or of a required composite the defaults of its elements.
+    var defaultValue: PropertyValue {
+        guard isComposite, !isOptional, attribute.defaultValue.isNull else { return attribute.defaultValue.fitting(type) }
+        let parts = elements.map { ($0.attribute.name, $0.defaultValue) }.filter { !$0.1.isNull }
+        return parts.isEmpty ? .null : .dictionary(Dictionary(parts) { first, _ in first })
     }
 
     /// All that is wrong with a value. The place is made only for errors: most values have none.

@@ -22,6 +22,9 @@ extension PropertyDescription {
         return rules.takes(value) ? value : try rules.coerced(value, entity: entity.name, key: name)
     }
 
+    /// The elements of a stored composite that this model knows.
+    package func knownElements(_ parts: [String: PropertyValue]) -> [String: PropertyValue] { rules?.known(parts) ?? parts }
+
     /// What is wrong with the number of objects of this relationship; nil when nothing is (REL-2).
     ///
     /// An empty optional relationship is right whatever its minimum.

@@ -97,7 +97,10 @@ struct PredicateCompiler<Object> {
     private func general(_ accessor: KeyedAccessor<Object>, _ term: PredicateAnalysis.Term) -> Test {
         let test = ComparisonTest(comparator: term.comparator, options: term.options)
         let constant = EvaluatedValue.value(term.value)
-        return { try test.holds(accessor.evaluated($0), constant) }
+        return { object in
+            var work = EvaluationWork()
+            return try test.holds(accessor.evaluated(object), constant, &work)
+        }
     }
 
     private func fast(_ accessor: KeyedAccessor<Object>, _ term: PredicateAnalysis.Term) throws -> Test? {

@@ -9,11 +9,20 @@ struct BoundedPattern: Sendable {
     /// failing, so the bound must lie well below that.
     private static let reportsMax = 500
 
+    private static let stepsInReport = 10_000
+    /// Longer patterns are refused; no condition that people write needs as much.
+    private static let lengthMax = 16_384
+
     private let expression: NSRegularExpression
     private let pattern: String
 
     /// - Throws: `HornbeamError` with code `predicateEvaluation` when `pattern` is no regular expression.
     init(_ pattern: String, _ options: FetchPredicate.Options) throws {
+        guard pattern.utf8.count <= Self.lengthMax else {
+            throw HornbeamError(
+                .predicateEvaluation,
+                "The right side of MATCHES has \(pattern.utf8.count) bytes, and may have \(Self.lengthMax). Pass long lists to IN.")
+        }
         self.pattern = pattern
         let isFolding = options.contains(.caseInsensitive) && !options.contains(.normalized)
         do {
@@ -43,6 +52,12 @@ struct BoundedPattern: Sendable {
 
     /// - Throws: `HornbeamError` with code `predicateEvaluation` when it takes too long.
     func matches(_ text: String) throws -> Bool {
+        var work = EvaluationWork()
+        return try matches(text, &work)
+    }
+
+    /// - Throws: `HornbeamError` with code `predicateEvaluation` when it takes too long, or more than is left.
+    func matches(_ text: String, _ work: inout EvaluationWork) throws -> Bool {
         var isFound = false
         var reports = 0
         let range = NSRange(location: 0, length: text.utf16.count)
@@ -55,6 +70,7 @@ struct BoundedPattern: Sendable {
                 if reports > Self.reportsMax { stop.pointee = true }
             }
         }
+        try work.spend(1 + reports * Self.stepsInReport)
         guard isFound || reports <= Self.reportsMax else {
             throw HornbeamError(
                 .predicateEvaluation,

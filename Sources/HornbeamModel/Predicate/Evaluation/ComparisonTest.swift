@@ -3,16 +3,22 @@ struct ComparisonTest {
     let comparator: FetchPredicate.Comparator
     let options: FetchPredicate.Options
 
-    func holds(_ left: EvaluatedValue, _ right: EvaluatedValue) throws -> Bool {
+    /// - Throws: `HornbeamError` with code `predicateEvaluation` for what has no answer, or costs more work than is left.
+    func holds(_ left: EvaluatedValue, _ right: EvaluatedValue, _ work: inout EvaluationWork) throws -> Bool {
+        try work.spend(forMembersOf: left)
+        try work.spend(forMembersOf: right)
         switch comparator {
-        case .equal: return isEqual(left, right)
-        case .notEqual: return !isEqual(left, right)
+        case .equal: return try isEqual(left, right, &work)
+        case .notEqual: return try !isEqual(left, right, &work)
         case .lessThan, .lessThanOrEqual, .greaterThan, .greaterThanOrEqual:
             return order(left, right).map(comparator.holds) ?? false
         case .between: return isBetween(left, right)
-        case .in: return isMember(left, of: right)
-        case .contains: return isMember(right, of: left)
-        case .beginsWith, .endsWith, .like, .matches, .typeEquals:
+        case .in: return try isMember(left, of: right, &work)
+        case .contains: return try isMember(right, of: left, &work)
+        case .matches:
+            guard case .value(.string(let text)) = left, case .value(.string(let pattern)) = right else { return false }
+            return try BoundedPattern.cached(pattern, options).matches(text, &work)
+        case .beginsWith, .endsWith, .like, .typeEquals:
             guard case .value(.string(let text)) = left, case .value(.string(let other)) = right else { return false }
             return try StringTest(comparator, other, options)?.holds(text) ?? false
         case .typeConformsTo:
@@ -24,14 +30,19 @@ struct ComparisonTest {
 
     // MARK: Equality
 
-    func isEqual(_ left: EvaluatedValue, _ right: EvaluatedValue) -> Bool {
+    private func isEqual(
+        _ left: EvaluatedValue, _ right: EvaluatedValue, _ work: inout EvaluationWork
+    ) throws -> Bool {
         switch (left, right) {
-        case (.value(.string(let a)), .value(.string(let b))): return isEqual(a, b)
+        case (.value(.string(let a)), .value(.string(let b))):
+            try work.spend(for: a)
+            try work.spend(for: b)
+            return isEqual(a, b)
         case (.value(.dictionary(let a)), .value(.dictionary(let b))): return a == b
         default: break
         }
         if let a = left.elements, let b = right.elements {
-            return isEqual(a, b, inOrder: left.isOrderedCollection && right.isOrderedCollection)
+            return try isEqual(a, b, inOrder: left.isOrderedCollection && right.isOrderedCollection, &work)
         }
         switch (left, right) {
         case (.value(let a), .value(let b)): return a.isEqual(to: b)
@@ -46,15 +57,32 @@ struct ComparisonTest {
         return folding == .none ? a.utf8.elementsEqual(b.utf8) : folding.folded(a) == folding.folded(b)
     }
 
-    private func isEqual(_ a: [EvaluatedValue], _ b: [EvaluatedValue], inOrder: Bool) -> Bool {
+    private func isEqual(
+        _ a: [EvaluatedValue], _ b: [EvaluatedValue], inOrder: Bool, _ work: inout EvaluationWork
+    ) throws -> Bool {
         guard a.count == b.count else { return false }
-        if inOrder { return zip(a, b).allSatisfy { isEqual($0, $1) } }
-        var rest = b
+        if inOrder {
+            try work.spend(a.count)
+            return try zip(a, b).allSatisfy { try isEqual($0, $1, &work) }
+        }
+        var rest = Dictionary(grouping: b, by: bucket)
         for element in a {
-            guard let place = rest.firstIndex(where: { isEqual(element, $0) }) else { return false }
-            rest.remove(at: place)
+            let bucket = bucket(element)
+            let candidates = rest[bucket] ?? []
+            try work.spend(1 + candidates.count)
+            guard let place = try candidates.firstIndex(where: { try isEqual(element, $0, &work) }) else { return false }
+            rest[bucket]?.remove(at: place)
         }
         return true
+    }
+
+    /// The same for values that are equal, and different for most others; collections share one.
+    private func bucket(_ value: EvaluatedValue) -> EvaluatedValue.EqualityKey {
+        switch value {
+        case .value(.string(let text)): .text(TextFolding(options, isOrdering: false).folded(text))
+        case .collection, .value(.array), .value(.set), .value(.dictionary): .list([])
+        default: value.equalityKey
+        }
     }
 
     // MARK: Order
@@ -78,14 +106,16 @@ struct ComparisonTest {
     // MARK: Membership
 
     /// IN and CONTAINS: a member of a collection, or a part of a text.
-    private func isMember(_ element: EvaluatedValue, of collection: EvaluatedValue) -> Bool {
+    private func isMember(
+        _ element: EvaluatedValue, of collection: EvaluatedValue, _ work: inout EvaluationWork
+    ) throws -> Bool {
         if case .value(.string(let text)) = collection, case .value(.string(let part)) = element {
-            return (try? StringTest(.contains, part, options)?.holds(text)) ?? false
+            return try StringTest(.contains, part, options)?.holds(text) ?? false
         }
         switch collection {
-        case .value(.array(let values)): return values.contains { isEqual(element, .value($0)) }
-        case .value(.set(let values)): return values.contains { isEqual(element, .value($0)) }
-        default: return collection.elements?.contains { isEqual(element, $0) } ?? false
+        case .value(.array(let values)): return try values.contains { try isEqual(element, .value($0), &work) }
+        case .value(.set(let values)): return try values.contains { try isEqual(element, .value($0), &work) }
+        default: return try collection.elements?.contains { try isEqual(element, $0, &work) } ?? false
         }
     }
 }

@@ -2,20 +2,22 @@ import Foundation
 
 extension EvaluatedValue {
     /// Follows the steps of a key path. nil stays nil; over a collection a key maps to a flat collection.
-    func value(along steps: ArraySlice<FetchExpression.Step>) throws -> EvaluatedValue {
+    func value(
+        along steps: ArraySlice<FetchExpression.Step>, _ work: inout EvaluationWork
+    ) throws -> EvaluatedValue {
         var current = self
         var rest = steps
         while let step = rest.popFirst() {
             switch step {
-            case .name(let key): current = try current.value(forKey: key)
-            case .collection(let found): return try current.aggregate(found, rest)
+            case .name(let key): current = try current.value(forKey: key, &work)
+            case .collection(let found): return try current.aggregate(found, rest, &work)
             }
         }
         return current
     }
 
     /// The value of one key, whatever this is.
-    func value(forKey key: String) throws -> EvaluatedValue {
+    func value(forKey key: String, _ work: inout EvaluationWork) throws -> EvaluatedValue {
         switch self {
         case .object(let object): return try object.evaluatedValue(forKey: key)
         case .value(.null): return self
@@ -23,16 +25,24 @@ extension EvaluatedValue {
         case .value(.string(let text)) where key == "length": return .value(.int(Int64(text.utf16.count)))
         default:
             guard let elements else { throw noKey(key) }
-            return .collection(try Self.mapped(elements, key), isOrdered: isOrderedCollection)
+            return .collection(try Self.mapped(elements, key, &work), isOrdered: isOrderedCollection)
         }
     }
 
-    private static func mapped(_ elements: [EvaluatedValue], _ key: String) throws -> [EvaluatedValue] {
+    private static func mapped(
+        _ elements: [EvaluatedValue], _ key: String, _ work: inout EvaluationWork
+    ) throws -> [EvaluatedValue] {
+        try work.spend(elements.count)
         var result: [EvaluatedValue] = []
         result.reserveCapacity(elements.count)
         for element in elements {
-            let value = try element.value(forKey: key)
-            if let inner = value.elements { result += inner } else { result.append(value) }
+            let value = try element.value(forKey: key, &work)
+            guard let inner = value.elements, !value.isDictionary else {
+                result.append(value)
+                continue
+            }
+            try work.spend(inner.count)
+            result += inner
         }
         return result
     }
@@ -46,13 +56,16 @@ extension EvaluatedValue {
     // MARK: Collection operators
 
     private func aggregate(
-        _ operation: FetchExpression.CollectionOperator, _ rest: ArraySlice<FetchExpression.Step>
+        _ operation: FetchExpression.CollectionOperator, _ rest: ArraySlice<FetchExpression.Step>,
+        _ work: inout EvaluationWork
     ) throws -> EvaluatedValue {
         guard isNull || elements != nil else {
             throw HornbeamError(
                 .predicateEvaluation, "@\(operation.rawValue) needs a collection, but the key path before it leads to a single value.")
         }
-        let operands = try (isNull ? .collection([], isOrdered: true) : self).value(along: rest).members
+        let operands = try (isNull ? .collection([], isOrdered: true) : self).value(along: rest, &work).members
+        for operand in operands { try work.spend(for: operand) }
+        try work.spend(operands.count)
         let numbers = operands.compactMap { element -> PropertyValue? in
             if case .value(let value) = element, value != .null { value } else { nil }
         }

@@ -20,6 +20,11 @@ extension EvaluatedValue {
         if case .value(.null) = self { true } else { false }
     }
 
+    /// A dictionary is one value on the way of a key path, a composite for instance, though it has members.
+    var isDictionary: Bool {
+        if case .value(.dictionary) = self { true } else { false }
+    }
+
     /// The members, when this is a collection of any kind; a dictionary has its values as members.
     package var elements: [EvaluatedValue]? {
         switch self {

@@ -6,6 +6,7 @@
 struct Evaluation {
     let object: EvaluatedValue
     var variables: [String: EvaluatedValue]
+    private var work = EvaluationWork()
 
     init(_ object: EvaluatedValue, _ variables: [String: PropertyValue] = [:]) {
         self.object = object
@@ -23,9 +24,12 @@ struct Evaluation {
             for node in nodes where try holds(node) { return true }
             return false
         case .not(let node): return try !holds(node)
-        case .block(let block): return try block.body(object, variables.compactMapValues(\.propertyValue))
+        case .block(let block): return try block.body(object, plainVariables)
         }
     }
+
+    /// The variables as blocks see them.
+    private var plainVariables: [String: PropertyValue] { variables.compactMapValues(\.propertyValue) }
 
     private mutating func holds(_ comparison: FetchPredicate.Comparison) throws -> Bool {
         let left = try value(comparison.left)
@@ -33,11 +37,11 @@ struct Evaluation {
         let test = ComparisonTest(comparator: comparison.comparator, options: comparison.options)
         switch comparison.modifier {
         case .direct:
-            if comparison.left == .anyKey { return try left.members.contains { try test.holds($0, right) } }
-            if comparison.right == .anyKey { return try right.members.contains { try test.holds(left, $0) } }
-            return try test.holds(left, right)
-        case .any: return try collection(left, comparison).contains { try test.holds($0, right) }
-        case .all: return try collection(left, comparison).allSatisfy { try test.holds($0, right) }
+            if comparison.left == .anyKey { return try left.members.contains { try test.holds($0, right, &work) } }
+            if comparison.right == .anyKey { return try right.members.contains { try test.holds(left, $0, &work) } }
+            return try test.holds(left, right, &work)
+        case .any: return try collection(left, comparison).contains { try test.holds($0, right, &work) }
+        case .all: return try collection(left, comparison).allSatisfy { try test.holds($0, right, &work) }
         }
     }
 
@@ -56,12 +60,12 @@ struct Evaluation {
         case .constant(let value): return .value(value)
         case .evaluatedObject: return object
         case .variable(let name): return try variable(name)
-        case .keyPath(.evaluatedObject, let steps): return try object.value(along: steps[...])
-        case .keyPath(let root, let steps): return try value(root).value(along: steps[...])
+        case .keyPath(.evaluatedObject, let steps): return try object.value(along: steps[...], &work)
+        case .keyPath(let root, let steps): return try value(root).value(along: steps[...], &work)
         case .function(let function, let nodes): return try call(function, nodes)
-        case .set(let sign, let left, let right): return try sign.combine(value(left), value(right))
+        case .set(let sign, let left, let right): return try combine(sign, value(left), value(right))
         case .subquery(let collection, let name, let predicate): return try subquery(value(collection), name, predicate)
-        case .aggregate(let nodes): return .collection(try nodes.map { try value($0) }, isOrdered: true)
+        case .aggregate(let nodes): return try paid(.collection(try nodes.map { try value($0) }, isOrdered: true))
         case .anyKey: return try allValues()
         case .conditional(let predicate, let yes, let no): return try holds(predicate) ? value(yes) : value(no)
         case .index(let collection, let index): return try element(index, of: value(collection))
@@ -69,6 +73,7 @@ struct Evaluation {
         case .assignment(let name, let inner):
             variables[name] = try value(inner)
             return variables[name]!
+        case .block(let block): return .value(FetchExpression.normalized(try block.body(object, plainVariables)))
         case .fetch:
             throw HornbeamError(
                 .predicateEvaluation, "FETCH is evaluated by a context only; run the request first and pass its result as %@.")
@@ -84,9 +89,23 @@ struct Evaluation {
         return value
     }
 
+    /// The value, after paying for what is in it: what follows walks through it.
+    private mutating func paid(_ value: EvaluatedValue) throws -> EvaluatedValue {
+        try work.spend(for: value)
+        return value
+    }
+
+    private mutating func combine(
+        _ sign: FetchExpression.SetOperator, _ left: EvaluatedValue, _ right: EvaluatedValue
+    ) throws -> EvaluatedValue {
+        try work.spend(for: left)
+        try work.spend(for: right)
+        return sign.combine(left, right)
+    }
+
     private mutating func call(_ function: PredicateFunction, _ nodes: [FetchExpression.Node]) throws -> EvaluatedValue {
         var arguments: [EvaluatedValue] = []
-        for node in nodes { arguments.append(try value(node)) }
+        for node in nodes { arguments.append(try paid(value(node))) }
         return function.result(arguments)
     }
 
@@ -96,8 +115,11 @@ struct Evaluation {
         let outer = variables[name]
         defer { variables[name] = outer }
         var matches: [EvaluatedValue] = []
-        for element in collection.members {
+        let members = collection.members
+        try work.spend(members.count)
+        for element in members {
             variables[name] = element
+            try work.spend(1)
             if try holds(predicate) { matches.append(element) }
         }
         return .collection(matches, isOrdered: collection.isOrderedCollection)
@@ -117,6 +139,7 @@ struct Evaluation {
 
     private mutating func element(_ index: FetchExpression.Index, of collection: EvaluatedValue) throws -> EvaluatedValue {
         if case .value(let node) = index { return try element(value(node), of: collection) }
+        try work.spend(forMembersOf: collection)
         guard let elements = collection.elements else { return .value(.null) }
         switch index {
         case .first: return elements.first ?? .value(.null)
@@ -125,10 +148,11 @@ struct Evaluation {
         }
     }
 
-    private func element(_ key: EvaluatedValue, of collection: EvaluatedValue) throws -> EvaluatedValue {
+    private mutating func element(_ key: EvaluatedValue, of collection: EvaluatedValue) throws -> EvaluatedValue {
         switch key {
-        case .value(.string(let name)): return try collection.value(forKey: name)
+        case .value(.string(let name)): return try collection.value(forKey: name, &work)
         case .value(let number):
+            try work.spend(forMembersOf: collection)
             guard let place = number.intValue, let elements = collection.elements else { return .value(.null) }
             return elements.indices.contains(Int(place)) ? elements[Int(place)] : .value(.null)
         case .object, .collection: return .value(.null)

@@ -8,7 +8,15 @@ struct LikePattern: Sendable {
     /// Bytes, and the two wildcards above 255.
     private let tokens: [UInt16]
 
-    init(_ pattern: String, _ folding: TextFolding) {
+    /// Longer patterns are refused, which bounds the work on a text.
+    private static let lengthMax = 4096
+
+    /// - Throws: `HornbeamError` with code `predicateEvaluation` for a pattern that is too long.
+    init(_ pattern: String, _ folding: TextFolding) throws {
+        guard pattern.utf8.count <= Self.lengthMax else {
+            throw HornbeamError(
+                .predicateEvaluation, "The right side of LIKE has \(pattern.utf8.count) bytes, and may have \(Self.lengthMax).")
+        }
         var tokens: [UInt16] = []
         var literal = String.UnicodeScalarView()
         func flush() {

@@ -7,7 +7,8 @@ import Foundation
 package struct StringTest: Sendable {
     private enum Kind: Sendable {
         case equal, notEqual, less, lessOrEqual, greater, greaterOrEqual
-        case begins, ends, contains
+        case begins, ends
+        case contains(NeedleSearch)
         case like(LikePattern)
         case matches(BoundedPattern)
         case never
@@ -21,7 +22,7 @@ package struct StringTest: Sendable {
     package var folds: Bool { folding != .none }
 
     /// - Returns: nil when the operator is none of strings: IN, BETWEEN.
-    /// - Throws: `HornbeamError` when the right side is no regular expression.
+    /// - Throws: `HornbeamError` when the right side is no regular expression, or too long a pattern.
     package init?(_ comparator: FetchPredicate.Comparator, _ right: String, _ options: FetchPredicate.Options) throws {
         folding = TextFolding(options, isOrdering: comparator.isOrdering)
         needle = comparator == .matches ? [] : folding.folded(right)
@@ -34,8 +35,8 @@ package struct StringTest: Sendable {
         case .greaterThanOrEqual: kind = .greaterOrEqual
         case .beginsWith: kind = needle.isEmpty ? .never : .begins
         case .endsWith: kind = needle.isEmpty ? .never : .ends
-        case .contains: kind = needle.isEmpty ? .never : .contains
-        case .like: kind = .like(LikePattern(right, folding))
+        case .contains: kind = needle.isEmpty ? .never : .contains(NeedleSearch(needle))
+        case .like: kind = .like(try LikePattern(right, folding))
         case .matches: kind = .matches(try BoundedPattern.cached(right, options))
         case .typeEquals: kind = .equal
         case .in, .between, .typeConformsTo: return nil
@@ -68,7 +69,7 @@ package struct StringTest: Sendable {
         case .ends:
             text.count >= needle.count
                 && memcmp(text.baseAddress! + (text.count - needle.count), needle, needle.count) == 0
-        case .contains: isFound(in: text)
+        case .contains(let search): search.isFound(in: text)
         case .like(let pattern): pattern.matches(text)
         case .matches, .never: false
         }
@@ -76,16 +77,6 @@ package struct StringTest: Sendable {
 
     private func isEqual(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
         text.count == needle.count && (needle.isEmpty || memcmp(text.baseAddress!, needle, needle.count) == 0)
-    }
-
-    private func isFound(in text: UnsafeBufferPointer<UInt8>) -> Bool {
-        guard text.count >= needle.count, var place = text.baseAddress.map({ UnsafeRawPointer($0) }) else { return false }
-        let end = place + (text.count - needle.count + 1)
-        while let hit = memchr(place, Int32(needle[0]), end - place) {
-            if memcmp(hit, needle, needle.count) == 0 { return true }
-            place = UnsafeRawPointer(hit) + 1
-        }
-        return false
     }
 
     private func order(_ text: UnsafeBufferPointer<UInt8>) -> Int {

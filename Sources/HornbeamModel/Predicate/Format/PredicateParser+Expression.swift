@@ -20,6 +20,7 @@ extension PredicateParser {
         var precedence: Int {
             switch self {
             case .set: 1
+            case .function(.modulus): PredicateFunction.divide.infix?.precedence ?? 0
             case .function(let function): function.infix?.precedence ?? 0
             }
         }
@@ -31,6 +32,7 @@ extension PredicateParser {
         case .sign(.hyphen): .function(.subtract)
         case .sign(.star): .function(.multiply)
         case .sign(.slash): .function(.divide)
+        case .sign(.percent): .function(.modulus)
         case .sign(.bar): .function(.bitOr)
         case .sign(.caret): .function(.bitXor)
         case .sign(.ampersand): .function(.bitAnd)

@@ -110,6 +110,7 @@ struct PredicatePrinter {
         case .assignment(let name, let value):
             text += "$\(name) := "
             write(value, precedence: 1)
+        case .block: text += "BLOCK"
         case .fetch(let request, let context, let countOnly):
             writeList([request, context, .constant(.int(countOnly ? 1 : 0))], "FETCH(", ")")
         }

@@ -143,6 +143,9 @@ struct PredicateScanner {
         case UInt8(ascii: "K"):
             position += 1
             return .keyPathArgument
+        case UInt8(ascii: "%"):
+            position += 1
+            return .sign(.percent)
         default:
             while "hlqLjzt".utf8.contains(bytes[position]) { position += 1 }
             guard "cCdDioOuUxXeEfFgGaA".utf8.contains(bytes[position]) else { return .invalid }

@@ -41,7 +41,7 @@ struct PredicateToken {
     enum Sign: UInt8 {
         case openParenthesis, closeParenthesis, openBrace, closeBrace, openBracket, closeBracket
         case comma, dot, assign
-        case plus, hyphen, star, slash, power, bar, caret, ampersand, tilde, shiftLeft, shiftRight
+        case plus, hyphen, star, slash, percent, power, bar, caret, ampersand, tilde, shiftLeft, shiftRight
         case doubleAmpersand, doubleBar, exclamation
         case equal, notEqual, less, lessOrEqual, greater, greaterOrEqual
     }

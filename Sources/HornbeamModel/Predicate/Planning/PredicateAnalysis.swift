@@ -114,21 +114,31 @@ package struct PredicateAnalysis: Sendable {
 }
 
 extension FetchPredicate.Node {
+    /// True when some part is a closure, which only objects can answer.
     package var hasBlocks: Bool {
-        var found = false
         switch self {
-        case .block: return true
-        case .constant: return false
-        case .and(let nodes), .or(let nodes): return nodes.contains(where: \.hasBlocks)
-        case .not(let node): return node.hasBlocks
-        case .comparison: break
+        case .block: true
+        case .constant: false
+        case .and(let nodes), .or(let nodes): nodes.contains(where: \.hasBlocks)
+        case .not(let node): node.hasBlocks
+        case .comparison(let comparison): comparison.left.hasBlocks || comparison.right.hasBlocks
         }
-        forEachExpression {
-            switch $0 {
-            case .subquery(_, _, let predicate), .conditional(let predicate, _, _): found = found || predicate.hasBlocks
-            default: break
-            }
+    }
+}
+
+extension FetchExpression.Node {
+    /// True when some part is a closure. Goes down each way once, so that nesting costs no more than its length.
+    package var hasBlocks: Bool {
+        switch self {
+        case .block: true
+        case .constant, .evaluatedObject, .variable, .anyKey: false
+        case .keyPath(let node, _), .cast(let node, _), .assignment(_, let node): node.hasBlocks
+        case .function(_, let nodes), .aggregate(let nodes): nodes.contains(where: \.hasBlocks)
+        case .set(_, let left, let right), .fetch(let left, let right, _), .index(let left, .value(let right)):
+            left.hasBlocks || right.hasBlocks
+        case .index(let node, _): node.hasBlocks
+        case .subquery(let collection, _, let predicate): collection.hasBlocks || predicate.hasBlocks
+        case .conditional(let predicate, let yes, let no): predicate.hasBlocks || yes.hasBlocks || no.hasBlocks
         }
-        return found
     }
 }

@@ -89,7 +89,7 @@ extension FetchExpression.Node {
             let part = root.simplified
             return part.isConstant ? Self.calculated(.keyPath(part, steps)) : .keyPath(part, steps)
         case .assignment(let name, let inner): return .assignment(name, inner.simplified)
-        case .constant, .evaluatedObject, .variable, .anyKey, .fetch: return self
+        case .constant, .evaluatedObject, .variable, .anyKey, .block, .fetch: return self
         }
     }
 

@@ -60,6 +60,14 @@ extension PredicateExpressions.DictionaryKeySubscript: TranslatablePart {
     }
 }
 
+extension PredicateExpressions.DictionaryKeyDefaultValueSubscript: TranslatablePart {
+    func translated(_ translator: inout PredicateTranslator) throws -> Translated {
+        let value = FetchExpression.Node.index(try translator.expression(wrapped), .value(try translator.expression(key)))
+        let isThere = FetchPredicate.Node.comparison(.init(value, .notEqual, .constant(.null)))
+        return .expression(.conditional(isThere, value, try translator.expression(self.default)))
+    }
+}
+
 extension PredicateExpressions.CollectionIndexSubscript: TranslatablePart {
     func translated(_ translator: inout PredicateTranslator) throws -> Translated {
         .expression(.index(try translator.expression(wrapped), .value(try translator.expression(index))))

@@ -25,6 +25,20 @@ extension FetchPredicate {
     }
 }
 
+extension FetchExpression {
+    /// Translates an expression of Foundation's `#Expression` macro, as predicates are translated.
+    ///
+    /// ```swift
+    /// let total = try FetchExpression(#Expression<Line, Double> { $0.price * $0.amount })
+    /// ```
+    /// - Throws: `HornbeamError` with code `predicateInvalid` naming the part that has no counterpart.
+    public init<Subject, Output>(_ expression: Foundation.Expression<Subject, Output>) throws {
+        var translator = PredicateTranslator()
+        translator.variables[expression.variable.key] = .evaluatedObject
+        node = try translator.expression(expression.expression)
+    }
+}
+
 /// What translation knows on its way: the expressions that variables stand for.
 struct PredicateTranslator {
     var variables: [PredicateExpressions.VariableID: FetchExpression.Node] = [:]

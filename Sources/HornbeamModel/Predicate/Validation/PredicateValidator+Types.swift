@@ -15,7 +15,7 @@ extension PredicateValidator {
             var types: [ExpressionType] = []
             for node in nodes { types.append(try type(of: node)) }
             return .collection(.common(types))
-        case .anyKey: return .unknown
+        case .anyKey, .block: return .unknown
         case .conditional(let predicate, let yes, let no):
             try check(predicate)
             return .common([try type(of: yes), try type(of: no)])

@@ -110,7 +110,11 @@ struct CaseFile {
     }
 
     /// Runs every case and answers the failures; prints a line with the counts.
-    func run(_ body: (CaseValue) throws -> String?) -> [String] {
+    ///
+    /// - Parameters:
+    ///   - place: Where the cases are answered, for that line.
+    ///   - otherwise: What it is called when a case comes out as not stated.
+    func run(in place: String = "memory", otherwise: String = "failed", _ body: (CaseValue) throws -> String?) -> [String] {
         var failures: [String] = []
         for entry in cases {
             let id = entry["id"]?.text ?? "?"
@@ -120,7 +124,7 @@ struct CaseFile {
                 failures.append("\(id): threw \((error as? HornbeamError)?.message ?? "\(error)")")
             }
         }
-        print("\(name): \(cases.count - failures.count) passed, \(failures.count) failed")
+        print("cases \(name), in \(place): \(cases.count - failures.count) passed, \(failures.count) \(otherwise)")
         return failures
     }
 }

@@ -87,7 +87,7 @@ struct DisputedCaseTests {
     ]
 
     @Test func disputedCasesDifferExactlyWhereWeMeantTo() throws {
-        let failures = try CaseFile("disputed.jsonl").run { entry in
+        let failures = try CaseFile("disputed.jsonl").run(otherwise: "answered otherwise on purpose") { entry in
             guard entry["expect"]?.text == "error" else { return try EvaluationCaseTests.outcome(entry) }
             do { return "not refused: \(try EvaluationCaseTests.outcome(entry) ?? "")" } catch { return nil }
         }

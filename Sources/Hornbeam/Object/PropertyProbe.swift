@@ -1,0 +1,51 @@
+internal import Foundation
+public import HornbeamModel
+internal import HornbeamStore
+
+/// Notes which properties an accessor reads, so that `#Predicate` over managed classes can be translated.
+///
+/// Swift does not tell the name behind a key path to a computed property. So an object is made that has no row and
+/// whose entity has none of the class's properties: reading a token leaves its name here and gives nothing.
+final class PropertyProbe {
+    private(set) var names: [String] = []
+
+    func note(_ nameID: PropertyNameID) { names.append(nameID.name) }
+
+    /// What makes an object of the class whose reads are noted here.
+    fileprivate func birth(of type: ManagedObject.Type) throws -> ObjectBirth {
+        let coordinator = try Self.coordinator.get()
+        let scope = EntityScope(
+            entity: coordinator.managedObjectModel.entities[0], slot: StoreSlot(0), objectClass: type,
+            origin: .init(entityName: "Probe", storeIdentifier: nil, entityNumber: -1),
+            context: ManagedObjectContext(coordinator: coordinator, afterlifeOn: nil))
+        scope.probe = self
+        return ObjectBirth(scope: scope, key: 0, hint: RowHint(), state: .gone)
+    }
+
+    private static let coordinator = Result {
+        let property = AttributeDescription("_", .undefined, optional: true, transient: true)
+        let model = try ManagedObjectModel(entities: [Entity("Probe", attributes: [property])])
+        return try PersistentStoreCoordinator(managedObjectModel: model)
+    }
+}
+
+/// `FetchPredicate(#Predicate<Event> { $0.latitude > 37 })` works on managed classes whose accessors read one token each.
+extension ManagedObject: PredicateSubject {
+    /// The keys that a key path from this class reads: one, or none for `\.self` and `\.objectID`.
+    ///
+    /// Accessors of to-one relationships must give an optional, since there is no object to give here.
+    /// - Throws: `predicateInvalid` when the accessor reads no property of the model, or several.
+    public class func predicateKeys(along keyPath: AnyKeyPath) throws -> [String] {
+        let probe = PropertyProbe()
+        let object = self.init(try probe.birth(of: self))
+        let value = object[keyPath: keyPath]
+        if probe.names.count == 1 { return probe.names }
+        if probe.names.isEmpty, (value as? ManagedObjectID) == object.objectID || (value as AnyObject) === object { return [] }
+        let read = probe.names.isEmpty ? "no property of the model" : "several properties (\(probe.names.joined(separator: ", ")))"
+        throw HornbeamError(
+            .predicateInvalid,
+            "The #Predicate uses a member of \(self) that reads \(read), so that no store can answer it. Write this part "
+                + "with the properties themselves, or filter the fetched objects.",
+            entity: entityName)
+    }
+}

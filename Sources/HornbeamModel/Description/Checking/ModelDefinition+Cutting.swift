@@ -1,0 +1,54 @@
+extension ModelCompiler {
+    /// All problems of the definition, each with the entity and the property concerned; empty for a good one.
+    ///
+    /// Predicates can be checked only against a model that hangs together. Where it does not, what is broken is cut out of a
+    /// copy and the predicates are checked against the rest, so that one look tells all.
+    static func problems(of definition: ModelDefinition) -> [HornbeamError] {
+        let found = details(of: definition)
+        if found.isEmpty { return [] }
+        let (rest, lost) = definition.cut(at: found)
+        var compiler = ModelCompiler(rest)
+        guard (try? compiler.compile()) != nil else { return found }
+        let told = Set(found.map(\.message))
+        return found + details(of: rest).filter { problem in
+            !told.contains(problem.message) && !lost.contains { problem.message.contains("“\($0)”") }
+        }
+    }
+
+    private static func details(of definition: ModelDefinition) -> [HornbeamError] {
+        do {
+            _ = try ManagedObjectModel(definition)
+            return []
+        } catch {
+            return (error as? HornbeamError)?.details ?? []
+        }
+    }
+}
+
+extension ModelDefinition {
+    /// A copy without what problems name, where nothing else needs it, and the names of the properties that are lost.
+    fileprivate func cut(at problems: [HornbeamError]) -> (ModelDefinition, lost: [String]) {
+        var copy = self
+        var lost: [String] = []
+        let known = Set(entities.map(\.name))
+        for place in copy.entities.indices {
+            let name = copy.entities[place].name
+            let keys = Set(problems.filter { $0.entity == name }.compactMap(\.key))
+            for attribute in copy.entities[place].attributes.indices
+            where keys.contains(copy.entities[place].attributes[attribute].name) {
+                copy.entities[place].attributes[attribute].derivation = nil
+            }
+            copy.entities[place].uniquenessConstraints.removeAll { !keys.isDisjoint(with: $0) }
+            copy.entities[place].fetchIndexes.removeAll { keys.contains($0.name) }
+            copy.entities[place].relationships.removeAll { relationship in
+                guard !known.contains(relationship.destinationEntityName) else { return false }
+                lost.append(relationship.name)
+                return true
+            }
+            for relationship in copy.entities[place].relationships.indices {
+                copy.entities[place].relationships[relationship].inverseName = nil
+            }
+        }
+        return (copy, lost)
+    }
+}

@@ -1,0 +1,72 @@
+public import Foundation
+
+extension ModelLint {
+    /// Everything that is wrong with a model kept as JSON or seldom meant, errors first, each with file and line.
+    ///
+    /// What is not JSON, or no model, is one error that says where; then nothing else can be found.
+    /// - Parameter file: The path that issues name.
+    public static func issues(inJSON json: Data, file: String) -> [ModelIssue] {
+        let lines = JSONLines(json)
+        do {
+            let definition = try ModelDefinition(json: json)
+            return located(issues(in: definition), file: file) { entity, key in
+                lines.line(definition.path(entity: entity, key: key))
+            }
+        } catch {
+            var issue = ModelIssue(.error, message(of: error))
+            issue.file = file
+            issue.line = lines.faultLine ?? (error as? HornbeamError).flatMap(\.modelPath).map(lines.line) ?? 1
+            return [issue]
+        }
+    }
+
+    /// The issues with their places, errors first, then by line.
+    package static func located(
+        _ issues: [ModelIssue], file: String, line: (_ entity: String?, _ key: String?) -> Int?
+    ) -> [ModelIssue] {
+        let placed = issues.map { issue in
+            var issue = issue
+            issue.file = file
+            issue.line = issue.line ?? line(issue.entity, issue.key)
+            return issue
+        }
+        return placed.enumerated().sorted { a, b in
+            (a.element.severity, a.element.line ?? 0, a.offset) < (b.element.severity, b.element.line ?? 0, b.offset)
+        }.map(\.element)
+    }
+}
+
+extension HornbeamError {
+    /// The way to the part of a JSON model that could not be read; nil for other errors.
+    fileprivate var modelPath: [String]? {
+        code == .malformedModelFile ? key.map { $0.split(separator: "/").map(String.init) } : nil
+    }
+}
+
+extension ModelDefinition {
+    /// The way in the JSON to what an issue names.
+    fileprivate func path(entity name: String?, key: String?) -> [String] {
+        if let name, let place = entities.firstIndex(where: { $0.name == name }) {
+            return ["entities", "\(place)"] + (key.flatMap { entities[place].path(of: $0) } ?? [])
+        }
+        if let name, let place = composites.firstIndex(where: { $0.name == name }) {
+            let element = composites[place].elements.firstIndex { $0.name == key }
+            return ["composites", "\(place)"] + (element.map { ["elements", "\($0)"] } ?? [])
+        }
+        if let place = fetchRequestTemplates.firstIndex(where: { $0.name == key }) { return ["fetchRequests", "\(place)"] }
+        return key.map { ["configurations", $0] } ?? []
+    }
+}
+
+extension Entity {
+    fileprivate func path(of key: String) -> [String]? {
+        let lists = [
+            ("attributes", attributes.map(\.name)), ("relationships", relationships.map(\.name)),
+            ("fetchedProperties", fetchedProperties.map(\.name)), ("indexes", fetchIndexes.map(\.name)),
+        ]
+        for (list, names) in lists {
+            if let place = names.firstIndex(of: key) { return [list, "\(place)"] }
+        }
+        return uniquenessConstraints.firstIndex { $0.contains(key) }.map { ["unique", "\($0)"] }
+    }
+}

@@ -1,0 +1,112 @@
+internal import Foundation
+
+/// On which line each part of a JSON document begins, so that problems of a model file can be found in it.
+///
+/// Parts are named by the way to them: `entities/0/attributes/2`.
+struct JSONLines {
+    private let lines: [String: Int]
+    /// The line on which the document stops being JSON; nil for a sound one.
+    let faultLine: Int?
+
+    init(_ json: Data) {
+        var scanner = Scanner(bytes: [UInt8](json))
+        let isSound = scanner.readValue("", depth: 0) && scanner.isAtEnd()
+        lines = scanner.lines
+        faultLine = isSound ? nil : scanner.line
+    }
+
+    /// The line of a part, or of the nearest one around it that is there.
+    func line(_ path: [String]) -> Int {
+        var path = path
+        while !path.isEmpty {
+            if let line = lines[path.joined(separator: "/")] { return line }
+            path.removeLast()
+        }
+        return lines[""] ?? 1
+    }
+
+    private struct Scanner {
+        let bytes: [UInt8]
+        var place = 0
+        var line = 1
+        var lines: [String: Int] = [:]
+
+        /// Deeper than any model.
+        private static let depthMax = 64
+
+        init(bytes: [UInt8]) { self.bytes = bytes }
+
+        private mutating func skipSpace() {
+            while place < bytes.count, bytes[place] == 0x20 || (0x09...0x0D).contains(bytes[place]) {
+                if bytes[place] == 0x0A { line += 1 }
+                place += 1
+            }
+        }
+
+        mutating func isAtEnd() -> Bool {
+            skipSpace()
+            return place == bytes.count
+        }
+
+        private mutating func take(_ sign: Unicode.Scalar) -> Bool {
+            skipSpace()
+            guard place < bytes.count, bytes[place] == UInt8(ascii: sign) else { return false }
+            place += 1
+            return true
+        }
+
+        /// Passes over a value; false where there is none.
+        mutating func readValue(_ path: String, depth: Int) -> Bool {
+            skipSpace()
+            guard depth < Self.depthMax else { return false }
+            lines[path] = line
+            if take("{") { return readMembers(path, depth) }
+            if take("[") { return readElements(path, depth) }
+            return readString() != nil || readWord()
+        }
+
+        private mutating func readMembers(_ path: String, _ depth: Int) -> Bool {
+            if take("}") { return true }
+            repeat {
+                skipSpace()
+                guard let key = readString(), take(":") else { return false }
+                guard readValue(path.isEmpty ? key : "\(path)/\(key)", depth: depth + 1) else { return false }
+            } while take(",")
+            return take("}")
+        }
+
+        private mutating func readElements(_ path: String, _ depth: Int) -> Bool {
+            if take("]") { return true }
+            var count = 0
+            repeat {
+                guard readValue(path.isEmpty ? "\(count)" : "\(path)/\(count)", depth: depth + 1) else { return false }
+                count += 1
+            } while take(",")
+            return take("]")
+        }
+
+        /// The text between quotes as it is written.
+        private mutating func readString() -> String? {
+            guard place < bytes.count, bytes[place] == UInt8(ascii: "\"") else { return nil }
+            let start = place + 1
+            var end = start
+            while end < bytes.count, bytes[end] != UInt8(ascii: "\""), bytes[end] != 0x0A {
+                end += bytes[end] == UInt8(ascii: "\\") ? 2 : 1
+            }
+            guard end < bytes.count, bytes[end] == UInt8(ascii: "\"") else { return nil }
+            place = end + 1
+            return String(decoding: bytes[start..<end], as: UTF8.self)
+        }
+
+        /// A number, `true`, `false` or `null`; what exactly is for the decoder to say.
+        private mutating func readWord() -> Bool {
+            let start = place
+            while place < bytes.count, "+-.".utf8.contains(bytes[place]) || Self.isAlphanumeric(bytes[place]) { place += 1 }
+            return place > start
+        }
+
+        private static func isAlphanumeric(_ byte: UInt8) -> Bool {
+            (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte & ~0x20)
+        }
+    }
+}

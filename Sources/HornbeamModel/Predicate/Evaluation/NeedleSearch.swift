@@ -1,0 +1,55 @@
+import Foundation
+
+/// Looks for a run of bytes in texts, in time proportional to the text whatever the two are.
+///
+/// Short needles are found by their first byte; for long ones, which could make that slow on purpose, it is known how far a
+/// match that failed reaches back (Knuth, Morris and Pratt).
+struct NeedleSearch: Sendable {
+    private static let shortMax = 32
+
+    private let needle: [UInt8]
+    /// For a long needle: the length of the longest start of it that ends at each place, the whole excepted.
+    private let borders: [Int]
+
+    init(_ needle: [UInt8]) {
+        self.needle = needle
+        borders = needle.count > Self.shortMax ? Self.borders(of: needle) : []
+    }
+
+    private static func borders(of needle: [UInt8]) -> [Int] {
+        var borders = [0]
+        borders.reserveCapacity(needle.count)
+        for place in 1..<needle.count {
+            var length = borders[place - 1]
+            while length > 0, needle[length] != needle[place] { length = borders[length - 1] }
+            borders.append(needle[length] == needle[place] ? length + 1 : 0)
+        }
+        return borders
+    }
+
+    /// Whether the needle, which is not empty, is part of the text.
+    func isFound(in text: UnsafeBufferPointer<UInt8>) -> Bool {
+        guard text.count >= needle.count, let start = text.baseAddress else { return false }
+        return borders.isEmpty ? isFoundByFirstByte(start, text.count) : isFoundByBorders(text)
+    }
+
+    private func isFoundByFirstByte(_ start: UnsafePointer<UInt8>, _ count: Int) -> Bool {
+        var place = UnsafeRawPointer(start)
+        let end = place + (count - needle.count + 1)
+        while let hit = memchr(place, Int32(needle[0]), end - place) {
+            if memcmp(hit, needle, needle.count) == 0 { return true }
+            place = UnsafeRawPointer(hit) + 1
+        }
+        return false
+    }
+
+    private func isFoundByBorders(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
+        var length = 0
+        for byte in text {
+            while length > 0, needle[length] != byte { length = borders[length - 1] }
+            if needle[length] == byte { length += 1 }
+            if length == needle.count { return true }
+        }
+        return false
+    }
+}

@@ -1,0 +1,84 @@
+import Foundation
+import HornbeamModel
+import Testing
+
+/// An object that leads to itself a hundred times, and so without end.
+private final class Knot: KeyedValues {
+    func evaluatedValue(forKey key: String) throws -> EvaluatedValue {
+        key == "name" ? .value("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa") : .collection(Array(repeating: .object(self), count: 100), isOrdered: true)
+    }
+}
+
+/// Formats from strangers: whatever they say, it is over soon, and ends in an answer or an error.
+@Suite struct HostilePredicateTests {
+    private func complaint(_ format: String) -> String {
+        do {
+            return "\(try FetchPredicate(format: format).evaluate(with: Knot()))"
+        } catch {
+            return (error as? HornbeamError)?.message ?? "\(error)"
+        }
+    }
+
+    private static let tooMuch = """
+        The predicate looks at more than 10000000 values for one object, and was given up. Use fewer to-many relationships in one \
+        key path, and fewer SUBQUERYs inside one another.
+        """
+
+    @Test("walks without end are given up", .timeLimit(.minutes(1)), arguments: [
+        "SUBQUERY(a, $x, SUBQUERY(a, $y, SUBQUERY(a, $z, SUBQUERY(a, $w, $w.b == 1).@count == 1).@count == 1).@count == 1).@count == 1",
+        "a.a.a.a.a.@count == 0",
+        "($x := a.a.a) != nil AND $x == $x AND ALL $x IN $x",
+        "(a.a.a UNION a.a.a) INTERSECT a.a.a.a == 1",
+        "($a := a.a.a) == 1 OR ($b := {$a, $a, $a, $a, $a, $a, $a, $a, $a, $a, $a}) == 1 OR {$b, $b, $b, $b, $b}.name == 1",
+    ])
+    func endlessWalks(format: String) { #expect(complaint(format) == Self.tooMuch) }
+
+    @Test("MATCHES that is asked of many members is given up as a whole", .timeLimit(.minutes(1)))
+    func patternsOfManyMembers() {
+        #expect(complaint("ANY a.name MATCHES '(a+)+b'").contains("gave up"))
+        #expect(complaint("name MATCHES '(a|aa)*b' OR ALL a.name MATCHES 'a*'") != "")
+    }
+
+    @Test("collections inside collections end somewhere")
+    func depthOfCollections() {
+        let format = "($a := {1, $b}) == 1" + String(repeating: " OR ($a := {$a, 2}) == 1", count: 1000)
+        #expect(complaint(format).contains("$b has no value"))
+        #expect(complaint(format.replacing("$b", with: "SELF.name")) == "The predicate makes collections inside collections, more than 64 deep.")
+    }
+
+    @Test("patterns have a length, and a search takes its time from the text alone", .timeLimit(.minutes(1)))
+    func longPatterns() throws {
+        let long = String(repeating: "a", count: 200_000)
+        #expect(complaint("name LIKE '\(long)'") == "The right side of LIKE has 200000 bytes, and may have 4096.")
+        #expect(complaint("name MATCHES '\(long)'") == "The right side of MATCHES has 200000 bytes, and may have 16384. Pass long lists to IN.")
+        let text: PropertyValue = .string(String(repeating: "a", count: 1_000_000))
+        #expect(try !FetchPredicate(format: "SELF CONTAINS %@", long + "b").evaluate(with: text))
+        #expect(try FetchPredicate(format: "SELF CONTAINS %@", long).evaluate(with: text))
+    }
+
+    @Test("nesting is walked once each way", .timeLimit(.minutes(1)))
+    func nestedSubqueries() throws {
+        let depth = 30
+        let format = String(repeating: "SUBQUERY(a, $x, ", count: depth) + "TRUEPREDICATE" + String(repeating: ").@count == 1", count: depth)
+        let predicate = try FetchPredicate(format: format)
+        #expect(!PredicateAnalysis(predicate).hasBlocks)
+        #expect(try FetchPredicate(format: predicate.description).description == predicate.description)
+        #expect(complaint(format) == Self.tooMuch)
+    }
+
+    @Test("a long needle is found where a plain search finds it")
+    func searchesAgree() throws {
+        var random = SystemRandomNumberGenerator()
+        for length in [1, 2, 31, 32, 33, 40, 64] {
+            for _ in 0..<200 {
+                let text = String((0..<200).map { _ in Bool.random(using: &random) ? "a" : "b" }.map(Character.init))
+                let start = Int.random(in: 0...(200 - length), using: &random)
+                var needle = Array(text.utf8)[start..<start + length]
+                if Bool.random(using: &random) { needle[start + length / 2] ^= 3 }
+                let part = String(decoding: needle, as: UTF8.self)
+                let found = try FetchPredicate(format: "SELF CONTAINS %@", part).evaluate(with: .string(text))
+                #expect(found == text.contains(part), "\(part) in \(text)")
+            }
+        }
+    }
+}
