@@ -21,7 +21,7 @@ final class GroupFeed {
 
     // MARK: Parts
 
-    /// True when rows can be totalled in parts to the very same: whole numbers, and functions that do not round.
+    /// True when rows can be totalled in parts to the very same: functions that do not round, and sums that cannot overflow.
     func isDivisible(_ table: EntityTable) -> Bool {
         let sources = reader.sources(of: table)
         for input in program.grouping {
@@ -30,7 +30,7 @@ final class GroupFeed {
         return program.totals.allSatisfy { total in
             switch (total.function, sources[total.input]) {
             case (.count, .object), (.count, .cell), (.min, .cell), (.max, .cell): true
-            case (.sum, .cell(let column)), (.average, .cell(let column)): column.type.isWholeNumber
+            case (.sum, .cell(let column)), (.average, .cell(let column)): column.type == .int16 || column.type == .int32
             default: false
             }
         }
