@@ -46,10 +46,11 @@ extension Store {
         let schema = try Schema(model.catalogue, model: model.model) { snapshot.tree(named: $0) }
         let identifier = UUID(engine.storeIdentifier)
         let origins = StoreOrigins(identifier: identifier, model: model.model, catalogue: model.catalogue)
+        let reader = RowReader(schema: schema, origins: origins)
         let store = Store(
-            location: location, identifier: identifier, engine: engine,
-            reader: RowReader(schema: schema, origins: origins), options: options,
-            metadata: try snapshot.metadata(), storedCatalogue: try snapshot.value(StoredValue.catalogue), memory: memory)
+            location: location, identifier: identifier, engine: engine, reader: reader, options: options,
+            metadata: try snapshot.metadata(), storedCatalogue: try snapshot.value(StoredValue.catalogue),
+            history: try HistoryLog.prepared(engine, options, reader), memory: memory)
         try store.noticePromise()
         return store
     }
@@ -67,6 +68,7 @@ extension Store {
         for (name, layout) in stored.catalogue.tables { _ = try transaction.createTable(named: name, layout: layout) }
         for name in stored.catalogue.indexTrees { _ = try transaction.createIndex(named: name) }
         try stored.write(to: transaction)
+        if options.history != nil { _ = try transaction.createIndex(named: HistoryKey.treeName) }
         _ = try transaction.commit(.full)
         return stored
     }

@@ -1,3 +1,4 @@
+package import Foundation
 package import HornbeamEngine
 
 extension Store {
@@ -41,6 +42,10 @@ extension Store {
         /// The size of the buffer pool; nil lets the engine choose.
         package var poolBytes: Int?
         package var durability = SaveDurability.full
+        /// How much history is kept; nil for none, which forgets what there is.
+        package var history: HistoryRetention? = .standard
+        /// What time it is; history says when things happened.
+        package var clock: @Sendable () -> Date = { Date() }
         /// False: checkpoints happen on the thread that commits, so that simulations are repeatable.
         package var backgroundCheckpoints = true
         /// Takes the place of the system's files in tests.

@@ -8,11 +8,12 @@ internal import HornbeamThreads
 extension Store {
     /// Moves a store that was opened for reading to what has become durable since; true if anything has.
     ///
-    /// Snapshots stay what they are. Observers hear of one change without particulars. A store opened for writing is
-    /// always at the newest.
+    /// Snapshots stay what they are. Observers hear of each commit, or of one change without particulars where history does not tell. A
+    /// store opened for writing is always at the newest.
     /// - Throws: `modelMismatch` when another process changed the model; the store must be opened again then.
     package func refresh() throws -> Bool {
         guard isReadOnly else { return false }
+        let known = latestTransaction
         let isNew = try EngineError.translated { () throws(EngineError) in try engine.refresh() }
         guard isNew else { return false }
         let snapshot = try EngineError.translated { () throws(EngineError) in try engine.snapshot() }
@@ -24,10 +25,12 @@ extension Store {
             throw error
         }
         remember(try snapshot.metadata())
-        var change = StoreChange()
-        change.transaction = snapshot.transaction.rawValue
-        change.isUnknown = true
-        announcer.announce(change)
+        if try !announceHistory(after: known) {
+            var change = StoreChange()
+            change.transaction = snapshot.transaction.rawValue
+            change.isUnknown = true
+            announcer.announce(change)
+        }
         return true
     }
 

@@ -35,12 +35,22 @@ extension Store {
         _ transaction: WriteTransaction, _ durability: SaveDurability, announcing change: StoreChange
     ) throws -> UInt64 {
         let announcer = announcer
+        try record(change, in: transaction)
         return try EngineError.translated { () throws(EngineError) in
             try transaction.commit(durability.engineLevel) { number in
                 var change = change
                 change.transaction = number.rawValue
                 announcer.announce(change)
             }.rawValue
+        }
+    }
+
+    /// Puts the change into history, which is committed with it or not at all.
+    private func record(_ change: StoreChange, in transaction: WriteTransaction) throws {
+        guard let history, !change.isEmpty else { return }
+        do throws(EngineError) { try history.record(change, in: transaction) } catch {
+            transaction.abort()
+            throw HornbeamError(error)
         }
     }
 

@@ -19,6 +19,8 @@ package final class Store: Sendable {
     /// Where the store stands in saves over several stores.
     let joint = JointState()
     let announcer = Announcer()
+    /// Nil for a store that keeps none.
+    let history: HistoryLog?
     private let keys: Guarded<KeyReserve>
     private let cachedMetadata: Guarded<[String: PropertyValue]>
     /// The catalogue as it was stored when the store was opened: another process may change it.
@@ -32,12 +34,13 @@ package final class Store: Sendable {
 
     init(
         location: Location, identifier: UUID, engine: Engine, reader: RowReader, options: Options,
-        metadata: [String: PropertyValue], storedCatalogue: [UInt8]?, memory: MemoryLocation?
+        metadata: [String: PropertyValue], storedCatalogue: [UInt8]?, history: HistoryLog?, memory: MemoryLocation?
     ) {
         self.location = location
         self.identifier = identifier
         self.engine = engine
         self.reader = reader
+        self.history = history
         self.memory = memory
         self.storedCatalogue = storedCatalogue
         model = reader.schema.model

@@ -4,13 +4,19 @@ package import HornbeamModel
 extension StoreSnapshot {
     /// The objects that a request asks for, in order: by its criteria, then by key.
     ///
-    /// - Parameter excluding: Keys of objects that are left out before offset and limit count, as a context does with
-    ///   objects that it has changed.
+    /// - Parameters:
+    ///   - excluding: Keys of objects that are left out before offset and limit count, as a context does with
+    ///     objects that it has changed.
+    ///   - control: Lets others end the fetch, which then throws `CancellationError`.
     /// - Throws: `HornbeamError`: `predicateInvalid` for keys and types that do not fit the model, `predicateEvaluation` for what
     ///   has no answer.
-    package func fetch(_ request: FetchDescription, excluding: Set<UInt64> = []) throws -> FetchAnswer {
+    package func fetch(
+        _ request: FetchDescription, excluding: Set<UInt64> = [], control: FetchControl? = nil
+    ) throws -> FetchAnswer {
         if let answer = try lookUp(request, excluding: excluding) { return answer }
-        return try fetch(FetchPlan(request, in: self, counting: false), excluding: excluding)
+        let context = FilterContext(self)
+        context.control = control
+        return try fetch(FetchPlan(request, in: self, counting: false), excluding: excluding, in: context)
     }
 
     func fetch(_ plan: FetchPlan, excluding: Set<UInt64>, in context: FilterContext? = nil) throws -> FetchAnswer {

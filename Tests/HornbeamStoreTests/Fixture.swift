@@ -77,9 +77,9 @@ struct Library {
     let name: String
     let store: Store
 
-    init(model: ManagedObjectModel = libraryModel) throws {
+    init(model: ManagedObjectModel = libraryModel, options: Store.Options = Store.Options()) throws {
         name = "library-\(Self.counter.add(1, ordering: .relaxed).newValue)"
-        store = try Store.open(.memory(name: name), model: model)
+        store = try Store.open(.memory(name: name), model: model, options: options)
     }
 
     func entity(_ name: String) -> EntityDescription { store.model.entitiesByName[name]! }

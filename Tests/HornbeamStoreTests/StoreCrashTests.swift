@@ -89,10 +89,27 @@ struct StoreCrashTests {
                 throw Wrong(description: "after \(saves) saves there are \(found) \(entity) where \(format ?? "any"), not \(wanted)")
             }
         }
+        try judgeHistory(store, saves)
         let report = try store.check()
         guard report.isSound else { throw Wrong(description: "\(report)") }
         try save(saves + 1, store)
         try store.close()
+    }
+
+    /// History and rows are one transaction: each save that is there is told once, and no other.
+    private func judgeHistory(_ store: Store, _ saves: Int) throws {
+        guard case .records(let records, _) = try store.history(after: nil) else {
+            throw Wrong(description: "history from its beginning cannot be told")
+        }
+        let inserted = records.map { record in record.groups.filter { if case .inserted = $0.change { true } else { false } } }
+        guard records.count == saves, inserted.allSatisfy({ $0.count == 3 }) else {
+            throw Wrong(description: "after \(saves) saves history tells of \(records.count)")
+        }
+        for author in inserted.joined() where author.entity.name == "Author" {
+            for reference in author.references where try !store.snapshot().exists(author.entity, reference.key) {
+                throw Wrong(description: "history tells of author \(reference), who is not there")
+            }
+        }
     }
 
     @Test("every crash leaves the acknowledged saves, whole, and a sound store that goes on")

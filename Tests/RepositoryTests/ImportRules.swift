@@ -14,7 +14,7 @@ import Testing
         "HornbeamModel": system.union(["HornbeamThreads"]),
         "HornbeamXcodeModels": system.union(["FoundationXML", "HornbeamModel"]),
         "HornbeamStore": system.union(["HornbeamThreads", "HornbeamEngine", "HornbeamModel"]),
-        "Hornbeam": system.union(["HornbeamThreads", "HornbeamModel", "HornbeamStore"]),
+        "Hornbeam": system.union(["HornbeamThreads", "HornbeamModel", "HornbeamStore", "Runtime"]),
         "HornbeamTool": system.union([
             "CLZ4", "HornbeamThreads", "HornbeamEngine", "HornbeamModel", "HornbeamXcodeModels", "HornbeamStore", "Hornbeam",
         ]),

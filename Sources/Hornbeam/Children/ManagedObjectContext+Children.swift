@@ -62,6 +62,7 @@ extension ManagedObjectContext {
                 object.hint = RowHint()
                 object.state.remove(.gone)
                 object.state.insert(.fault)
+                hub?.noteChange(object)
             }
         }
         rebaseMembers()

@@ -26,7 +26,7 @@ extension ManagedObjectContext {
         edits &+= 1
         for object in saved { object.didSave() }
         for object in saved where object.state.contains(.deleted) { dismiss(object) }
-        post(Self.didSaveObjectIDsNotification, announcement)
+        post(DidSave.name, DidSave(changes: announcement), announcement)
         sweepIfDue()
     }
 

@@ -76,6 +76,7 @@ extension ManagedObjectContext {
     /// The end of a `perform`: changes are settled and unused objects let go (MOC-2).
     func endOfEvent() {
         processPendingChanges()
+        forgetAhead()
         sweepIfDue()
     }
 
@@ -92,7 +93,13 @@ extension ManagedObjectContext {
         }
     }
 
+    /// Lets go of the objects that nobody uses, and of those that were made ahead of their use.
+    func sweep() {
+        forgetAhead()
+        registry.sweep()
+    }
+
     func sweepIfDue() {
-        if registry.isSweepDue, !retainsRegisteredObjects { registry.sweep() }
+        if registry.isSweepDue, !retainsRegisteredObjects { sweep() }
     }
 }

@@ -65,7 +65,7 @@ extension ManagedObjectContext {
     public var registeredObjects: Set<ManagedObject> {
         processPendingChanges()
         tracked.compact()
-        if !retainsRegisteredObjects { registry.sweep() }
+        if !retainsRegisteredObjects { sweep() }
         return Set(registry.objects)
     }
 

@@ -106,17 +106,19 @@ extension ManagedObjectContext {
                 if !object.hasChanges, !object.scope.isNested { object.record?.frozenRow = nil }
                 rebase(object, new)
                 summary.refreshed.insert(object.objectID)
+                hub?.noteChange(object)
             }
             for reference in change.deleted {
                 guard let object = registry[reference.key] else { continue }
                 summary.deleted.insert(object.objectID)
                 takeInDeletion(of: object)
+                hub?.noteChange(object)
             }
         }
         guard !summary.isEmpty else { return }
-        post(Self.didMergeChangesObjectIDsNotification, summary)
+        post(DidMergeChanges.name, DidMergeChanges(changes: summary), summary)
         event.refreshed.formUnion(summary.refreshed)
-        post(Self.didChangeObjectsNotification, summary)
+        postObjectsDidChange(summary)
     }
 
     /// Gives pending changes of an object the new row as their base, unless both sides changed a value.

@@ -28,6 +28,7 @@ extension ManagedObjectContext {
     private func restore(_ object: ManagedObject) {
         object.state.remove([.updated, .deleted, .stirred, .watched, .failed])
         guard let record = object.record else { return }
+        defer { hub?.noteChange(object) }
         record.discardChanges()
         record.version = 0
         if record.held.isEmpty, record.frozenRow == nil { object.record = nil }
@@ -44,6 +45,7 @@ extension ManagedObjectContext {
             object.didTurnIntoFault()
         }
         registry.removeAll()
+        forgetAhead()
         tracked.removeAll()
         failures.removeAll()
         event = PendingEvent()
@@ -52,7 +54,7 @@ extension ManagedObjectContext {
         mergeReport = MergeReport()
         upserted.removeAll()
         edits &+= 1
-        post(Self.didChangeObjectsNotification, ObjectChanges(invalidatedAll: true))
+        postObjectsDidChange(ObjectChanges(invalidatedAll: true))
     }
 
     /// Reads an object anew (MOC-19).

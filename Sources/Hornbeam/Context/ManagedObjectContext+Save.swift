@@ -17,7 +17,7 @@ extension ManagedObjectContext {
         tracked.compact()
         if let failure = firstFailure() { throw failure }
         guard hasChanges || !tracked.isEmpty else { return }
-        post(Self.willSaveObjectsNotification)
+        post(WillSave.name, WillSave())
         try runWillSaveHooks()
         try mergeBeforeSave()
         try withoutUndo { try computeDerivedValues() }
@@ -104,7 +104,7 @@ extension ManagedObjectContext {
         moveOn(to: receipt, saved)
         for object in saved { object.didSave() }
         for object in draft.deleted { dismiss(object) }
-        post(Self.didSaveObjectIDsNotification, changes)
+        post(DidSave.name, DidSave(changes: changes), changes)
         sweepIfDue()
     }
 

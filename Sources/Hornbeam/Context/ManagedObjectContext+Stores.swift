@@ -113,7 +113,7 @@ extension ManagedObjectContext {
         birthScopes.removeAll()
         guard !invalidated.isEmpty else { return }
         tracked.compact()
-        post(Self.didChangeObjectsNotification, ObjectChanges(invalidated: invalidated))
+        postObjectsDidChange(ObjectChanges(invalidated: invalidated))
     }
 }
 

@@ -55,6 +55,22 @@ public final class ManagedObjectContext {
     /// What happened since the last `processPendingChanges`.
     var event = PendingEvent()
     var isSaving = false
+    /// True for the context that the main actor uses, whose observers may be told of objects.
+    var isViewContext = false
+    /// Tells observers of properties; nil where nobody may observe.
+    var hub: ObservationHub?
+    /// Objects that a fetch made along with its results.
+    var prefetched: [ManagedObject] = []
+    /// What objects are touched one after another.
+    var readAhead = ReadAhead()
+    /// Where objects are read one at a time; nil unless that is tracked.
+    var accessLog: AccessLog?
+    /// Rows that were looked up alone so far.
+    package var rowsLookedUp = 0
+    /// Called with what happens in memory, until they answer false.
+    var listeners: [(ObjectChanges) -> Bool] = []
+    /// Those who follow what happens in memory.
+    var mailboxes: [WeakMailbox] = []
     /// What the last successful save, and the merges before it, did with others' changes to the same objects.
     public internal(set) var lastMergeReport = MergeReport()
     /// What was merged since then.

@@ -49,6 +49,16 @@ struct ObjectRegistry: ~Copyable {
             .flatMap { page in (0..<Self.pageSize).compactMap { page.value[$0] } }
     }
 
+    /// The objects with the next larger keys, those of the same page only.
+    mutating func neighbours(after key: UInt64, limit: Int) -> [ManagedObject] {
+        guard let cells = cells(key >> 8) else { return [] }
+        var found: [ManagedObject] = []
+        for cell in Int(key & 255)..<Self.pageSize where found.count < limit {
+            if let object = cells[cell] { found.append(object) }
+        }
+        return found
+    }
+
     var isSweepDue: Bool { count > survivors.objects * 2 + 4096 || pages.count > survivors.pages * 2 + 256 }
 
     /// Lets go of the clean objects that nobody else holds, and of empty pages.

@@ -9,11 +9,14 @@ public struct FetchedObjects<Object: ManagedObject> {
     private let context: ManagedObjectContext
     private let found: FoundObjects
     private let request: FetchDescription
+    /// Nil where objects are made one by one, from rows whose places are known.
+    private let batch: FetchedBatch?
 
     init(context: ManagedObjectContext, found: FoundObjects, request: FetchDescription) {
         self.context = context
         self.found = found
         self.request = request
+        batch = request.fetchBatchSize > 0 ? FetchedBatch() : nil
     }
 
     /// The IDs of all results, in order; makes no objects.
@@ -32,7 +35,8 @@ extension FetchedObjects: RandomAccessCollection {
     public var endIndex: Int { found.count }
 
     public subscript(position: Int) -> Object {
-        let object = context.object(found[position])
+        let object = batch?.object(position, in: found, size: request.fetchBatchSize, context)
+            ?? context.object(found[position])
         guard let typed = object as? Object else {
             preconditionFailure(
                 "The fetch of \(request.entityName) gave an object of class \(type(of: object)), not \(Object.self). "

@@ -10,12 +10,18 @@ extension ManagedObjectContext {
     public func fetch<Object: ManagedObject>(_ request: FetchRequest<Object>) throws -> [Object] {
         let request = request.untyped
         try requireObjects(request)
-        let objects: [Object] = try objects(find(request), request)
+        return try finish(find(request), request)
+    }
+
+    /// Makes the objects of a result as the request wants them.
+    func finish<Object: ManagedObject>(_ found: FoundObjects, _ request: FetchDescription) throws -> [Object] {
+        let objects: [Object] = try objects(found, request)
         if request.shouldRefreshRefetchedObjects {
             for object in objects where !object.hasChanges { object.turnIntoFault() }
         }
         if !request.returnsObjectsAsFaults { for object in objects { object.fireIfNeeded() } }
         sweepIfDue()
+        if !request.relationshipKeyPathsForPrefetching.isEmpty { prefetch(request, for: objects) }
         return objects
     }
 
@@ -52,7 +58,7 @@ extension ManagedObjectContext {
         return request
     }
 
-    private func requireObjects(_ request: FetchDescription) throws {
+    func requireObjects(_ request: FetchDescription) throws {
         guard request.resultType == .dictionaries else { return }
         throw HornbeamError(
             .unsupportedRequest,
@@ -68,7 +74,7 @@ extension ManagedObjectContext {
         }
     }
 
-    private func objectID(_ found: FoundObject) -> ManagedObjectID {
+    func objectID(_ found: FoundObject) -> ManagedObjectID {
         switch found {
         case .stored(let reference, _): objectID(reference)
         case .object(let object): object.objectID

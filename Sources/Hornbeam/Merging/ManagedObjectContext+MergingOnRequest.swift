@@ -41,8 +41,8 @@ extension ManagedObjectContext {
         }
         guard !merged.isEmpty else { return }
         event.refreshed.formUnion(merged.refreshed)
-        post(Self.didMergeChangesObjectIDsNotification, merged)
-        post(Self.didChangeObjectsNotification, merged)
+        post(DidMergeChanges.name, DidMergeChanges(changes: merged), merged)
+        postObjectsDidChange(merged)
     }
 
     /// Takes one save in into several contexts of this isolation (NOT-8).

@@ -35,6 +35,8 @@ public final class EntityScope {
     private let coordinator: PersistentStoreCoordinator
     /// How many faults of the entity were fired in the context.
     var faultsFired = 0
+    /// Tells observers of properties; nil where nobody may observe.
+    var hub: ObservationHub?
     /// True when the context has a parent, whose unsaved changes show here.
     let isNested: Bool
     /// What notes the tokens that are read, in the scope of an object made for that.
@@ -61,6 +63,7 @@ public final class EntityScope {
         afterlife = context.isAfterlife ? context : nil
         coordinator = context.persistentStoreCoordinator
         isNested = context.parent != nil
+        hub = context.hub
         read(from: context.snapshot)
     }
 

@@ -80,6 +80,7 @@ extension ManagedObject {
     @usableFromInline
     final func integerCell(_ nameID: PropertyNameID) -> Int64? {
         let index = scope.index(of: nameID)
+        scope.hub?.noteAccess(self, index)
         guard isInCell(index, .integer) else { return currentValue(of: scope.properties[index]).integerCell }
         do {
             if let cell = try scope.readingCells().integer(index, key, &hint) { return cell }
@@ -91,6 +92,7 @@ extension ManagedObject {
     @usableFromInline
     final func doubleCell(_ nameID: PropertyNameID) -> Double? {
         let index = scope.index(of: nameID)
+        scope.hub?.noteAccess(self, index)
         guard isInCell(index, .double) else { return currentValue(of: scope.properties[index]).doubleCell }
         do {
             if let cell = try scope.readingCells().double(index, key, &hint) { return cell }
@@ -102,6 +104,7 @@ extension ManagedObject {
     @usableFromInline
     final func stringCell(_ nameID: PropertyNameID) -> String? {
         let index = scope.index(of: nameID)
+        scope.hub?.noteAccess(self, index)
         guard isInCell(index, .string) else {
             guard case .string(let text) = currentValue(of: scope.properties[index]) else { return nil }
             return text

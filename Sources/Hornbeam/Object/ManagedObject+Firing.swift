@@ -35,6 +35,7 @@ extension ManagedObject {
     /// Looks the row up, unless it was seen in the state of the store that the context shows.
     private func hasRow() throws -> Bool {
         if let cells = scope.cells, cells.knows(hint) { return true }
+        scope.livingContext?.noteLookUp(of: self)
         return try scope.readingSnapshot().withRow(scope.entity, key, &hint) { _ in true } != nil
     }
 
@@ -77,6 +78,7 @@ extension ManagedObject {
         state.remove([.failed, .updated, .gone])
         state.insert(.fault)
         didTurnIntoFault()
+        scope.hub?.noteChange(self)
     }
 
     /// Copies the row into the object, so that it can be read when the row is gone.

@@ -12,6 +12,7 @@ extension ManagedObject {
 
     /// The current value of an attribute or a to-one relationship.
     final func currentValue(of property: PropertyDescription) -> PropertyValue {
+        scope.hub?.noteAccess(self, property.index)
         if let record, record.held.contains(property.index) { return record.values[property.index] }
         return storedValue(of: property)
     }
@@ -65,6 +66,7 @@ extension ManagedObject {
         }
         record.changedInEvent.insert(index)
         scope.context.noteChange(of: self)
+        scope.hub?.noteChange(self, index)
     }
 
     /// The value is what the store has again: nothing is left to write.

@@ -145,6 +145,7 @@ extension ManagedObject {
         }
         record.changedInEvent.insert(property.index)
         scope.context.noteChange(of: self)
+        scope.hub?.noteChange(self, property.index)
     }
 
     /// The record for changed members. They are written without touching the row, so that its version

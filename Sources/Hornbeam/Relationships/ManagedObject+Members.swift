@@ -6,6 +6,7 @@ internal import HornbeamStore
 extension ManagedObject {
     /// The members as IDs: in their order when ordered, else stored ones by ID, then new ones as they came.
     final func members(of property: PropertyDescription) -> [ManagedObjectID] {
+        scope.hub?.noteAccess(self, property.index)
         guard let change = record?.toMany[property.index] else { return storedMembers(of: property) }
         if let order = change.order { return order }
         let stored = storedMembers(of: property)
@@ -15,11 +16,13 @@ extension ManagedObject {
 
     /// The number of members; loads nothing.
     final func memberCount(of property: PropertyDescription) -> Int {
-        storedMemberCount(of: property) + (record?.toMany[property.index]?.growth ?? 0)
+        scope.hub?.noteAccess(self, property.index)
+        return storedMemberCount(of: property) + (record?.toMany[property.index]?.growth ?? 0)
     }
 
     /// Whether an object is a member; loads nothing but the index entry.
     final func hasMember(_ member: ManagedObjectID, in property: PropertyDescription) -> Bool {
+        scope.hub?.noteAccess(self, property.index)
         if let change = record?.toMany[property.index] {
             if change.added[member] != nil { return true }
             if change.removed.contains(member) { return false }
@@ -76,8 +79,10 @@ extension ManagedObject {
 
     /// The object at the other end of a to-one relationship.
     final func destination(of property: PropertyDescription) -> ManagedObject? {
-        guard case .objectID(let id) = currentValue(of: property) else { return nil }
-        return readingContext?.object(with: id)
+        guard case .objectID(let id) = currentValue(of: property), let context = readingContext else { return nil }
+        let destination = context.object(with: id)
+        if !destination.isPlaceKnown { context.noteStep(from: self, along: property, to: destination) }
+        return destination
     }
 
     /// Where related objects are looked up; nil for an object that belongs to no context any more.

@@ -1,13 +1,11 @@
-internal import HornbeamModel
 internal import HornbeamStore
 internal import HornbeamThreads
 
-/// Hands each commit to the contexts' inboxes and to the streams of changes.
+/// Hands each commit to the contexts' inboxes and to the sequences of changes.
 final class ChangeBroadcast: Sendable {
     private struct State {
         var inboxes: [UInt64: ChangeInbox] = [:]
-        var streams: [UInt64: AsyncStream<ObjectChanges>.Continuation] = [:]
-        var lastStream: UInt64 = 0
+        var mailboxes: [WeakMailbox] = []
     }
     private let state = Guarded(State())
 
@@ -19,41 +17,33 @@ final class ChangeBroadcast: Sendable {
         state.withLock { $0.inboxes[token] = nil }
     }
 
-    /// A commit happened. `ids` turns references into IDs.
-    func announce(_ change: StoreChange, ids: (ObjectReference) -> ManagedObjectID) {
-        let (inboxes, streams) = state.withLock { state in
-            (state.inboxes.filter { $0.key != change.originator }.map(\.value), Array(state.streams.values))
+    /// A commit happened.
+    func announce(_ change: StoreChange, of store: Store) {
+        let (inboxes, mailboxes) = state.withLock { state in
+            state.mailboxes.removeAll { $0.mailbox == nil }
+            return (
+                state.inboxes.filter { $0.key != change.originator }.map(\.value), state.mailboxes.compactMap(\.mailbox)
+            )
         }
         for inbox in inboxes { inbox.append(change) }
-        guard !streams.isEmpty else { return }
-        let changes = ObjectChanges(
-            inserted: Set(change.inserted.map(ids)), updated: Set(change.updated.map { ids($0.reference) }),
-            deleted: Set(change.deleted.map(ids)), transaction: change.transaction, author: change.author,
-            contextName: change.contextName)
-        for stream in streams { stream.yield(changes) }
+        guard !mailboxes.isEmpty, change.isUnknown || !change.isEmpty else { return }
+        let count = change.isUnknown ? .max : change.inserted.count + change.updated.count + change.deleted.count
+        for mailbox in mailboxes { mailbox.deliver(change.transaction, count: count) { ObjectChanges(change, of: store) } }
     }
 
-    /// The commits from now on. Whoever falls behind by more than 256 loses the oldest.
-    func stream() -> AsyncStream<ObjectChanges> {
-        let (stream, continuation) = AsyncStream.makeStream(
-            of: ObjectChanges.self, bufferingPolicy: .bufferingNewest(256))
-        let number = state.withLock { state in
-            state.lastStream += 1
-            state.streams[state.lastStream] = continuation
-            return state.lastStream
-        }
-        continuation.onTermination = { [weak self] _ in
-            self?.state.withLock { $0.streams[number] = nil }
-        }
-        return stream
+    /// The commits from now on.
+    func sequence() -> ChangeSequence {
+        let mailbox = ChangeMailbox()
+        state.withLock { $0.mailboxes.append(WeakMailbox(mailbox: mailbox)) }
+        return ChangeSequence(mailbox)
     }
 
-    /// Ends all streams; for a coordinator that closes.
+    /// Ends all sequences; for a coordinator that closes.
     func finish() {
-        let streams = state.withLock { state in
-            defer { state.streams = [:] }
-            return Array(state.streams.values)
+        let mailboxes = state.withLock { state in
+            defer { state.mailboxes = [] }
+            return state.mailboxes
         }
-        for stream in streams { stream.finish() }
+        for mailbox in mailboxes { mailbox.mailbox?.finish() }
     }
 }

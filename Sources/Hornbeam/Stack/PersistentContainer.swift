@@ -115,6 +115,8 @@ extension PersistentContainer {
         if let madeViewContext { return madeViewContext }
         let context = ManagedObjectContext(coordinator: persistentStoreCoordinator)
         context.name = "viewContext"
+        context.isViewContext = true
+        context.isObservable = true
         madeViewContext = context
         followSaves(context.inbox)
         return context
@@ -176,8 +178,8 @@ extension PersistentContainer {
         return try body(context)
     }
 
-    /// The commits from now on, of all contexts and processes, as IDs (NOT-4).
+    /// The commits from now on, of all contexts and processes, as IDs and changed keys (NOT-4).
     ///
-    /// Whoever falls behind by more than 256 commits loses the oldest; compare `transaction` numbers.
-    public func changes() -> AsyncStream<ObjectChanges> { persistentStoreCoordinator.broadcast.stream() }
+    /// Nobody who is slow misses anything: see `ChangeSequence`. What happened while the app did not run is in `history`.
+    public func changes() -> ChangeSequence { persistentStoreCoordinator.broadcast.sequence() }
 }

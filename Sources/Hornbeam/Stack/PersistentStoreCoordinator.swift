@@ -164,6 +164,10 @@ extension PersistentStoreDescription {
         options.readOnly = isReadOnly
         options.allowsNetworkFileSystem = allowsNetworkFileSystem
         options.poolBytes = poolBytes
+        options.history = history.map {
+            HistoryRetention(
+                recordCount: $0.recordCount, unreadRecordCount: $0.unreadRecordCount, ageSeconds: $0.age / .seconds(1))
+        }
         if case .lazy(let delay) = durability { options.durability = .lazy(maxDelay: delay) }
         return options
     }

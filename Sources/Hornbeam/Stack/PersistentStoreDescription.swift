@@ -32,6 +32,8 @@ public struct PersistentStoreDescription: Hashable, Sendable {
     /// Makes the store when there is none.
     public var createsIfMissing = true
     public var durability = Durability.full
+    /// How much history the store keeps; nil for none, which forgets what there is (HIS-1).
+    public var history: HistoryTracking? = HistoryTracking()
     /// The memory for pages of the store; a quarter of the machine's at most 1 GiB when nil.
     public var poolBytes: Int?
 

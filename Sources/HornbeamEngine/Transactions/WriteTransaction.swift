@@ -9,7 +9,8 @@ package final class WriteTransaction {
     let engine: Engine
     let base: StoreVersion
     let ledger: NodeLedger
-    let number: TransactionNumber
+    /// The number that the commit will have.
+    package let number: TransactionNumber
     var redo = Redo()
     private(set) var nextObjectKey: UInt64
     private var nextTree: UInt32

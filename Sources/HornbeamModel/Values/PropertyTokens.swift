@@ -43,13 +43,14 @@ public struct Attribute<Value: AttributeValue>: PropertyToken {
     ///   - composite: The composite that gives the elements, for a dictionary.
     ///   - transformer: The name of the registered transformer that makes the bytes.
     ///   - external: Allows large values to be kept apart from the row.
+    ///   - preserved: History keeps the value of a deleted object.
     public init(
         _ name: String, default defaultValue: Value? = nil, type: AttributeType? = nil,
         unique: Bool = false, indexed: Bool = false, transient: Bool = false,
         minimum: Value? = nil, maximum: Value? = nil,
         minimumLength: Int? = nil, maximumLength: Int? = nil, pattern: String? = nil,
         derivation: String? = nil, merge: MergeRule? = nil, composite: String? = nil, transformer: String? = nil,
-        external: Bool = false, renamedFrom renamingIdentifier: String? = nil
+        external: Bool = false, preserved: Bool = false, renamedFrom renamingIdentifier: String? = nil
     ) {
         var description = AttributeDescription(
             name, type ?? Value.attributeType, optional: Value.isOptionalValue, transient: transient,
@@ -58,6 +59,7 @@ public struct Attribute<Value: AttributeValue>: PropertyToken {
             minimumLength: minimumLength, maximumLength: maximumLength, pattern: pattern,
             derivation: derivation, composite: composite, transformer: transformer, renamedFrom: renamingIdentifier)
         description.allowsExternalBinaryDataStorage = external
+        description.preservesValueInHistoryOnDeletion = preserved
         description.mergeRule = merge
         self.init(describing: description, unique: unique, indexed: indexed)
     }
@@ -74,7 +76,8 @@ extension Attribute where Value == PropertyValue {
         default defaultValue: PropertyValue = .null, unique: Bool = false, indexed: Bool = false,
         transient: Bool = false, minimum: PropertyValue? = nil, maximum: PropertyValue? = nil,
         minimumLength: Int? = nil, maximumLength: Int? = nil, pattern: String? = nil,
-        derivation: String? = nil, merge: MergeRule? = nil, renamedFrom renamingIdentifier: String? = nil
+        derivation: String? = nil, merge: MergeRule? = nil, preserved: Bool = false,
+        renamedFrom renamingIdentifier: String? = nil
     ) {
         var description = AttributeDescription(
             name, type, optional: optional, transient: transient, default: defaultValue,
@@ -82,6 +85,7 @@ extension Attribute where Value == PropertyValue {
             maximumLength: maximumLength, pattern: pattern, derivation: derivation,
             renamedFrom: renamingIdentifier)
         description.mergeRule = merge
+        description.preservesValueInHistoryOnDeletion = preserved
         self.init(describing: description, unique: unique, indexed: indexed)
     }
 }

@@ -131,7 +131,7 @@ struct BatchDeleteExecution {
             let keys = doomed.filter { $0.entityIndex == table.index }.map(\.key).sorted()
             if keys.isEmpty { continue }
             if table.mirrors.isEmpty, table.linksAsOwner.isEmpty, table.linksAsMember.isEmpty {
-                try removeUnlinked(keys, table)
+                try removeUnlinked(keys, table, &change)
             } else {
                 try removeLinked(keys, table, &change)
             }
@@ -139,7 +139,8 @@ struct BatchDeleteExecution {
     }
 
     /// Rows that no relationship tree knows: entries are removed index by index in key order, then the rows together.
-    private func removeUnlinked(_ keys: [UInt64], _ table: EntityTable) throws {
+    private func removeUnlinked(_ keys: [UInt64], _ table: EntityTable, _ change: inout StoreChange) throws {
+        try preserveValues(keys, table, &change)
         for index in table.indexes {
             var run = EntryRun()
             var key = IndexKey()
@@ -155,6 +156,19 @@ struct BatchDeleteExecution {
             }
         }
         _ = try transaction.delete(keys, from: table.tree)
+    }
+
+    /// What history keeps of the rows.
+    private func preserveValues(_ keys: [UInt64], _ table: EntityTable, _ change: inout StoreChange) throws {
+        let history = base.reader.history
+        guard history.preservesValues(of: table) else { return }
+        try EngineError.translated { () throws(EngineError) in
+            try base.view(table).forEachRow(keys) { (position, row, _) throws(EngineError) -> Bool in
+                let object = ObjectReference(entityIndex: table.index, key: keys[position])
+                change.preserved[object] = try history.preservedValues(of: row, in: table)
+                return true
+            }
+        }
     }
 
     private func removeLinked(_ keys: [UInt64], _ table: EntityTable, _ change: inout StoreChange) throws {

@@ -34,7 +34,7 @@ final class BatchSession {
         self.writesUniqueKeysAtOnce = writesUniqueKeysAtOnce
         transaction = try store.beginTransaction()
         row = RowBuffer(layout: try transaction.table(table.tree).layout)
-        announces = !store.announcer.isIdle
+        announces = !store.announcer.isIdle || store.keepsHistory
         hasDerivations = !store.schema.derivations.isEmpty
         entries = table.indexes.map { _ in EntryRun() }
         memberEntries = table.mirrors.map { _ in EntryRun() }

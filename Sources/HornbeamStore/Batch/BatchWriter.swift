@@ -252,6 +252,7 @@ package final class BatchWriter {
             throw (error as? EngineError).map { HornbeamError($0) } ?? error
         }
         var change = session.finishedChange()
+        change.kind = .batch
         change.author = options.author
         change.contextName = options.contextName
         change.originator = options.originator

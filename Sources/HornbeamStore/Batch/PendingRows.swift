@@ -98,6 +98,7 @@ extension StoreChange {
     mutating func merge(_ other: StoreChange) {
         inserted += other.inserted
         deleted += other.deleted
+        preserved.merge(other.preserved) { first, _ in first }
         if updated.isEmpty || other.updated.isEmpty {
             updated += other.updated
             return

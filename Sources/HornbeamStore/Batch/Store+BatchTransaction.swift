@@ -32,6 +32,7 @@ extension Store {
             transaction.abort()
             throw (error as? EngineError).map { HornbeamError($0) } ?? error
         }
+        change.kind = .batch
         change.author = origin.author
         change.contextName = origin.contextName
         outcome.transaction = try commit(transaction, durability, announcing: change)

@@ -75,6 +75,7 @@ struct StoreCheck {
         for case let table? in schema.tables { try guarded(table.entity.name) { try $0.check(table) } }
         for index in schema.indexes { try guarded(index.title) { try $0.compareCount(index) } }
         for link in schema.links { try guarded(link.relationship.description) { try $0.check(link) } }
+        try guarded("history") { try $0.checkHistory() }
     }
 
     /// Damage ends the check of one part, not of the rest.

@@ -34,6 +34,7 @@ extension FetchExecution {
         let parts = windows.indices.map { number in
             if number == 0 { return ScanPart(self, windows[0], table) }
             let context = FilterContext(snapshot)
+            context.control = self.context.control
             return ScanPart(FetchExecution(plan, snapshot, context, sink.sibling(context)), windows[number], table)
         }
         Cores.share(parts.count) { parts[$0].run() }

@@ -68,6 +68,7 @@ struct FetchExecution {
             selection.reset(all: leaf.count)
             window.narrow(&selection, leaf)
             try filter.narrow(&selection, leaf, table, context)
+            try context.proceed(selection.selectedCount)
             isDone = try !sink.take(&selection, leaf, table)
             return !isDone && !window.ends(in: leaf)
         }
@@ -87,6 +88,7 @@ struct FetchExecution {
         var rows = 0
         try snapshot.view(table).forEachRow(keys) { (position, row, location) throws(EngineError) -> Bool in
             rows += 1
+            if rows & 63 == 0 { try context.proceed(64) }
             let key = keys[position]
             guard try filter.holds(row, key, table, context) else { return true }
             return try sink.take(row, key, location, table)

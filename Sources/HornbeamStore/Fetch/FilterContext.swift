@@ -15,6 +15,9 @@ final class FilterContext {
     let leavesLookedUp: Int
     let threads: ScanThreads
 
+    /// Ends the fetch from outside; nil for a fetch that nobody can end.
+    var control: FetchControl?
+
     init(_ snapshot: StoreSnapshot, leavesLookedUp: Int = 4, threads: ScanThreads = ScanThreads()) {
         self.snapshot = snapshot
         self.leavesLookedUp = leavesLookedUp
@@ -30,6 +33,14 @@ final class FilterContext {
         let reader = try snapshot.members(link.relationship)
         members[ObjectIdentifier(link)] = reader
         return reader
+    }
+
+    /// Called for each leaf, and for some rows together: the fetch may be ended there.
+    @inline(__always)
+    func proceed(_ found: Int) throws(EngineError) {
+        guard let control else { return }
+        control.proceed(found)
+        if control.isCancelled { throw fail(CancellationError()) }
     }
 
     func count(rows: Int) { rowsRead += rows }

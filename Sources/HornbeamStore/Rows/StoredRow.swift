@@ -77,10 +77,12 @@ package struct StoredRow {
 final class RowReader: Sendable {
     let schema: Schema
     let origins: StoreOrigins
+    let history: HistoryCoding
 
     init(schema: Schema, origins: StoreOrigins) {
         self.schema = schema
         self.origins = origins
+        history = HistoryCoding(schema, origins)
     }
 
     func values(of row: RowView, in table: EntityTable) throws(EngineError) -> [PropertyValue] {

@@ -95,6 +95,7 @@ extension SaveExecution {
         let object = ObjectReference(entityIndex: table.index, key: delete.key)
         var owners: [ObjectReference?] = []
         try transaction.table(table.tree).withRow(delete.key) { (row) throws(EngineError) in
+            if let values = try reader.history.preservedValues(of: row, in: table) { change.preserved[object] = values }
             for mirror in table.mirrors { owners.append(mirror.column.reference(in: row, schema: schema)) }
             for index in table.indexes where !index.isUnique {
                 try index.fill(&key, from: row, of: table)

@@ -15,6 +15,13 @@ package struct StoreChange: Sendable {
     package var deleted: [ObjectReference] = []
     /// True when anything may have changed: a store opened for reading moved to what another process has saved.
     package var isUnknown = false
+    /// What history says of the commit beside its changes.
+    package var kind = HistoryRecord.Kind.save
+    package var label: String?
+    /// What history keeps of deleted objects, encoded.
+    var preserved: [ObjectReference: [UInt8]] = [:]
+
+    package var isEmpty: Bool { inserted.isEmpty && updated.isEmpty && deleted.isEmpty }
 }
 
 /// A set of properties of one entity, by index.

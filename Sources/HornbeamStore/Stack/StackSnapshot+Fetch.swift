@@ -5,17 +5,19 @@ extension StackSnapshot {
     /// The objects that a request asks for, in order: by its criteria, then by store and key.
     ///
     /// - Throws: As `StoreSnapshot.fetch`.
-    package func fetch(_ request: FetchDescription, excluding: Set<UInt64> = []) throws -> FetchAnswer {
-        if let only, request.affectedStores == nil { return try only.fetch(request, excluding: excluding) }
+    package func fetch(
+        _ request: FetchDescription, excluding: Set<UInt64> = [], control: FetchControl? = nil
+    ) throws -> FetchAnswer {
+        if let only, request.affectedStores == nil { return try only.fetch(request, excluding: excluding, control: control) }
         let slots = stack.slots(for: request)
-        if slots.count == 1 { return try answer(of: slots[0], request, excluding) }
+        if slots.count == 1 { return try answer(of: slots[0], request, excluding, control) }
         var whole = request
         whole.fetchOffset = 0
         if request.fetchLimit > 0 { whole.fetchLimit = request.fetchLimit + request.fetchOffset }
         var merged = FetchAnswer()
         var found: [Found] = []
         for slot in slots {
-            let answer = try answer(of: slot, whole, excluding)
+            let answer = try answer(of: slot, whole, excluding, control)
             merged.work.add(answer.work)
             found += try results(answer, slot, request)
         }
@@ -27,9 +29,9 @@ extension StackSnapshot {
     }
 
     private func answer(
-        of slot: StoreSlot, _ request: FetchDescription, _ excluding: Set<UInt64>
+        of slot: StoreSlot, _ request: FetchDescription, _ excluding: Set<UInt64>, _ control: FetchControl?
     ) throws -> FetchAnswer {
-        var answer = try part(slot).fetch(request, excluding: own(excluding, slot))
+        var answer = try part(slot).fetch(request, excluding: own(excluding, slot), control: control)
         guard slot != .first else { return answer }
         for index in answer.references.indices { answer.references[index] = answer.references[index].inSlot(slot) }
         return answer

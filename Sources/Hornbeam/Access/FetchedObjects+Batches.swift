@@ -1,0 +1,17 @@
+internal import HornbeamModel
+
+/// The batch of a lazy result that was touched last (FET-5).
+final class FetchedBatch {
+    private var range = 0..<0
+    private var objects: [ManagedObject] = []
+
+    /// The object at a place; makes its batch when it is in another one than the last.
+    func object(_ place: Int, in found: FoundObjects, size: Int, _ context: ManagedObjectContext) -> ManagedObject {
+        if range.contains(place) { return objects[place - range.lowerBound] }
+        let start = place / size * size
+        range = start..<min(start + size, found.count)
+        let ids = range.map { context.objectID(found[$0]) }
+        objects = context.objects(with: ids)
+        return objects[place - start]
+    }
+}

@@ -1,0 +1,65 @@
+public import HornbeamModel
+
+/// What happened to one object in one transaction (HIS-3).
+public struct HistoryChange: Hashable, Sendable, Identifiable {
+    /// What can happen to an object.
+    public enum Kind: Hashable, Sendable {
+        case inserted
+        /// The properties that changed. None where only the version of the object went up.
+        case updated(Set<String>)
+        /// What the object was, as far as its attributes are preserved after deletion (ATT-15); by attribute.
+        case deleted([String: PropertyValue])
+    }
+
+    /// Which change of which transaction.
+    public struct ID: Hashable, Sendable {
+        /// The number of the transaction in its store.
+        public let transactionNumber: UInt64
+        /// The position among the transaction's changes.
+        public let position: Int
+    }
+
+    public let id: ID
+    public let objectID: ManagedObjectID
+    public let kind: Kind
+
+    /// The properties that changed, of a changed object; empty for others.
+    public var updatedProperties: Set<String> {
+        if case .updated(let properties) = kind { properties } else { [] }
+    }
+
+    /// The preserved values of a deleted object; nil for others.
+    public var tombstone: [String: PropertyValue]? {
+        if case .deleted(let values) = kind { values } else { nil }
+    }
+}
+
+/// What predicates over changes may ask: `changedEntity`, `changedObjectID`, `changeType` (0 inserted, 1 updated, 2 deleted),
+/// `changeID` (the position within the transaction), `updatedProperties` (HIS-5).
+extension HistoryChange: KeyedValues {
+    public var evaluatedKeys: [String]? {
+        ["changedEntity", "changedObjectID", "changeType", "changeID", "updatedProperties"]
+    }
+
+    public func evaluatedValue(forKey key: String) throws -> EvaluatedValue {
+        switch key {
+        case "changedEntity": .value(.string(objectID.entityName))
+        case "changedObjectID": .value(.objectID(objectID))
+        case "changeType": .value(.int(kind.number))
+        case "changeID": .value(.int(Int64(id.position)))
+        case "updatedProperties":
+            .collection(updatedProperties.sorted().map { .value(.string($0)) }, isOrdered: false)
+        default: throw HistoryTransaction.unknownKey(key, evaluatedKeys ?? [], "change")
+        }
+    }
+}
+
+extension HistoryChange.Kind {
+    fileprivate var number: Int64 {
+        switch self {
+        case .inserted: 0
+        case .updated: 1
+        case .deleted: 2
+        }
+    }
+}

@@ -1,0 +1,53 @@
+public import Foundation
+internal import HornbeamStore
+
+/// A place in history: all that happened up to there is known (HIS-4).
+///
+/// A value to be kept between two looks at history, for instance as JSON in a file. It covers all stores of a coordinator.
+public struct HistoryToken: Hashable, Sendable {
+    /// By the store's identity.
+    var positions: [UUID: HistoryPosition]
+
+    init(_ positions: [UUID: HistoryPosition]) { self.positions = positions }
+
+    /// The stores that the token knows of.
+    public var storeIdentifiers: Set<UUID> { Set(positions.keys) }
+
+    /// The newest transaction of a store that is known; nil for a store that the token does not know of.
+    public func transactionNumber(of store: UUID) -> UInt64? { positions[store]?.number }
+
+    /// A token that knows what both know.
+    public func union(_ other: HistoryToken) -> HistoryToken {
+        HistoryToken(positions.merging(other.positions) { $0.number >= $1.number ? $0 : $1 })
+    }
+}
+
+/// Coded as an object with a member for each store, by its UUID.
+extension HistoryToken: Codable {
+    public init(from decoder: any Decoder) throws {
+        let coded = try decoder.singleValueContainer().decode([String: HistoryPosition].self)
+        var positions: [UUID: HistoryPosition] = [:]
+        for (text, position) in coded {
+            guard let store = UUID(uuidString: text) else {
+                throw DecodingError.dataCorrupted(
+                    .init(codingPath: decoder.codingPath, debugDescription: "A history token names each store by its UUID."))
+            }
+            positions[store] = position
+        }
+        self.init(positions)
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        let pairs = positions.map { ($0.key.uuidString, $0.value) }
+        var container = encoder.singleValueContainer()
+        try container.encode(Dictionary(uniqueKeysWithValues: pairs))
+    }
+}
+
+extension HistoryToken: CustomStringConvertible {
+    /// The newest transaction known, by store.
+    public var description: String {
+        let parts = positions.map { "\($0.key): \($0.value.number)" }.sorted()
+        return "HistoryToken(\(parts.joined(separator: ", ")))"
+    }
+}

@@ -1,0 +1,143 @@
+public import Foundation
+public import HornbeamModel
+internal import HornbeamStore
+
+/// One commit: who changed what, and when (HIS-2).
+public struct HistoryTransaction: Sendable, Identifiable {
+    /// Where a transaction came from (HIS-8).
+    public enum Kind: Hashable, Sendable {
+        /// A context's save.
+        case save
+        /// A batch request.
+        case batch
+        /// A migration; `label` names the stage.
+        case migration
+    }
+
+    private let record: HistoryRecord
+    private let origins: [ManagedObjectID.Origin]
+    public let storeIdentifier: UUID
+
+    init(_ record: HistoryRecord, _ store: Store) {
+        self.record = record
+        storeIdentifier = store.identifier
+        origins = record.groups.map { store.origin(of: $0.entity) }
+    }
+
+    /// The number of the commit in its store. Numbers ascend, with gaps.
+    public var number: UInt64 { record.number }
+    /// The store and the number.
+    public var id: String { "\(storeIdentifier)/\(number)" }
+    /// When it was committed; never before an earlier transaction of the store, whatever the clock did.
+    public var timestamp: Date { record.timestamp }
+    /// Who said to have made the changes: `transactionAuthor` of the context.
+    public var author: String? { record.author }
+    /// `name` of the context.
+    public var contextName: String? { record.contextName }
+    /// The name of the process that saved; where Apple's systems have bundles.
+    public var processName: String? { record.processName }
+    public var processIdentifier: Int32 { record.processIdentifier }
+    /// The stage of a migration.
+    public var label: String? { record.label }
+
+    public var kind: Kind {
+        switch record.kind {
+        case .save: .save
+        case .batch: .batch
+        case .migration: .migration
+        }
+    }
+
+    /// The place after this transaction.
+    public var token: HistoryToken { HistoryToken([storeIdentifier: record.position]) }
+
+    /// How many changes there are. Does not make them.
+    public var changeCount: Int { record.groups.reduce(0) { $0 + $1.count } }
+
+    /// The changes: inserted objects, then updated, then deleted ones, made anew at each call.
+    ///
+    /// Without those of entities that the model no longer has. O(changes).
+    public var changes: [HistoryChange] {
+        var changes: [HistoryChange] = []
+        changes.reserveCapacity(changeCount)
+        for (group, origin) in zip(record.groups, origins) {
+            let names = group.updatedNames
+            for (place, key) in group.runs.joined().enumerated() {
+                changes.append(
+                    HistoryChange(
+                        id: .init(transactionNumber: number, position: changes.count),
+                        objectID: ManagedObjectID(origin: origin, reference: key), kind: group.kind(place, names)))
+            }
+        }
+        return changes
+    }
+
+    /// The changes as contexts take them in: see `ManagedObjectContext.mergeChanges(from:)`.
+    public var objectChanges: ObjectChanges {
+        var changes = ObjectChanges(transaction: number, author: author, contextName: contextName)
+        for (group, origin) in zip(record.groups, origins) {
+            let ids = group.runs.joined().map { ManagedObjectID(origin: origin, reference: $0) }
+            switch group.change {
+            case .inserted: changes.inserted.formUnion(ids)
+            case .updated: changes.updated.formUnion(ids)
+            case .deleted: changes.deleted.formUnion(ids)
+            }
+        }
+        return changes
+    }
+}
+
+extension HistoryRecord.Group {
+    fileprivate var updatedNames: Set<String> {
+        guard case .updated(let properties) = change else { return [] }
+        return Set(properties.map { entity.properties[$0].name })
+    }
+
+    fileprivate func kind(_ place: Int, _ updatedNames: Set<String>) -> HistoryChange.Kind {
+        switch change {
+        case .inserted: return .inserted
+        case .updated: return .updated(updatedNames)
+        case .deleted(let values):
+            guard place < values.count else { return .deleted([:]) }
+            let pairs = values[place].map { (entity.properties[$0.key].name, $0.value) }
+            return .deleted(Dictionary(uniqueKeysWithValues: pairs))
+        }
+    }
+}
+
+extension HistoryTransaction: CustomStringConvertible {
+    /// The number, the author and how much changed.
+    public var description: String {
+        "HistoryTransaction(\(number), \(kind), by \(author ?? "nobody named"), \(changeCount) changes)"
+    }
+}
+
+/// What predicates over transactions may ask: `author`, `contextName`, `processName`, `processID`, `timestamp`,
+/// `transactionNumber`, `storeID`, `label`, and `changes` (HIS-5).
+extension HistoryTransaction: KeyedValues {
+    public var evaluatedKeys: [String]? {
+        [
+            "author", "contextName", "processName", "processID", "timestamp", "transactionNumber", "storeID", "label", "changes",
+        ]
+    }
+
+    public func evaluatedValue(forKey key: String) throws -> EvaluatedValue {
+        switch key {
+        case "author": .value(author.map { .string($0) } ?? .null)
+        case "contextName": .value(contextName.map { .string($0) } ?? .null)
+        case "processName": .value(processName.map { .string($0) } ?? .null)
+        case "processID": .value(.int(Int64(processIdentifier)))
+        case "timestamp": .value(.date(timestamp))
+        case "transactionNumber": .value(.int(Int64(clamping: number)))
+        case "storeID": .value(.uuid(storeIdentifier))
+        case "label": .value(label.map { .string($0) } ?? .null)
+        case "changes": .collection(changes.map { .object($0) }, isOrdered: true)
+        default: throw Self.unknownKey(key, evaluatedKeys ?? [], "transaction")
+        }
+    }
+
+    static func unknownKey(_ key: String, _ known: [String], _ what: String) -> HornbeamError {
+        HornbeamError(
+            .unknownKey, "A \(what) of history has no “\(key)”. It has: \(known.joined(separator: ", ")).", key: key)
+    }
+}

@@ -1,0 +1,74 @@
+public import Foundation
+internal import HornbeamModel
+
+// The same notifications as messages with types: `NotificationCenter.default.addObserver(of: context, for:
+// ManagedObjectContext.DidSave.self) { message in … }`. IDs may go anywhere; objects go to the main actor only, from the context
+// that lives there.
+
+extension ManagedObjectContext {
+    /// Objects were inserted, changed, deleted or refreshed in memory (NOT-1).
+    public struct ObjectsDidChange: NotificationCenter.AsyncMessage {
+        public typealias Subject = ManagedObjectContext
+        public static var name: Notification.Name { didChangeObjectsNotification }
+        public let changes: ObjectChanges
+
+        public static func makeMessage(_ notification: Notification) -> Self? {
+            notification.objectChanges.map { Self(changes: $0) }
+        }
+    }
+
+    /// A save begins (NOT-2).
+    public struct WillSave: NotificationCenter.AsyncMessage {
+        public typealias Subject = ManagedObjectContext
+        public static var name: Notification.Name { willSaveObjectsNotification }
+
+        public static func makeMessage(_ notification: Notification) -> Self? { Self() }
+    }
+
+    /// A save is durable (NOT-3, NOT-4).
+    public struct DidSave: NotificationCenter.AsyncMessage {
+        public typealias Subject = ManagedObjectContext
+        public static var name: Notification.Name { didSaveObjectIDsNotification }
+        public let changes: ObjectChanges
+
+        public static func makeMessage(_ notification: Notification) -> Self? {
+            notification.objectChanges.map { Self(changes: $0) }
+        }
+    }
+
+    /// Saves of other contexts were taken in (NOT-5).
+    public struct DidMergeChanges: NotificationCenter.AsyncMessage {
+        public typealias Subject = ManagedObjectContext
+        public static var name: Notification.Name { didMergeChangesObjectIDsNotification }
+        public let changes: ObjectChanges
+
+        public static func makeMessage(_ notification: Notification) -> Self? {
+            notification.objectChanges.map { Self(changes: $0) }
+        }
+    }
+
+    /// What happened in the view context, with the objects, for observers on the main actor (NOT-1).
+    ///
+    /// Only objects that the context has: those that somebody holds.
+    public struct ViewObjectsDidChange: NotificationCenter.MainActorMessage {
+        public typealias Subject = ManagedObjectContext
+        public static var name: Notification.Name { Notification.Name("HornbeamViewObjectsDidChange") }
+        public let inserted: Set<ManagedObject>
+        public let updated: Set<ManagedObject>
+        public let deleted: Set<ManagedObject>
+        public let refreshed: Set<ManagedObject>
+        /// True when the context forgot all its objects.
+        public let invalidatedAll: Bool
+    }
+
+    /// Tells observers on the main actor, which is where the view context is used.
+    func postToMainActor(_ changes: ObjectChanges) {
+        func objects(_ ids: Set<ManagedObjectID>) -> Set<ManagedObject> { Set(ids.compactMap(registeredObject)) }
+        // Made and posted on the main actor, where the view context is used.
+        nonisolated(unsafe) let message = ViewObjectsDidChange(
+            inserted: objects(changes.inserted), updated: objects(changes.updated), deleted: objects(changes.deleted),
+            refreshed: objects(changes.refreshed), invalidatedAll: changes.invalidatedAll)
+        nonisolated(unsafe) let context = self  // stays on the main actor, which is where it is
+        MainActor.assumeIsolated { NotificationCenter.default.post(message, subject: context) }
+    }
+}

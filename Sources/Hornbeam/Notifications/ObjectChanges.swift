@@ -1,0 +1,90 @@
+public import HornbeamModel
+internal import HornbeamStore
+
+/// Which objects a context changed, saved or took in: IDs only, so that it may go anywhere (NOT-1 … NOT-5).
+public struct ObjectChanges: Hashable, Sendable {
+    public var inserted: Set<ManagedObjectID>
+    public var updated: Set<ManagedObjectID>
+    public var deleted: Set<ManagedObjectID>
+    /// Objects whose values were read anew.
+    public var refreshed: Set<ManagedObjectID>
+    /// Objects whose store was removed.
+    public var invalidated: Set<ManagedObjectID>
+    /// In streams: the properties that changed, of each updated object.
+    public var changedKeys: [ManagedObjectID: Set<String>] = [:]
+    /// True when the context forgot all its objects; in streams also when more happened than was kept: look at everything anew.
+    public var invalidatedAll: Bool
+    /// The store's transaction, for saves; 0 for changes that are not saved yet.
+    public var transaction: UInt64
+    /// Who saved (MOC-28).
+    public var author: String?
+    /// The name of the context that saved (MOC-28).
+    public var contextName: String?
+
+    public init(
+        inserted: Set<ManagedObjectID> = [], updated: Set<ManagedObjectID> = [],
+        deleted: Set<ManagedObjectID> = [], refreshed: Set<ManagedObjectID> = [],
+        invalidated: Set<ManagedObjectID> = [], invalidatedAll: Bool = false, transaction: UInt64 = 0, author: String? = nil,
+        contextName: String? = nil
+    ) {
+        self.inserted = inserted
+        self.updated = updated
+        self.deleted = deleted
+        self.refreshed = refreshed
+        self.invalidated = invalidated
+        self.invalidatedAll = invalidatedAll
+        self.transaction = transaction
+        self.author = author
+        self.contextName = contextName
+    }
+
+    public var isEmpty: Bool {
+        inserted.isEmpty && updated.isEmpty && deleted.isEmpty && refreshed.isEmpty && invalidated.isEmpty
+            && !invalidatedAll
+    }
+}
+
+extension ObjectChanges {
+    /// A commit of a store, with the properties that it changed.
+    init(_ change: StoreChange, of store: Store) {
+        self.init(
+            inserted: Set(change.inserted.map { store.objectID($0.local) }),
+            updated: Set(change.updated.map { store.objectID($0.reference.local) }),
+            deleted: Set(change.deleted.map { store.objectID($0.local) }), transaction: change.transaction, author: change.author,
+            contextName: change.contextName)
+        var names: [Int32: [PropertyMask: Set<String>]] = [:]
+        for update in change.updated {
+            let entity = update.reference.entityIndex
+            let known = names[entity]?[update.properties]
+            let keys = known ?? Set(update.properties.indexes.map { store.model.entities[Int(entity)].properties[$0].name })
+            if known == nil { names[entity, default: [:]][update.properties] = keys }
+            changedKeys[store.objectID(update.reference.local)] = keys
+        }
+    }
+
+    /// The number of objects that are named.
+    var count: Int { inserted.count + updated.count + deleted.count + refreshed.count + invalidated.count }
+
+    /// Adds what happened afterwards, so that both look like one: what was inserted and deleted since is not told of.
+    mutating func append(_ later: ObjectChanges) {
+        invalidatedAll = invalidatedAll || later.invalidatedAll
+        invalidated.formUnion(later.invalidated)
+        for id in later.inserted {
+            if deleted.remove(id) == nil { inserted.insert(id) } else { updated.insert(id) }
+        }
+        for id in later.updated where !inserted.contains(id) {
+            updated.insert(id)
+            changedKeys[id, default: []].formUnion(later.changedKeys[id] ?? [])
+        }
+        for id in later.refreshed where !inserted.contains(id) { refreshed.insert(id) }
+        for id in later.deleted {
+            updated.remove(id)
+            refreshed.remove(id)
+            changedKeys[id] = nil
+            if inserted.remove(id) == nil { deleted.insert(id) }
+        }
+        transaction = max(transaction, later.transaction)
+        if author != later.author { author = nil }
+        if contextName != later.contextName { contextName = nil }
+    }
+}

@@ -1,0 +1,100 @@
+public import Foundation
+internal import HornbeamModel
+
+/// How the results of a controller changed, in the order in which lists want it: sections, then objects (FRC-9).
+///
+/// Old paths are those before all changes, new ones those after all (FRC-11, FRC-12). An object that only shifts because of others is
+/// not named (FRC-10), one that moves is not named as updated too.
+public struct FetchedResultsChanges<Object: ManagedObject> {
+    public enum ObjectChange {
+        case insert(Object, at: IndexPath)
+        case delete(Object, at: IndexPath)
+        case move(Object, from: IndexPath, to: IndexPath)
+        /// Its values changed, its place did not.
+        case update(Object, from: IndexPath, to: IndexPath)
+    }
+
+    /// The indexes of sections that are gone, in the old sections, the last first.
+    public private(set) var deletedSections: [Int] = []
+    /// The indexes of new sections, in the new ones, ascending.
+    public private(set) var insertedSections: [Int] = []
+    /// Deletions, insertions, moves, updates.
+    public private(set) var objects: [ObjectChange] = []
+
+    public var isEmpty: Bool { deletedSections.isEmpty && insertedSections.isEmpty && objects.isEmpty }
+
+    init(
+        from old: [FetchedResultsSection<Object>], to new: [FetchedResultsSection<Object>],
+        isUpdated: (Object) -> Bool
+    ) {
+        let (oldNames, newNames) = (Set(old.map(\.name)), Set(new.map(\.name)))
+        deletedSections = old.indices.filter { !newNames.contains(old[$0].name) }.reversed()
+        insertedSections = new.indices.filter { !oldNames.contains(new[$0].name) }
+        compareObjects(Placed(old), Placed(new), isUpdated)
+    }
+
+    private mutating func compareObjects(_ old: Placed<Object>, _ new: Placed<Object>, _ isUpdated: (Object) -> Bool) {
+        for entry in old.entries.reversed() where new.rank[ObjectIdentifier(entry.object)] == nil {
+            objects.append(.delete(entry.object, at: entry.path))
+        }
+        for entry in new.entries where old.rank[ObjectIdentifier(entry.object)] == nil {
+            objects.append(.insert(entry.object, at: entry.path))
+        }
+        let common = new.entries.filter { old.rank[ObjectIdentifier($0.object)] != nil }
+        let oldRanks = common.map { old.rank[ObjectIdentifier($0.object)] ?? 0 }
+        let still = Self.longestAscending(oldRanks)
+        var updates: [ObjectChange] = []
+        for (place, entry) in common.enumerated() {
+            let before = old.entries[oldRanks[place]]
+            if !still.contains(place) || before.section != entry.section {
+                objects.append(.move(entry.object, from: before.path, to: entry.path))
+            } else if isUpdated(entry.object) {
+                updates.append(.update(entry.object, from: before.path, to: entry.path))
+            }
+        }
+        objects += updates
+    }
+
+    /// The positions of a longest ascending part: what stays while everything else moves around it. O(n log n).
+    private static func longestAscending(_ ranks: [Int]) -> Set<Int> {
+        var tails: [Int] = []
+        var previous = [Int](repeating: -1, count: ranks.count)
+        for (position, rank) in ranks.enumerated() {
+            var (low, high) = (0, tails.count)
+            while low < high {
+                let middle = (low + high) / 2
+                if ranks[tails[middle]] < rank { low = middle + 1 } else { high = middle }
+            }
+            if low > 0 { previous[position] = tails[low - 1] }
+            if low == tails.count { tails.append(position) } else { tails[low] = position }
+        }
+        var still: Set<Int> = []
+        var next = tails.last ?? -1
+        while next >= 0 {
+            still.insert(next)
+            next = previous[next]
+        }
+        return still
+    }
+}
+
+/// Results with their paths, and their places in the whole by object.
+private struct Placed<Object: ManagedObject> {
+    struct Entry {
+        let object: Object
+        let section: String
+        let path: IndexPath
+    }
+
+    private(set) var entries: [Entry] = []
+    private(set) var rank: [ObjectIdentifier: Int] = [:]
+
+    init(_ sections: [FetchedResultsSection<Object>]) {
+        for (number, section) in sections.enumerated() {
+            for (place, object) in section.objects.enumerated() {
+                rank[ObjectIdentifier(object)] = entries.count
+                entries.append(Entry(object: object, section: section.name, path: [number, place]))
+            }
+        }
+    }
+}

@@ -1,0 +1,117 @@
+internal import Foundation
+internal import HornbeamEngine
+internal import HornbeamModel
+internal import HornbeamThreads
+
+/// Writes history: one record per commit, in the commit's own transaction, so that rows and history are never apart.
+///
+/// Records lie in one index under the number of their commit, cut into parts that fit a leaf. At each commit what retention no
+/// longer wants goes from the front, a step at a time, so that no save pays for many.
+final class HistoryLog: Sendable {
+    /// The longest part of a record: a quarter of the smallest page, so that no part becomes a large value with a sync of its own.
+    private static let partBytesMax = 1_000
+    /// Parts that one commit removes at most.
+    private static let trimStep = 256
+
+    let tree: TreeID
+    let retention: HistoryRetention
+    let coding: HistoryCoding
+    private let clock: @Sendable () -> Date
+    private let state: Guarded<State>
+
+    /// What the last commit knew; hints, since commits may be undone.
+    private struct State {
+        /// Of the newest record, so that time never goes back.
+        var newestTime = -Double.infinity
+        /// Of the oldest record; nil when it must be looked up.
+        var oldestTime: Double?
+        var consumers: [HistoryConsumerRecord]
+    }
+
+    init(tree: TreeID, _ options: Store.Options, _ reader: RowReader, _ snapshot: Snapshot) throws {
+        self.tree = tree
+        retention = options.history ?? .standard
+        clock = options.clock
+        coding = reader.history
+        let log = HistoryReading(snapshot, tree: tree, coding: coding)
+        var state = State(consumers: try HistoryState.consumers(in: snapshot))
+        state.newestTime = try log.time(upTo: .max) ?? state.newestTime
+        self.state = Guarded(state)
+    }
+
+    var now: Date { clock() }
+
+    // MARK: Recording
+
+    /// Records a change that the transaction is about to commit.
+    func record(_ change: StoreChange, in transaction: WriteTransaction) throws(EngineError) {
+        let now = clock().timeIntervalSinceReferenceDate
+        let time = state.withLock { state in
+            state.newestTime = max(state.newestTime, now)
+            return state.newestTime
+        }
+        let bytes = coding.encode(change, .current, at: time)
+        try put(bytes, number: transaction.number.rawValue, in: transaction)
+        try trim(transaction, now: now)
+    }
+
+    private func put(_ bytes: [UInt8], number: UInt64, in transaction: WriteTransaction) throws(EngineError) {
+        var part: UInt32 = 0
+        var start = 0
+        repeat {
+            let end = min(start + Self.partBytesMax, bytes.count)
+            let value = start == 0 && end == bytes.count ? bytes : Array(bytes[start ..< end])
+            try transaction.put(HistoryKey.key(number, part: part), value, in: tree)
+            part += 1
+            start = end
+        } while start < bytes.count
+    }
+
+    // MARK: Retention
+
+    private func trim(_ transaction: WriteTransaction, now: Double) throws(EngineError) {
+        let index = try transaction.index(tree)
+        let excess = index.count - retention.recordCount
+        let oldest = now - retention.ageSeconds
+        let (knownOldest, readers) = state.withLock { ($0.oldestTime, $0.consumers.map(\.position.number).min()) }
+        let oldestTime = if let knownOldest { knownOldest } else { try timeOfFirst(index) }
+        // A little more than is kept, so that most commits find nothing to remove.
+        guard excess > min(64, retention.recordCount / 8) || oldestTime < oldest - retention.ageSeconds / 64 else { return }
+        let hardExcess = index.count - retention.unreadRecordCount
+        var doomed: [[UInt8]] = []
+        var last: UInt64 = 0
+        try index.forEach(in: KeyRange()) { (key, value) throws(EngineError) -> Bool in
+            let number = HistoryKey.number(key)
+            if number != last {
+                // Records go whole: a cut one would be damage.
+                if doomed.count >= Self.trimStep || number == transaction.number.rawValue { return false }
+                let isUnread = readers.map { number > $0 } ?? false
+                let isTooMuch = doomed.count < (isUnread ? hardExcess : excess)
+                let isTooOld = !isUnread && HistoryReading.time(value) < oldest
+                guard isTooMuch || isTooOld else { return false }
+                last = number
+            }
+            doomed.append([UInt8](key))
+            return true
+        }
+        if doomed.isEmpty { return }
+        for key in doomed { _ = try transaction.delete(key, from: tree) }
+        try HistoryState.setFloor(last, in: transaction)
+        state.withLock { $0.oldestTime = nil }
+    }
+
+    private func timeOfFirst(_ index: IndexView) throws(EngineError) -> Double {
+        guard let first = try index.entry(at: 0) else { return .infinity }
+        let time = first.value.withBytes { HistoryReading.time($0) }
+        state.withLock { $0.oldestTime = time }
+        return time
+    }
+
+    /// Forgets what it knew, after records or consumers changed otherwise.
+    func refresh(_ consumers: [HistoryConsumerRecord]? = nil) {
+        state.withLock { state in
+            state.oldestTime = nil
+            if let consumers { state.consumers = consumers }
+        }
+    }
+}

@@ -1,0 +1,45 @@
+internal import HornbeamModel
+
+/// Properties by the numbers that the catalogue gave them, which outlive renaming: what history names them by.
+struct HistoryNumbers: Sendable {
+    /// By `entity.index`: numbers by property index, 0 for what is not stored.
+    private let numbers: [[UInt64]]
+    /// By `entity.index`: property indexes by number.
+    private let indexes: [[UInt64: Int]]
+    /// By `entity.index`: the attributes whose values stay in history when their object is deleted (ATT-15).
+    private let preserved: [[PropertyDescription]]
+
+    init(_ catalogue: Catalogue, _ model: ManagedObjectModel) {
+        numbers = model.entities.map { Self.numbers(of: $0, catalogue) }
+        indexes = numbers.map { numbers in
+            Dictionary(numbers.enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
+        }
+        preserved = model.entities.map { entity in
+            entity.properties.filter {
+                $0.attribute?.preservesValueInHistoryOnDeletion == true && !$0.isTransient
+            }
+        }
+    }
+
+    private static func numbers(of entity: EntityDescription, _ catalogue: Catalogue) -> [UInt64] {
+        var numbers = [UInt64](repeating: 0, count: entity.properties.count)
+        for column in catalogue.columns(of: entity.name) {
+            if let property = entity.propertiesByName[column.name] { numbers[property.index] = UInt64(column.number) }
+        }
+        for property in entity.properties where property.isToMany {
+            let stored = catalogue.relationships.first {
+                $0.entity == property.entity.name && $0.name == property.name
+            }
+            if let stored { numbers[property.index] = UInt64(stored.number) }
+        }
+        return numbers
+    }
+
+    /// 0 for a property that is not stored.
+    func number(of property: Int, entity: Int32) -> UInt64 { numbers[Int(entity)][property] }
+
+    /// Nil when the model has no such property any more.
+    func property(number: UInt64, entity: Int32) -> Int? { number == 0 ? nil : indexes[Int(entity)][number] }
+
+    func preserved(_ entity: Int32) -> [PropertyDescription] { preserved[Int(entity)] }
+}

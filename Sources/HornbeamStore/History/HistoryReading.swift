@@ -1,0 +1,91 @@
+internal import Foundation
+internal import HornbeamEngine
+internal import HornbeamModel
+
+/// Reads the history of one state of the store.
+struct HistoryReading {
+    private let snapshot: Snapshot
+    private let tree: TreeID
+    private let coding: HistoryCoding
+
+    init(_ snapshot: Snapshot, tree: TreeID, coding: HistoryCoding) {
+        self.snapshot = snapshot
+        self.tree = tree
+        self.coding = coding
+    }
+
+    /// Lends records after a commit, oldest first; false ends.
+    func forEach(after number: UInt64, _ body: (HistoryRecord) throws -> Bool) throws {
+        guard number < .max else { return }
+        var failure: (any Error)?
+        var current: UInt64 = 0
+        var bytes: [UInt8] = []
+        func finish() -> Bool {
+            guard current > 0 else { return true }
+            do { return try body(coding.decode(bytes, number: current)) } catch {
+                failure = error
+                return false
+            }
+        }
+        var isStopped = false
+        try EngineError.translated { () throws(EngineError) in
+            try snapshot.index(tree).forEach(in: KeyRange(from: HistoryKey.key(number + 1))) { (key, value) throws(EngineError) -> Bool in
+                let next = HistoryKey.number(key)
+                if next != current {
+                    isStopped = !finish()
+                    if isStopped { return false }
+                    bytes.removeAll(keepingCapacity: true)
+                    current = next
+                }
+                bytes.append(contentsOf: value)
+                return true
+            }
+        }
+        if !isStopped { _ = finish() }
+        if let failure { throw failure }
+    }
+
+    /// When the newest commit with a record, up to a number, happened; nil when there is no record so old.
+    func time(upTo number: UInt64) throws -> Double? {
+        let range = KeyRange(to: number == .max ? nil : HistoryKey.key(number + 1))
+        return try EngineError.translated { () throws(EngineError) -> Double? in
+            let index = try snapshot.index(tree)
+            var found: UInt64?
+            try index.forEach(in: range, reversed: true) { (key, _) throws(EngineError) -> Bool in
+                found = HistoryKey.number(key)
+                return false
+            }
+            guard let found, let first = try index.get(HistoryKey.key(found)) else { return nil }
+            return first.withBytes { Self.time($0) }
+        }
+    }
+
+    /// The last commit that is older than a date; nil when all are younger. O(log² n), since times ascend.
+    func lastNumber(before date: Date) throws -> UInt64? {
+        let wanted = date.timeIntervalSinceReferenceDate
+        return try EngineError.translated { () throws(EngineError) -> UInt64? in
+            let index = try snapshot.index(tree)
+            var low = 0
+            var high = index.count
+            while low < high {
+                let middle = (low + high) / 2
+                if try time(ofEntry: middle, index) < wanted { low = middle + 1 } else { high = middle }
+            }
+            return low == 0 ? nil : try index.entry(at: low - 1)?.key.withBytes { HistoryKey.number($0) }
+        }
+    }
+
+    /// The time of the record that an entry is a part of.
+    private func time(ofEntry n: Int, _ index: IndexView) throws(EngineError) -> Double {
+        guard let entry = try index.entry(at: n) else { return .infinity }
+        let number = entry.key.withBytes { HistoryKey.number($0) }
+        let first = try index.get(HistoryKey.key(number)) ?? entry.value
+        return first.withBytes { Self.time($0) }
+    }
+
+    /// The time in the first part of a record.
+    static func time(_ bytes: UnsafeRawBufferPointer) -> Double {
+        guard bytes.count >= 10 else { return -.infinity }
+        return Double(bitPattern: UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: 2, as: UInt64.self)))
+    }
+}

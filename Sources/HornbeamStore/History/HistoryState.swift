@@ -1,0 +1,85 @@
+package import Foundation
+internal import HornbeamEngine
+internal import HornbeamModel
+
+/// A place in the history of one store.
+///
+/// Numbers alone do not do: after a crash of a store with lazy durability, and in a copy brought back from a backup, a number may
+/// stand for another commit.
+package struct HistoryPosition: Codable, Hashable, Sendable {
+    /// The newest commit that is known.
+    package var number: UInt64
+    /// The bits of the time of the newest record up to there; 0 when there is none.
+    package var time: UInt64
+
+    package init(number: UInt64, time: UInt64) {
+        self.number = number
+        self.time = time
+    }
+}
+
+/// Somebody who reads history from time to time, and how far it has come.
+package struct HistoryConsumerRecord: Codable, Hashable, Sendable {
+    package var name: String
+    package var position: HistoryPosition
+    /// When it last said so.
+    package var date: Date
+}
+
+/// How much history is kept. Each commit is one record, and one more for each kilobyte that its changes take.
+package struct HistoryRetention: Hashable, Sendable {
+    /// Records kept at most.
+    package var recordCount: Int
+    /// Records kept at most while a registered consumer has not read them.
+    package var unreadRecordCount: Int
+    package var ageSeconds: Double
+
+    package init(recordCount: Int, unreadRecordCount: Int, ageSeconds: Double) {
+        self.recordCount = recordCount
+        self.unreadRecordCount = max(unreadRecordCount, recordCount)
+        self.ageSeconds = ageSeconds
+    }
+
+    /// A week, and some megabytes at most.
+    package static let standard = HistoryRetention(recordCount: 20_000, unreadRecordCount: 100_000, ageSeconds: 7 * 86_400)
+}
+
+/// The values beside the records: the last commit that is no longer in history, and the consumers.
+enum HistoryState {
+    private static let floorName = "history"
+    private static let consumersName = "history/consumers"
+
+    /// The newest commit that history may not tell of; 0 when it tells of all.
+    static func floor(in snapshot: Snapshot) throws -> UInt64 {
+        let bytes = try EngineError.translated { () throws(EngineError) in try snapshot.value(floorName) }
+        guard let bytes, bytes.count == 8 else { return 0 }
+        return bytes.withUnsafeBytes { KeyBytes.number($0, at: 0) }
+    }
+
+    static func setFloor(_ floor: UInt64, in transaction: WriteTransaction) throws(EngineError) {
+        var bytes: [UInt8] = []
+        KeyBytes.append(floor, to: &bytes)
+        try transaction.setValue(floorName, bytes)
+    }
+
+    static func consumers(in snapshot: Snapshot) throws -> [HistoryConsumerRecord] {
+        let bytes = try EngineError.translated { () throws(EngineError) in try snapshot.value(consumersName) }
+        guard let bytes else { return [] }
+        do {
+            return try JSONDecoder().decode([HistoryConsumerRecord].self, from: Data(bytes))
+        } catch {
+            throw HornbeamError(
+                .damaged, "The list of the history's consumers cannot be read. Register them anew.", cause: "\(error)")
+        }
+    }
+
+    static func setConsumers(_ consumers: [HistoryConsumerRecord], in transaction: WriteTransaction) throws {
+        let bytes = consumers.isEmpty ? nil : [UInt8](try JSONEncoder().encode(consumers))
+        try EngineError.translated { () throws(EngineError) in try transaction.setValue(consumersName, bytes) }
+    }
+
+    static func forget(in transaction: WriteTransaction) throws(EngineError) {
+        try transaction.setValue(floorName, nil)
+        try transaction.setValue(consumersName, nil)
+    }
+}

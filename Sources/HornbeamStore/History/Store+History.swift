@@ -1,0 +1,200 @@
+package import Foundation
+internal import HornbeamEngine
+internal import HornbeamModel
+
+/// What history answers to "what happened since?".
+package enum HistoryReport: Sendable {
+    /// All that happened up to `position`, oldest first.
+    case records([HistoryRecord], position: HistoryPosition)
+    /// History does not tell: read everything anew, and go on from `position`.
+    case resync(HistoryGap, position: HistoryPosition)
+}
+
+/// Why history cannot be told from a position on.
+package enum HistoryGap: Sendable {
+    /// The records are gone: too old, too many, purged, or never written.
+    case expired
+    /// The position is of a history that did not happen here: of commits lost in a crash, or since a backup.
+    case diverged
+}
+
+extension Store {
+    /// False for a store that keeps no history.
+    package var keepsHistory: Bool { history != nil }
+
+    /// What happened after a position; everything that history has when it is nil.
+    ///
+    /// - Parameters:
+    ///   - limit: Records given back at most; 0 for all.
+    ///   - isIncluded: Records for which it is false are passed over.
+    package func history(
+        after position: HistoryPosition?, limit: Int = 0, where isIncluded: (HistoryRecord) throws -> Bool = { _ in true }
+    ) throws -> HistoryReport {
+        let (reading, snapshot) = try historyReading()
+        let newest = try Self.position(reading, upTo: snapshot.transaction)
+        if let position, let gap = try gap(position, reading, snapshot) { return .resync(gap, position: newest) }
+        var records: [HistoryRecord] = []
+        var isCut = false
+        try reading.forEach(after: position?.number ?? 0) { record in
+            isCut = limit > 0 && records.count == limit
+            if isCut { return false }
+            if try isIncluded(record) { records.append(record) }
+            return true
+        }
+        guard isCut, let last = records.last else { return .records(records, position: newest) }
+        return .records(records, position: last.position)
+    }
+
+    /// The place after the newest commit.
+    package func historyPosition() throws -> HistoryPosition {
+        let (reading, snapshot) = try historyReading()
+        return try Self.position(reading, upTo: snapshot.transaction)
+    }
+
+    /// The newest commit before a date; nil when history has none so old.
+    package func historyNumber(before date: Date) throws -> UInt64? { try historyReading().0.lastNumber(before: date) }
+
+    private func gap(
+        _ position: HistoryPosition, _ reading: HistoryReading, _ snapshot: StoreSnapshot
+    ) throws -> HistoryGap? {
+        if position.number > snapshot.transaction { return .diverged }
+        if try position.number < HistoryState.floor(in: snapshot.engineSnapshot) { return .expired }
+        guard let time = try reading.time(upTo: position.number), position.time != 0 else { return nil }
+        return time.bitPattern == position.time ? nil : .diverged
+    }
+
+    private static func position(_ reading: HistoryReading, upTo number: UInt64) throws -> HistoryPosition {
+        HistoryPosition(number: number, time: try reading.time(upTo: number)?.bitPattern ?? 0)
+    }
+
+    private func historyReading() throws -> (HistoryReading, StoreSnapshot) {
+        let history = try requireHistory()
+        let snapshot = try snapshot()
+        return (HistoryReading(snapshot.engineSnapshot, tree: history.tree, coding: history.coding), snapshot)
+    }
+
+    private func requireHistory() throws -> HistoryLog {
+        if let history { return history }
+        throw HornbeamError(
+            .unsupportedRequest, "“\(location)” keeps no history. Open it with history tracking, which begins then.")
+    }
+
+    /// Tells observers what another process committed after a number; false when history does not know all of it.
+    func announceHistory(after number: UInt64) throws -> Bool {
+        guard let history else { return false }
+        let snapshot = try snapshot()
+        guard try number >= HistoryState.floor(in: snapshot.engineSnapshot) else { return false }
+        let reading = HistoryReading(snapshot.engineSnapshot, tree: history.tree, coding: history.coding)
+        var changes: [StoreChange] = []
+        try reading.forEach(after: number) { record in
+            changes.append(StoreChange(record))
+            return true
+        }
+        for change in changes { announcer.announce(change) }
+        return true
+    }
+
+    // MARK: Purging
+
+    /// Removes the records of all commits up to a number, durably (HIS-7).
+    package func purgeHistory(through number: UInt64) throws {
+        let history = try requireHistory()
+        try inHistoryTransaction { transaction, base in
+            let number = min(number, base.transaction.rawValue)
+            guard try number > HistoryState.floor(in: base) else { return }
+            try EngineError.translated { () throws(EngineError) in
+                var doomed: [[UInt8]] = []
+                let range = KeyRange(to: HistoryKey.key(number + 1))
+                try transaction.index(history.tree).forEach(in: range) { (key, _) throws(EngineError) -> Bool in
+                    doomed.append([UInt8](key))
+                    return true
+                }
+                for key in doomed { _ = try transaction.delete(key, from: history.tree) }
+                try HistoryState.setFloor(number, in: transaction)
+            }
+        }
+        history.refresh()
+    }
+
+    // MARK: Consumers
+
+    /// Those who read history, by name.
+    package func historyConsumers() throws -> [HistoryConsumerRecord] {
+        try HistoryState.consumers(in: historyReading().1.engineSnapshot).sorted { $0.name < $1.name }
+    }
+
+    /// Notes how far a consumer has come, or with nil that it reads no more; durable.
+    package func setHistoryConsumer(_ name: String, _ position: HistoryPosition?) throws {
+        let history = try requireHistory()
+        let date = history.now
+        try inHistoryTransaction { transaction, base in
+            var consumers = try HistoryState.consumers(in: base).filter { $0.name != name }
+            if let position { consumers.append(HistoryConsumerRecord(name: name, position: position, date: date)) }
+            consumers.sort { $0.name < $1.name }
+            try HistoryState.setConsumers(consumers, in: transaction)
+            history.refresh(consumers)
+        }
+    }
+
+    /// A transaction that changes nothing but what is kept of history. Nobody else writes before it ends.
+    private func inHistoryTransaction(_ body: (WriteTransaction, Snapshot) throws -> Void) throws {
+        let (transaction, base) = try beginOnSnapshot()
+        do {
+            try body(transaction, base.engineSnapshot)
+        } catch {
+            transaction.abort()
+            throw (error as? EngineError).map { HornbeamError($0) } ?? error
+        }
+        _ = try EngineError.translated { () throws(EngineError) in try transaction.commit(.full) }
+    }
+}
+
+extension HistoryRecord {
+    /// The place after this commit.
+    package var position: HistoryPosition {
+        HistoryPosition(number: number, time: timestamp.timeIntervalSinceReferenceDate.bitPattern)
+    }
+}
+
+extension StoreChange {
+    /// The commit that a record tells of.
+    init(_ record: HistoryRecord) {
+        transaction = record.number
+        author = record.author
+        contextName = record.contextName
+        kind = record.kind
+        label = record.label
+        for group in record.groups {
+            switch group.change {
+            case .inserted: inserted += group.references
+            case .deleted: deleted += group.references
+            case .updated(let properties):
+                let mask = PropertyMask(properties)
+                updated += group.references.map { Updated(reference: $0, properties: mask) }
+            }
+        }
+    }
+}
+
+extension HistoryLog {
+    /// The history of a store that is being opened: begun, gone on with, or ended, as the options ask.
+    static func prepared(
+        _ engine: Engine, _ options: Store.Options, _ reader: RowReader
+    ) throws -> HistoryLog? {
+        let tree = try engine.snapshot().tree(named: HistoryKey.treeName)
+        guard (tree != nil) != (options.history != nil), !options.readOnly else {
+            return try tree.map { try HistoryLog(tree: $0, options, reader, engine.snapshot()) }
+        }
+        let transaction = try engine.begin()
+        if let tree {
+            try transaction.drop(tree)
+            try HistoryState.forget(in: transaction)
+        } else {
+            _ = try transaction.createIndex(named: HistoryKey.treeName)
+            try HistoryState.setFloor(transaction.baseTransaction.rawValue, in: transaction)
+        }
+        _ = try transaction.commit(.full)
+        let snapshot = try engine.snapshot()
+        return try snapshot.tree(named: HistoryKey.treeName).map { try HistoryLog(tree: $0, options, reader, snapshot) }
+    }
+}

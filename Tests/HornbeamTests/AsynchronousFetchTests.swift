@@ -1,0 +1,104 @@
+import Foundation
+import HornbeamModel
+import HornbeamStore
+import HornbeamThreads
+import Testing
+@testable import Hornbeam
+
+@Suite("Asynchronous fetches") struct AsynchronousFetchTests {
+    private func stack(_ kind: StoreKind, _ count: Int = 500) throws -> Stack {
+        let stack = try Parity.stack(kind)
+        try stack.container.performAndWait { context in
+            for number in 0..<count { PEntity(context: context).counter = Int32(number) }
+            try context.save()
+        }
+        return stack
+    }
+
+    /// A request made while a progress is current.
+    private func request(below whole: Progress) -> AsynchronousFetchRequest<PEntity> {
+        whole.becomeCurrent(withPendingUnitCount: whole.totalUnitCount)
+        defer { whole.resignCurrent() }
+        return AsynchronousFetchRequest(FetchRequest<PEntity>(), estimatedResultCount: 500)
+    }
+
+    @Test("ASY-1: gives what a plain fetch gives, and awaits while it searches", arguments: StoreKind.allCases)
+    @MainActor func givesTheSame(kind: StoreKind) async throws {
+        let view = try stack(kind).container.viewContext
+        let request = FetchRequest<PEntity>().where(try FetchPredicate(format: "counter >= 100")).sorted(by: "counter", ascending: false).limit(50)
+        let asynchronous = AsynchronousFetchRequest(request)
+        let found = try await view.fetch(asynchronous)
+        #expect(try found == view.fetch(request))
+        #expect(asynchronous.progress.fractionCompleted == 1)
+    }
+
+    @Test("ASY-1: unsaved changes of the context take part", arguments: StoreKind.allCases)
+    @MainActor func unsavedChangesTakePart(kind: StoreKind) async throws {
+        let view = try stack(kind).container.viewContext
+        let new = PEntity(context: view)
+        new.counter = 10_000
+        let found = try await view.fetch(AsynchronousFetchRequest(FetchRequest<PEntity>().where(try FetchPredicate(format: "counter > 498"))))
+        #expect(found.map(\.counter) == [499, 10_000])
+    }
+
+    @Test("ASY-1: the view context can have a completion instead of somebody who waits", arguments: StoreKind.allCases)
+    @MainActor func completionIsCalled(kind: StoreKind) async throws {
+        let view = try stack(kind).container.viewContext
+        let counts = AsyncStream.makeStream(of: Int.self)
+        view.fetch(AsynchronousFetchRequest(FetchRequest<PEntity>())) { result in
+            MainActor.assertIsolated()
+            counts.continuation.yield((try? result.get().count) ?? -1)
+        }
+        var iterator = counts.stream.makeAsyncIterator()
+        #expect(await iterator.next() == 500)
+    }
+
+    @Test("ASY-2: the progress is a child of the current one, and counts against the estimate", arguments: StoreKind.allCases)
+    @MainActor func progressIsReported(kind: StoreKind) async throws {
+        let view = try stack(kind).container.viewContext
+        let whole = Progress(totalUnitCount: 10)
+        let request = request(below: whole)
+        #expect(!request.progress.isIndeterminate && request.progress.totalUnitCount == 500)
+        _ = try await view.fetch(request)
+        #expect(request.progress.completedUnitCount == 500 && whole.fractionCompleted == 1)
+        #expect(AsynchronousFetchRequest(FetchRequest<PEntity>()).progress.isIndeterminate)
+    }
+
+    @Test("ASY-3: a cancelled fetch throws, and the context goes on", arguments: StoreKind.allCases)
+    @MainActor func cancellingEnds(kind: StoreKind) async throws {
+        let view = try stack(kind).container.viewContext
+        let request = AsynchronousFetchRequest(FetchRequest<PEntity>())
+        request.cancel()
+        await #expect(throws: CancellationError.self) { _ = try await view.fetch(request).count }
+        let whole = Progress(totalUnitCount: 1)
+        let other = self.request(below: whole)
+        whole.cancel()
+        await #expect(throws: CancellationError.self) { _ = try await view.fetch(other).count }
+        #expect(try view.count(FetchRequest<PEntity>()) == 500)
+    }
+
+    @Test("ASY-3: cancelling the task that waits ends the search", arguments: StoreKind.allCases)
+    @MainActor func taskCancellationEnds(kind: StoreKind) async throws {
+        let view = try stack(kind).container.viewContext
+        let task = Task { @MainActor in
+            withUnsafeCurrentTask { $0?.cancel() }
+            return try await view.fetch(AsynchronousFetchRequest(FetchRequest<PEntity>().where(try FetchPredicate(format: "counter >= 0")))).count
+        }
+        await #expect(throws: CancellationError.self) { try await task.value }
+    }
+
+    @Test("ASY-3: a search under way stops at the next leaf")
+    func searchStops() throws {
+        let stack = try stack(.inMemory, 20_000)
+        let context = stack.newContext()
+        _ = try context.count(FetchRequest<PEntity>())
+        let control = FetchControl { _ in }
+        let seen = Guarded(0)
+        let counting = FetchControl { found in seen.withLock { $0 = max($0, found) } }
+        let request = FetchRequest<PEntity>().where(try FetchPredicate(format: "counter >= 0")).untyped
+        #expect(try context.readingSnapshot().fetch(request, control: counting).references.count == 20_000)
+        #expect(seen.withLock { $0 } == 20_000)
+        control.cancel()
+        #expect(throws: CancellationError.self) { try context.readingSnapshot().fetch(request, control: control) }
+    }
+}

@@ -1,0 +1,164 @@
+import Foundation
+import Testing
+import Hornbeam
+
+@Suite("Fetched results") struct FetchedResultsTests {
+    /// Departments a and b with two employees each: a: 1 and 3, b: 2 and 4.
+    private func company(_ kind: StoreKind) throws -> (ManagedObjectContext, [Employee]) {
+        let stack = try Stack(kind, Company.model(), Company.classes)
+        let context = stack.newContext()
+        var employees: [Employee] = []
+        let departments = ["a", "b"].map { name in
+            let department = Department(context: context)
+            department.name = name
+            return department
+        }
+        for number in 1...4 {
+            let employee = Employee(context: context)
+            (employee.name, employee.salary) = ("\(number)", number * 10)
+            employee.department = departments[(number + 1) % 2]
+            employees.append(employee)
+        }
+        try context.save()
+        return (context, employees)
+    }
+
+    private func controller(_ context: ManagedObjectContext, limit: Int = 0) throws -> FetchedResultsController<Employee> {
+        let controller = try FetchedResultsController(
+            FetchRequest<Employee>().where("salary > 0").sorted(by: "department.name").sorted(by: "name").limit(limit), in: context,
+            sectionedBy: "department.name")
+        return controller
+    }
+
+    /// What a change looks like in words.
+    private func words(_ changes: FetchedResultsChanges<Employee>) -> [String] {
+        changes.deletedSections.map { "section -\($0)" } + changes.insertedSections.map { "section +\($0)" }
+            + changes.objects.map { change in
+                switch change {
+                case .insert(let object, let path): "+\(object.name) \(path[0]).\(path[1])"
+                case .delete(let object, let path): "-\(object.name) \(path[0]).\(path[1])"
+                case .move(let object, let from, let to): "\(object.name) \(from[0]).\(from[1])>\(to[0]).\(to[1])"
+                case .update(let object, let from, let to): "*\(object.name) \(from[0]).\(from[1])=\(to[0]).\(to[1])"
+                }
+            }
+    }
+
+    @Test("FRC-1, FRC-2: a controller needs an order, and has nothing before its fetch", arguments: StoreKind.allCases)
+    func needsOrder(kind: StoreKind) throws {
+        let (context, _) = try company(kind)
+        #expect(hornbeamError { _ = try FetchedResultsController(FetchRequest<Employee>(), in: context) }?.code == .unsupportedRequest)
+        let controller = try controller(context)
+        #expect(controller.fetchedObjects == nil && controller.sections.isEmpty)
+        let lost = try FetchedResultsController(FetchRequest<Employee>().sorted(by: "name"), in: context, sectionedBy: "colour")
+        #expect(hornbeamError { try lost.performFetch() }?.code == .unknownKey)
+    }
+
+    @Test("FRC-3, FRC-4, FRC-5: sections, places and index titles", arguments: StoreKind.allCases)
+    func sectionsAndPlaces(kind: StoreKind) throws {
+        let (context, employees) = try company(kind)
+        let controller = try controller(context)
+        try controller.performFetch()
+        #expect(controller.sections.map(\.name) == ["a", "b"] && controller.sections.map(\.count) == [2, 2])
+        #expect(controller.fetchedObjects?.map(\.name) == ["1", "3", "2", "4"])
+        #expect(controller.object(at: [1, 0]) === employees[1])
+        #expect(controller.indexPath(for: employees[3]) == [1, 1])
+        #expect(controller.sectionIndexTitles == ["A", "B"] && controller.section(forIndexTitle: "B") == 1)
+        controller.sectionIndexTitle = { _ in "#" }
+        #expect(controller.sectionIndexTitles == ["#"])
+    }
+
+    @Test("FRC-7: without somebody who listens nothing is tracked", arguments: StoreKind.allCases)
+    func noListenerNoTracking(kind: StoreKind) throws {
+        let (context, employees) = try company(kind)
+        let controller = try controller(context)
+        try controller.performFetch()
+        context.delete(employees[0])
+        context.processPendingChanges()
+        #expect(controller.fetchedObjects?.count == 4)
+    }
+
+    @Test("FRC-8 … FRC-12: inserts, deletes, moves and updates, unsaved ones too", arguments: StoreKind.allCases)
+    func changesAreTold(kind: StoreKind) throws {
+        let (context, employees) = try company(kind)
+        let controller = try controller(context)
+        var told: [[String]] = []
+        controller.onChange = { told.append(words($0)) }
+        try controller.performFetch()
+        let new = Employee(context: context)
+        (new.name, new.salary, new.department) = ("0", 1, employees[0].department)
+        context.processPendingChanges()
+        employees[0].salary = 11
+        context.processPendingChanges()
+        employees[1].department = employees[0].department
+        context.processPendingChanges()
+        employees[3].salary = 0
+        context.processPendingChanges()
+        new.name = "9"
+        context.processPendingChanges()
+        #expect(told == [
+            ["+0 0.0"], ["*1 0.1=0.1"], ["2 1.0>0.2"], ["section -1", "-4 1.0"], ["9 0.0>0.3"],
+        ])
+        try context.save()
+        #expect(controller.fetchedObjects?.map(\.name) == ["1", "2", "3", "9"])
+    }
+
+    @Test("FRC-17: changes of related objects, limits and others' saves count", arguments: StoreKind.allCases)
+    func relatedChangesCount(kind: StoreKind) throws {
+        let (context, employees) = try company(kind)
+        let controller = try controller(context, limit: 3)
+        var told: [[String]] = []
+        controller.onChange = { told.append(words($0)) }
+        try controller.performFetch()
+        #expect(controller.fetchedObjects?.map(\.name) == ["1", "3", "2"])
+        context.delete(employees[0])
+        context.processPendingChanges()
+        #expect(told.last == ["-1 0.0", "+4 1.1"])
+        employees[1].department?.name = "0"
+        context.processPendingChanges()
+        #expect(controller.sections.map(\.name) == ["0", "a"])
+        #expect(controller.fetchedObjects?.map(\.name) == ["2", "4", "3"])
+    }
+
+    @Test("FRC-13, FRC-14: a snapshot of names and IDs, and the difference of two", arguments: StoreKind.allCases)
+    func snapshots(kind: StoreKind) throws {
+        let (context, employees) = try company(kind)
+        let controller = try controller(context)
+        controller.onChange = { _ in }
+        try controller.performFetch()
+        let before = controller.snapshot
+        #expect(before.sections.map(\.name) == ["a", "b"])
+        context.delete(employees[2])
+        context.processPendingChanges()
+        let difference = controller.snapshot.difference(from: before)
+        #expect(difference.removals.count == 1 && difference.insertions.isEmpty)
+        #expect(before.objectIDs.applying(difference) == controller.snapshot.objectIDs)
+    }
+
+    @Test("FRC-15: after a reset there are no results and no calls until the next fetch", arguments: StoreKind.allCases)
+    func resetInvalidates(kind: StoreKind) throws {
+        let (context, _) = try company(kind)
+        let controller = try controller(context)
+        var calls = 0
+        controller.onChange = { _ in calls += 1 }
+        try controller.performFetch()
+        context.reset()
+        #expect(controller.fetchedObjects == nil && calls == 0)
+        try controller.performFetch()
+        #expect(controller.fetchedObjects?.count == 4)
+    }
+
+    @Test("FRC-1: a controller that nobody holds is gone", arguments: StoreKind.allCases)
+    func controllersGo(kind: StoreKind) throws {
+        let (context, employees) = try company(kind)
+        weak var gone: FetchedResultsController<Employee>?
+        do {
+            let controller = try controller(context)
+            controller.onChange = { _ in }
+            try controller.performFetch()
+            gone = controller
+        }
+        employees[0].salary = 99
+        context.processPendingChanges()
+        #expect(gone == nil)
+    }
+}
