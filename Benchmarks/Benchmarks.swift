@@ -23,6 +23,12 @@ import Foundation
             let runner = Profile(options, folder, type ?? EngineKeyValue.self)
             return words[0] == "duel" ? try runner.duel(keyValueContestants) : try runner.run(words[0])
         }
+        #if Rivals
+        if options.isSmoke, options.includes("agreement") {
+            var agreement = try SQLiteAgreement(folder, rows: 3000, seed: 1)
+            try agreement.check(conditions: 300)
+        }
+        #endif
         var results = Results()
         if options.includes("keys") { try KeyValueSuite(options, folder, keyValueContestants).run(into: &results) }
         if options.includes("events") { try EventSuite(options, folder, eventContestants).run(into: &results) }

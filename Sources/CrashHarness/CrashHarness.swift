@@ -4,7 +4,10 @@ import Foundation
 @main struct CrashHarness {
     /// Every way of trying; the usage text and `Scripts/torture` list them in this order.
     static var modes: [any Mode.Type] {
-        [SimulateMode.self, SyncsMode.self, FlipMode.self, KillMode.self, SchedulesMode.self]
+        [
+            SimulateMode.self, SyncsMode.self, FlipMode.self, KillMode.self, SchedulesMode.self, DifferentialMode.self,
+            FuzzMode.self,
+        ]
     }
 
     static func main() {

@@ -32,4 +32,18 @@ import Testing
     func killedProcessesKeepWhatTheyAcknowledged(seed: Int) throws {
         #expect(try Self.run(KillMode.self, ["--seed", "\(seed)", "--count", "8"]) == 0)
     }
+
+    @Test func threadsThatTakeTurnsLoseNothing() throws {
+        #expect(try Self.run(SchedulesMode.self, ["--seed", "7", "--count", "60"]) == 0)
+    }
+
+    /// Every fourth seed is for the object graph.
+    @Test("Engine and object graph do what plain models say", arguments: [(1, 6000), (2, 6000), (8, 6000), (3, 250), (7, 250)])
+    func answersAreThoseOfAModel(seed: Int, count: Int) throws {
+        #expect(try Self.run(DifferentialMode.self, ["--seed", "\(seed)", "--count", "\(count)"]) == 0)
+    }
+
+    @Test func hostileBytesAreTaken() throws {
+        #expect(try Self.run(FuzzMode.self, ["--seed", "1", "--count", "1200"]) == 0)
+    }
 }

@@ -48,6 +48,18 @@ final class Run {
         figures[figure ?? mode.unit, default: 0] += 1
     }
 
+    /// Whether time or count is used up: for a round that adds to the unit by the hundred.
+    var isOver: Bool {
+        if let count = options.count, figures[mode.unit, default: 0] >= count { return true }
+        do {
+            try lookAtClock()
+            return false
+        } catch {
+            casesUntilClock = 0
+            return true
+        }
+    }
+
     /// Whether a case is to be tried: all are, unless one was asked for by name.
     func includes(_ name: @autoclosure () -> String) -> Bool {
         options.replay.map { $0 == name() } ?? true

@@ -124,8 +124,10 @@ extension ManagedObjectContext {
     /// Gives pending changes of an object the new row as their base, unless both sides changed a value.
     func rebase(_ object: ManagedObject, _ new: StackSnapshot) {
         object.hint = RowHint()
-        guard object.hasChanges, !object.isInserted, !object.scope.isNested else { return }
-        guard let row = try? new[object.scope.slot]?.values(object.scope.entity, object.key), object.record?.version != 0 else { return }
+        guard let record = object.record, record.version != 0, !object.isInserted, !object.scope.isNested else { return }
+        guard let row = try? new[object.scope.slot]?.values(object.scope.entity, object.key) else { return }
+        // Changes that were taken back leave a record behind, whose next change is one of the new row.
+        guard object.hasChanges else { return record.version = row.version }
         rebase(object, on: row)
     }
 

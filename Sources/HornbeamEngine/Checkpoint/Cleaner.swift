@@ -159,7 +159,12 @@ extension Engine {
 extension PageFiles {
     /// True unless the file's first record shows that only pages of trees are in it.
     func mayHoldBlobs(_ number: PageFileNumber) throws(EngineError) -> Bool {
-        let file = try handle(number).file
+        let file: any File
+        do throws(EngineError) { file = try handle(number).file } catch {
+            // It may have been emptied and removed by now.
+            guard error.code == .damaged else { throw error }
+            return true
+        }
         return unsafe try withUnsafeTemporaryAllocation(byteCount: PageHeader.bytes, alignment: 8) { buffer throws(EngineError) in
             guard unsafe try file.read(into: buffer, at: 0) == buffer.count else { return true }
             guard case .success(let header) = unsafe PageHeader.decode(UnsafeRawBufferPointer(buffer)) else { return true }

@@ -13,6 +13,12 @@ struct FileTable: Sendable, Equatable {
     struct Entry: Sendable, Equatable {
         var live: Int64 = 0
         var emptySince: UInt64 = .max
+
+        /// A page was born in the file, so that a version needed it since, even if it is dead again by now.
+        mutating func gain(_ bytes: Int) {
+            live += Int64(bytes)
+            emptySince = .max
+        }
     }
 
     var entries: [PageFileNumber: Entry] = [:]
@@ -97,18 +103,21 @@ final class SpaceAccount: Sendable {
             )
         }
         var entries = table.entries
-        for page in written { entries[page.file, default: .init()].live += Int64(page.recordBytes) }
+        for page in written { entries[page.file, default: .init()].gain(page.recordBytes) }
+        for blob in newBlobs {
+            try files.forEachBlobPage(blob) { page throws(EngineError) in
+                entries[page.file, default: .init()].gain(page.recordBytes)
+            }
+        }
         for page in dead { entries[page.file, default: .init()].live -= Int64(page.recordBytes) }
-        for (blobs, sign) in [(newBlobs, Int64(1)), (deadBlobs, -1)] {
-            for blob in blobs {
-                do throws(EngineError) {
-                    try files.forEachBlobPage(blob) { page throws(EngineError) in
-                        entries[page.file, default: .init()].live += sign * Int64(page.recordBytes)
-                    }
-                } catch {
-                    // A dead value whose index cannot be read keeps its bytes counted; that must not stop a checkpoint.
-                    guard error.code == .damaged, sign < 0 else { throw error }
+        for blob in deadBlobs {
+            do throws(EngineError) {
+                try files.forEachBlobPage(blob) { page throws(EngineError) in
+                    entries[page.file, default: .init()].live -= Int64(page.recordBytes)
                 }
+            } catch {
+                // A dead value whose index cannot be read keeps its bytes counted; that must not stop a checkpoint.
+                guard error.code == .damaged else { throw error }
             }
         }
         let present = Set(try files.files().map(\.number))

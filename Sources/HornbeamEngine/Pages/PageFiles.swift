@@ -62,7 +62,12 @@ package final class PageFiles: Sendable {
     package func files() throws(EngineError) -> [PageFileSummary] {
         var summaries: [PageFileSummary] = []
         for number in try fileSystem.list(directory).compactMap(PageFileNumber.init(fileName:)) {
-            summaries.append(PageFileSummary(number: number, bytes: try handle(number).file.size()))
+            do throws(EngineError) {
+                summaries.append(PageFileSummary(number: number, bytes: try handle(number).file.size()))
+            } catch {
+                // A checkpoint on another thread may have removed it since the folder was listed.
+                guard error.code == .damaged, try !fileSystem.exists(path(of: number)) else { throw error }
+            }
         }
         return summaries.sorted { $0.number < $1.number }
     }

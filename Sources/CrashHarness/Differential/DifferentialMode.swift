@@ -1,0 +1,31 @@
+/// Does random operations to a store and to a plain model, and compares all answers: the engine by itself in most
+/// rounds, the object graph above it in every fourth.
+enum DifferentialMode: Mode {
+    static let name = "differential"
+    static let summary = "random operations on engine and object graph, each answer compared with a plain model"
+    static let unit = "operations"
+
+    private static let operationsPerRound = 60_000
+    private static let graphOperationsPerRound = 3_000
+
+    static func round(_ seed: UInt64, _ run: Run) throws {
+        try run.trying("history", as: "histories")
+        if seed % 4 == 3 { try graph(seed, run) } else { try engine(seed, run) }
+    }
+
+    private static func engine(_ seed: UInt64, _ run: Run) throws {
+        var history = try EngineHistory(choices: ChoiceGenerator(seed: seed))
+        var counted = 0
+        while history.operations < operationsPerRound, !run.isOver {
+            for _ in 0..<50 { try history.step() }
+            run.add(unit, history.operations - counted)
+            counted = history.operations
+        }
+        try history.check()
+    }
+
+    private static func graph(_ seed: UInt64, _ run: Run) throws {
+        let history = try GraphHistory(seed: seed)
+        try history.perform(operations: graphOperationsPerRound, run)
+    }
+}

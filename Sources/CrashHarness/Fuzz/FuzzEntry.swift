@@ -1,0 +1,47 @@
+import Foundation
+import Synchronization
+
+// What libFuzzer calls; `Scripts/fuzz` links these with it. The environment says which target is meant:
+// HORNBEAM_FUZZ_TARGET, its name; HORNBEAM_FUZZ_SEEDS, a folder for the inputs to begin with;
+// HORNBEAM_FUZZ_FIGURES, a file to add the number of executions to.
+
+private enum FuzzEntry {
+    static let target = FuzzTarget(rawValue: variable("HORNBEAM_FUZZ_TARGET") ?? "")!
+    static let executions = Atomic<Int>(0)
+    static let start = ContinuousClock.now
+
+    static func variable(_ name: String) -> String? { ProcessInfo.processInfo.environment[name] }
+
+    static func writeSeeds() throws {
+        guard let folder = variable("HORNBEAM_FUZZ_SEEDS") else { return }
+        for (number, seed) in target.seeds.enumerated() {
+            try Data(seed).write(to: URL(fileURLWithPath: folder).appendingPathComponent("seed-\(number)"))
+        }
+    }
+
+    static func writeFigures() {
+        guard let path = variable("HORNBEAM_FUZZ_FIGURES") else { return }
+        let count = executions.load(ordering: .relaxed)
+        var sums = FiguresFile.ModeSums()
+        sums.runs = 1
+        sums.seconds = Int((ContinuousClock.now - start) / .seconds(1))
+        sums.figures = ["executions": count, "executions of \(target.rawValue), guided by coverage": count]
+        sums.commits = [Commit.current]
+        do { try FiguresFile(path).add(sums, to: FuzzMode.name) } catch { Terminal.complain("\(error)") }
+    }
+}
+
+@_cdecl("LLVMFuzzerInitialize")
+public func initializeFuzzing(_ count: UnsafeMutableRawPointer, _ words: UnsafeMutableRawPointer) -> CInt {
+    do { try FuzzEntry.writeSeeds() } catch { fatalError("The inputs to begin with cannot be written: \(error)") }
+    _ = FuzzEntry.start
+    atexit { FuzzEntry.writeFigures() }
+    return 0
+}
+
+@_cdecl("LLVMFuzzerTestOneInput")
+public func fuzz(_ data: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+    FuzzEntry.executions.wrappingAdd(1, ordering: .relaxed)
+    do { try FuzzEntry.target.run(Array(UnsafeBufferPointer(start: data, count: count))) } catch { fatalError("finding: \(error)") }
+    return 0
+}

@@ -1,0 +1,97 @@
+import HornbeamEngine
+import HornbeamModel
+
+/// What can be fed with bytes of anybody's choice. Whatever they are, nothing may trap, hang or answer wrongly.
+enum FuzzTarget: String, CaseIterable {
+    /// A segment of the log of a small store that was not closed.
+    case log
+    /// The page file of a small store.
+    case page
+    /// The meta file of a small store.
+    case meta
+    /// What the engine gives to and takes from liblz4.
+    case lz4
+    /// A history of operations on engine and model, each choice a byte or two.
+    case operations
+    /// The text of a predicate.
+    case predicate
+
+    /// Throws a finding when the bytes lead to a wrong answer.
+    func run(_ bytes: [UInt8]) throws {
+        switch self {
+        case .log: try FuzzStore.unclosed.open(replacing: "wal-", by: bytes)
+        case .page: try FuzzStore.closed.open(replacing: "pages-", by: bytes)
+        case .meta: try FuzzStore.closed.open(replacing: "meta", by: bytes)
+        case .lz4: try Self.compression(bytes)
+        case .operations: try Self.operations(bytes)
+        case .predicate: try Self.predicate(bytes)
+        }
+    }
+
+    /// Inputs to begin with.
+    var seeds: [[UInt8]] {
+        switch self {
+        case .log: [FuzzStore.unclosed.content("wal-")]
+        case .page: [FuzzStore.closed.content("pages-")]
+        case .meta: [FuzzStore.closed.content("meta")]
+        case .lz4: [Array("a a a a a a a a a a a a a a a a a a a a a a".utf8), Self.compressed(Array(repeating: 7, count: 300))]
+        case .operations: (1...4).map { seed in (0..<600).map { UInt8(truncatingIfNeeded: $0 &* 31 &* seed) } }
+        case .predicate: Self.predicates.map { Array($0.utf8) }
+        }
+    }
+
+    private static let predicates = [
+        "a == 1 AND b != 'x' OR NOT (c.d BETWEEN {1, 2.5})", "ANY a.b.c LIKE[cd] \"x*y?\"",
+        "a IN {1, 2, nil} && $b >= CAST('1', 'NSDate')", "SUBQUERY(a, $x, $x.b > 3 AND $x.c == nil).@count > 0",
+        "%K BEGINSWITH[c] %@ && a.@max.b <= -%d", "a[FIRST] == FUNCTION(b, 'c:', 1)",
+        "TERNARY(a, b, c) MATCHES '(a|b)*'", "lowercase(a) CONTAINS[n] 'é' && #date# < now()",
+    ]
+
+    // MARK: The targets that are no store
+
+    private static func compressed(_ bytes: [UInt8]) -> [UInt8] {
+        var target = [UInt8](repeating: 0, count: bytes.count * 2 + 64)
+        let used = bytes.withUnsafeBytes { source in target.withUnsafeMutableBytes { LZ4.compress(source, into: $0) } }
+        return Array(target.prefix(used ?? 0))
+    }
+
+    /// The bytes as something compressed, of a size that the first two say; and as something to compress.
+    private static func compression(_ bytes: [UInt8]) throws {
+        guard bytes.count > 2 else { return }
+        let size = Int(bytes[0]) | Int(bytes[1]) << 8
+        var target = [UInt8](repeating: 0xA5, count: size + 16)
+        bytes.withUnsafeBytes { source in
+            target.withUnsafeMutableBytes { target in
+                let made = UnsafeMutableRawBufferPointer(rebasing: target[..<size])
+                _ = LZ4.decompress(UnsafeRawBufferPointer(rebasing: source[2...]), into: made)
+            }
+        }
+        guard target[size...].allSatisfy({ $0 == 0xA5 }) else { throw Finding("decompression writes beyond its end") }
+        let small = compressed(bytes)
+        var again = [UInt8](repeating: 0, count: bytes.count)
+        let isWhole = small.withUnsafeBytes { source in again.withUnsafeMutableBytes { LZ4.decompress(source, into: $0) } }
+        guard isWhole, again == bytes else { throw Finding("what was compressed does not come back") }
+    }
+
+    private static func operations(_ bytes: [UInt8]) throws {
+        var history = try EngineHistory(choices: ChoiceGenerator(bytes: bytes), keyCounts: [30, 300])
+        while !history.random.isExhausted, history.operations < 20_000 { try history.step() }
+        try history.check()
+    }
+
+    /// What can be read can be printed, and read again as the same.
+    private static func predicate(_ bytes: [UInt8]) throws {
+        let arguments: [(any PredicateArgument)?] = [1, "text", nil, 2.5]
+        let format = String(decoding: bytes, as: UTF8.self)
+        for count in 0...arguments.count {
+            let parsed: FetchPredicate
+            do { parsed = try FetchPredicate(format: format, arguments: Array(arguments.prefix(count))) } catch {
+                guard error is HornbeamError else { throw Finding("a predicate fails with \(error)") }
+                continue
+            }
+            let text = parsed.predicateFormat
+            guard let again = try? FetchPredicate(format: text, arguments: []) else { throw Finding("'\(text)' cannot be read again") }
+            guard again.predicateFormat == text else { throw Finding("'\(text)' is read as '\(again.predicateFormat)'") }
+        }
+    }
+}

@@ -1,0 +1,18 @@
+import Testing
+
+@testable import CrashHarness
+
+/// Hostile bytes for every decoder; what fuzzing found has a test of its own where it was mended.
+@Suite struct FuzzTests {
+    @Test(arguments: FuzzTarget.allCases)
+    func targetsTakeWhatTheyBeginWith(_ target: FuzzTarget) throws {
+        for seed in target.seeds { try target.run(seed) }
+    }
+
+    @Test(arguments: FuzzTarget.allCases)
+    func targetsTakeShortAndMadInput(_ target: FuzzTarget) throws {
+        for length in 0..<40 {
+            for byte: UInt8 in [0, 1, 0x28, 0x7F, 0xFF] { try target.run(Array(repeating: byte, count: length)) }
+        }
+    }
+}
