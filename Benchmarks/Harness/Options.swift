@@ -33,7 +33,8 @@ struct Options {
           --folder PATH    where the stores are made (default: the temporary folder)
           --json FILE      writes all samples with machine, commit and settings
           --plots FOLDER   writes the plots as SVG and the table as Markdown
-          --profile STEP   runs one step of Hornbeam (or STEP@LMDB, STEP@SQLite) for eight seconds, for a profiler
+          --profile STEP   runs one step of Hornbeam (or STEP@LMDB, STEP@SQLite) for eight seconds, for a profiler;
+                           STEP tails: how long durable commits take at worst beside checkpoints and cleaning
         """
 
     init(_ arguments: [String]) throws {

@@ -1,7 +1,8 @@
 // The engine: named tables and indexes of bytes in one store, with atomic, durable, snapshot-isolated transactions.
 //
 // Reading: `snapshot()` and the views. Writing: `begin()`, changes, `commit()`. The life of a commit is in
-// Transactions/CommitPipeline.swift, that of a checkpoint in Checkpoint/Checkpointer.swift, opening in Opening/Recovery.swift.
+// Transactions/CommitPipeline.swift, that of a checkpoint in Checkpoint/Checkpointer.swift, opening in Opening/Recovery.swift,
+// what happens between commits in Engine+Upkeep.swift.
 
 import Glibc
 import HornbeamThreads
@@ -16,6 +17,7 @@ final class EngineCore: Sendable {
     let space: SpaceAccount
     /// Where values too large for a leaf go, before the log names them.
     let blobs: PageAppender
+    let reserve: SpaceReserve
 
     init(
         pool: FramePool, files: PageFiles, meta: MetaFile, first: StoreVersion, mark: LogMark, table: FileTable,
@@ -25,6 +27,7 @@ final class EngineCore: Sendable {
         self.files = files
         self.meta = meta
         blobs = files.makeAppender()
+        reserve = SpaceReserve(directory: files.directory, fileSystem: files.fileSystem, bytes: options.reserveSize)
         registry = VersionRegistry(pool: pool, retention: options.retention, first: first)
         let space = SpaceAccount(files: files, table: table, version: first.number, policy: options.spacePolicy)
         self.space = space
@@ -54,14 +57,15 @@ package final class Engine: Sendable {
     let options: EngineOptions
     /// Present in an engine that was opened for reading.
     let follower: Follower?
-    private let state: Guarded<State>
-    private let maintenance: Maintenance
+    let state: Guarded<State>
+    let maintenance: Maintenance
+    let logKeeper: Maintenance
     let cleaner = Cleaner()
     /// The folder of the store.
     package let path: String
     package let storeIdentifier: StoreIdentifier
 
-    private struct State {
+    struct State {
         var log: LogWriter?
         var isClosed = false
         var lastCheckpointLogBytes = 0
@@ -81,10 +85,12 @@ package final class Engine: Sendable {
         storeIdentifier = identifier
         state = Guarded(State())
         maintenance = Maintenance()
+        logKeeper = Maintenance()
     }
 
     deinit {
         maintenance.stop()
+        logKeeper.stop()
         state.withLock { $0.lock }?.release()
     }
 
@@ -134,7 +140,9 @@ package final class Engine: Sendable {
             state.lock = lock
         }
         core.pipeline.start(log)
-        if options.usesBackgroundThread { maintenance.start(self) }
+        guard options.usesBackgroundThread else { return }
+        maintenance.start(self) { $0.tendPages() }
+        logKeeper.start(self) { $0.tendLog() }
     }
 
     // MARK: Reading
@@ -159,6 +167,9 @@ package final class Engine: Sendable {
 
     /// The transactions whose states can be read now, ascending; the newest is the last.
     package var retainedTransactions: [TransactionNumber] { core.registry.live }
+
+    /// The number of the newest checkpoint.
+    package var newestCheckpoint: UInt64 { checkpointer.latest.checkpoint }
 
     // MARK: Writing
 
@@ -188,6 +199,16 @@ package final class Engine: Sendable {
     func commit(
         _ transaction: WriteTransaction, _ durability: Durability,
         published: (@Sendable (TransactionNumber) -> Void)?, isUpkeep: Bool
+    ) throws(EngineError) -> TransactionNumber {
+        do throws(EngineError) { return try carryOut(transaction, durability, published, isUpkeep) } catch {
+            if error.code == .full, !isUpkeep { relieve() }
+            throw error
+        }
+    }
+
+    private func carryOut(
+        _ transaction: WriteTransaction, _ durability: Durability,
+        _ published: (@Sendable (TransactionNumber) -> Void)?, _ isUpkeep: Bool
     ) throws(EngineError) -> TransactionNumber {
         guard transaction.hasChanges else {
             abort(transaction)
@@ -270,86 +291,12 @@ package final class Engine: Sendable {
         checkpointer.settle(attachment, version.number)
     }
 
-    // MARK: Upkeep
-
-    /// Writes a checkpoint of everything committed so far.
-    package func checkpoint() throws(EngineError) {
-        guard let log = state.withLock({ $0.log }) else {
-            throw EngineError(.closed, "The store is closed.", path: path)
-        }
-        do throws(EngineError) {
-            try checkpointer.run(log: log)
-            try winSpace(log)
-        } catch {
-            if error.code == .durabilityLost { core.pipeline.close(error) }
-            state.withLock { $0.checkpointPause = 100 }
-            throw error
-        }
-        let bytes = core.pipeline.statistics.logBytes
-        state.withLock { $0.lastCheckpointLogBytes = bytes }
-    }
-
-    /// True if log or memory ask for a checkpoint.
-    private var needsCheckpoint: Bool {
-        let bytes = core.pipeline.statistics.logBytes - state.withLock { $0.lastCheckpointLogBytes }
-        if bytes > options.checkpointLogBytes || core.space.isCheckpointDue { return true }
-        let usage = core.pool.usage
-        return bytes > 0 && usage.inUse - usage.cached > core.pool.capacity / 2
-    }
-
-    /// The commit is done: what upkeep meets now is told by the next call that needs it.
-    private func afterCommit(isBig: Bool) {
-        if !options.usesBackgroundThread { tendVersions() }
-        guard needsCheckpoint else { return }
-        // Who replaces much of the store in one go waits for the space, else the next one would need it too.
-        if options.usesBackgroundThread, !(isBig && core.space.isCheckpointDue) { return maintenance.wake() }
-        attempt { () throws(EngineError) in try checkpoint() }
-    }
-
-    /// What the background thread does now and then. Errors come back with the next commit, which meets them itself;
-    /// a full disk must not keep a checkpoint from freeing space.
-    package func maintain() {
-        tendVersions()
-        attempt { () throws(EngineError) in try core.pipeline.syncIfDue() }
-        attempt { () throws(EngineError) in
-            if let log = state.withLock({ $0.log }), log.needsSpare { try log.prepareSpare() }
-        }
-        attempt { () throws(EngineError) in
-            if needsCheckpoint || cleaner.isUnfinished, !isPausing() { try checkpoint() }
-        }
-    }
-
-    /// Ends versions that are too old, and those that are only retained when the pool's memory runs short.
-    private func tendVersions() {
-        core.registry.endOldVersions()
-        if core.pool.isShort { core.registry.giveUpRetained() }
-    }
-
-    /// After a checkpoint failed, a while passes before the next: each writes all new pages again.
-    private func isPausing() -> Bool {
-        state.withLock { state in
-            state.checkpointPause = max(state.checkpointPause - 1, 0)
-            return state.checkpointPause > 0
-        }
-    }
-
-    private func attempt(_ work: () throws(EngineError) -> Void) {
-        do throws(EngineError) { try work() } catch {
-            if error.code == .durabilityLost { core.pipeline.close(error) }
-        }
-    }
-
-    /// Wins space back after a checkpoint, before the store is closed.
-    private func tidy(_ log: LogWriter) throws(EngineError) {
-        let files = try core.space.cleanable(readers: [])
-        guard core.space.policy.isOverdue(files) || core.space.isCheckpointDue else { return }
-        try checkpointer.run(log: log)
-        try winSpace(log)
-    }
+    // MARK: The end
 
     /// Waits for running transactions, writes a last checkpoint and removes the log. Snapshots that are still held can be read on.
     package func close() throws(EngineError) {
         maintenance.stop()
+        logKeeper.stop()
         if let log = state.withLock({ $0.log }), core.pipeline.failure == nil {
             // What cannot be won back now is not lost; the last checkpoint is what matters.
             attempt { () throws(EngineError) in try tidy(log) }
@@ -367,6 +314,7 @@ package final class Engine: Sendable {
             lock.release()
         }
         if let failure = core.pipeline.failure { throw failure }
+        core.reserve.remove()
         // Not by what was written so far: a commit may be on its way into the log.
         if core.pipeline.executed == checkpointer.latest.transaction, checkpointer.latest.isCleanlyClosed {
             return try log.removeAll()

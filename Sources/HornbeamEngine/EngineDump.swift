@@ -13,16 +13,21 @@ extension Engine {
                 line("  layout \(layout.version): \(columns)")
             }
             guard !record.root.isEmpty else { continue }
-            let slot = core.pool.epochs.enter()
-            defer { core.pool.epochs.leave(slot) }
-            try dump(record.root, depth: 1, leaves: leaves, isTable: record.layouts != nil, line)
+            let slot = snapshot.pool.epochs.enter()
+            defer { snapshot.pool.epochs.leave(slot) }
+            try dump(record.root, in: snapshot.pool, depth: 1, leaves: leaves, isTable: record.layouts != nil, line)
         }
     }
 
     private func dump(
-        _ reference: PageReference, depth: Int, leaves: Bool, isTable: Bool, _ line: (String) -> Void
+        _ reference: PageReference, in pool: FramePool, level: Int? = nil, depth: Int, leaves: Bool, isTable: Bool,
+        _ line: (String) -> Void
     ) throws(EngineError) {
-        let page = core.pool.page(try core.pool.rootFrame(reference))
+        let page = pool.page(try pool.rootFrame(reference))
+        // Levels fall, so that a hostile file cannot lead in circles.
+        guard level == nil || page.level == level else {
+            throw EngineError(.damaged, "The page at \(PageReference.describe(reference.address)) is of the wrong level.")
+        }
         let indent = String(repeating: "  ", count: depth)
         let place = PageReference.describe(reference.address)
         let used = page.limit - Page.headerSize
@@ -33,7 +38,9 @@ extension Engine {
         line("\(indent)level \(page.level) at \(place): \(page.count) links, \(reference.count) entries below")
         guard leaves || page.level > 1 else { return }
         let node = SlottedNode(page)
-        for i in 0..<node.count { try dump(node.child(i), depth: depth + 1, leaves: leaves, isTable: isTable, line) }
+        for i in 0..<node.count {
+            try dump(node.child(i), in: pool, level: page.level - 1, depth: depth + 1, leaves: leaves, isTable: isTable, line)
+        }
     }
 
     /// The first and the last key of a leaf.

@@ -38,12 +38,15 @@ package struct EngineOptions: Sendable {
     package var slackBytes = 1 << 20
     /// Bytes at which a page file of a small store is full; those of large stores grow with it.
     package var pageFileBytes = 4 << 20
+    /// Bytes kept on the disk so that space can be freed when it is full; by default 1 MiB, less where checkpoints are small.
+    package var reserveBytes: Int?
     /// Frames at most, dirty nodes included; nil for four times the pool, at least 4 GiB.
     package var frameCeiling: Int?
     package var log = LogOptions()
     /// Which replaced versions are kept, and when old snapshots end.
     package var retention = Retention()
 
+    var reserveSize: Int { reserveBytes ?? min(1 << 20, checkpointLogBytes / 4) }
     var spacePolicy: SpacePolicy { SpacePolicy(slack: slackBytes, fileBytesMin: pageFileBytes) }
 
     package init() {

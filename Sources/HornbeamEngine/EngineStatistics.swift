@@ -26,6 +26,12 @@ package struct EngineStatistics: Sendable, Hashable {
     package var pageFiles = 0
     package var pageFileBytes: UInt64 = 0
     package var liveBytes: UInt64 = 0
+    /// Bytes of page files that are kept only for versions that somebody reads or that are retained.
+    package var pinnedBytes: UInt64 = 0
+    /// Bytes of all files of the store.
+    package var fileBytes: UInt64 = 0
+    /// How long ago the oldest version that is alive was replaced; nil when it is the newest.
+    package var oldestSnapshotAge: Duration?
 
     package init() {}
 }
@@ -48,6 +54,22 @@ extension Engine {
         figures.pageFiles = files.count
         figures.pageFileBytes = files.reduce(0) { $0 + UInt64($1.bytes) }
         figures.liveBytes = UInt64(core.space.table.liveBytes)
+        figures.pinnedBytes = UInt64(
+            try core.space.pinnedBytes(readers: longReaders, horizon: checkpointer.previousTransaction))
+        figures.fileBytes = try fileBytes()
+        figures.oldestSnapshotAge = core.registry.oldestAge.map { .nanoseconds($0) }
         return figures
+    }
+
+    private func fileBytes() throws(EngineError) -> UInt64 {
+        let fileSystem = core.files.fileSystem
+        var sum: UInt64 = 0
+        for name in try fileSystem.list(path) {
+            do throws(EngineError) { sum += try fileSystem.open(join(path, name), .read).size() } catch {
+                // Files come and go while a store is written.
+                guard error.code == .notAStore else { throw error }
+            }
+        }
+        return sum
     }
 }

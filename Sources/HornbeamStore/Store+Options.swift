@@ -1,5 +1,6 @@
 package import Foundation
 package import HornbeamEngine
+package import HornbeamModel
 
 extension Store {
     /// Where a store is.
@@ -36,8 +37,10 @@ extension Store {
         package var createIfMissing = true
         /// Writes nothing and takes no lock; another process may write meanwhile. See `refresh()`.
         package var readOnly = false
-        /// Which state to open; see `Store.loss` for what an older one leaves out.
-        package var startingPoint = StartingPoint.newest
+        /// Which state to open; see `Store.openingLoss` for what an older one leaves out.
+        package var startingPoint = StoreStartingPoint.newest
+        /// A state that was replaced longer ago than this cannot be read on; no limit when nil.
+        package var snapshotAgeMax: Duration?
         package var allowsNetworkFileSystem = false
         /// The size of the buffer pool; nil lets the engine choose.
         package var poolBytes: Int?
@@ -59,11 +62,23 @@ extension Store {
             var options = engine
             options.createIfMissing = createIfMissing
             options.isReadOnly = readOnly
-            options.startingPoint = startingPoint
+            options.startingPoint = StartingPoint(startingPoint)
+            if let snapshotAgeMax { options.retention.snapshotAgeMax = snapshotAgeMax }
             options.allowsNetworkFileSystem = allowsNetworkFileSystem
             options.usesBackgroundThread = backgroundCheckpoints
             if let poolBytes { options.poolBytes = poolBytes }
             return options
         }
+    }
+}
+
+extension StartingPoint {
+    init(_ point: StoreStartingPoint) {
+        self =
+            switch point {
+            case .newest: .newest
+            case .lastReadable: .lastReadable
+            case .previousCheckpoint: .previousCheckpoint
+            }
     }
 }

@@ -1,5 +1,5 @@
 internal import Foundation
-package import HornbeamEngine
+internal import HornbeamEngine
 internal import HornbeamModel
 internal import HornbeamThreads
 
@@ -34,8 +34,8 @@ extension Store {
         return true
     }
 
-    /// What is missing because the store was opened at an older state; nil when nothing is.
-    package var loss: OpeningLoss? { engine.loss }
+    /// What is missing because the store was opened at an older state, in words; nil when nothing is.
+    package var openingLoss: String? { engine.loss?.description }
 }
 
 extension Snapshot {

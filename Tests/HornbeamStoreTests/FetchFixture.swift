@@ -10,8 +10,8 @@ final class FilledLibrary {
     /// The entities that are worth asking for.
     let fetchable: [String]
 
-    init(seed: UInt64, size: Int = 40) throws {
-        library = try Library()
+    init(seed: UInt64, size: Int = 40, in store: Store? = nil) throws {
+        library = try store.map { Library($0) } ?? Library()
         generator = SeededGenerator(seed: seed)
         fetchable = ["Publication", "Book", "Journal", "Author", "Tag", "Values", "Values", "Publication"]
         try fill(size)

@@ -88,6 +88,12 @@ struct Library {
         self.entity(entity).propertiesByName[name]!
     }
 
+    /// A store opened elsewhere.
+    init(_ store: Store) {
+        name = "\(store.location)"
+        self.store = store
+    }
+
     // MARK: Saving
 
     /// Values by name; object references stand for to-ones.

@@ -168,6 +168,8 @@ extension PersistentStoreDescription {
             HistoryRetention(
                 recordCount: $0.recordCount, unreadRecordCount: $0.unreadRecordCount, ageSeconds: $0.age / .seconds(1))
         }
+        options.snapshotAgeMax = snapshotAgeMax
+        options.startingPoint = startingPoint
         if case .lazy(let delay) = durability { options.durability = .lazy(maxDelay: delay) }
         return options
     }

@@ -1,4 +1,5 @@
 public import Foundation
+public import HornbeamModel
 
 /// Where a store is and how it is opened (CON-2).
 public struct PersistentStoreDescription: Hashable, Sendable {
@@ -36,6 +37,10 @@ public struct PersistentStoreDescription: Hashable, Sendable {
     public var history: HistoryTracking? = HistoryTracking()
     /// The memory for pages of the store; a quarter of the machine's at most 1 GiB when nil.
     public var poolBytes: Int?
+    public var startingPoint = StoreStartingPoint.newest
+    /// A state that was replaced longer ago than this cannot be read on: whoever does gets `snapshotExpired`, and saves need
+    /// not keep its pages. No limit when nil. States that are pinned or retained on purpose have none.
+    public var snapshotAgeMax: Duration?
 
     /// A store on disk.
     public init(url: URL) {

@@ -18,10 +18,12 @@ struct Backup {
 
     func run(_ progress: ProgressReport?) throws(EngineError) -> BackupReport {
         var report = BackupReport()
-        try StoreDraft(path: target, fileSystem: fileSystem).fill { (draft) throws(EngineError) in
+        let draft = StoreDraft(path: target, fileSystem: fileSystem)
+        try draft.fill { (folder) throws(EngineError) in
             let image = try recovery.patiently { () throws(EngineError) in try openImage() }
-            report = try copy(image, to: draft, progress)
-            report.transaction = try finish(draft, report, progress)
+            report = try copy(image, to: folder, progress)
+            try progress?(WorkProgress(part: "opening the copy", done: report.bytes, total: report.bytes))
+            report.transaction = try draft.complete(folder, recovery.options) { $0.latest }
         }
         return report
     }
@@ -132,25 +134,6 @@ struct Backup {
     private static func extend(_ file: any File, to length: UInt64) throws(EngineError) {
         let zero: [UInt8] = [0]
         unsafe try zero.withBytes { (bytes) throws(EngineError) in try unsafe file.write(bytes, at: length - 1) }
-    }
-
-    // MARK: The proof
-
-    /// Opens the copy, so that its log is replayed and gone; gives back its newest transaction.
-    private func finish(
-        _ draft: String, _ report: BackupReport, _ progress: ProgressReport?
-    ) throws(EngineError) -> TransactionNumber {
-        try progress?(WorkProgress(part: "opening the copy", done: report.bytes, total: report.bytes))
-        var options = recovery.options
-        options.isReadOnly = false
-        options.usesBackgroundThread = false
-        options.createIfMissing = false
-        options.startingPoint = .newest
-        let engine = try Engine.open(draft, fileSystem: fileSystem, options: options)
-        let transaction = engine.latest
-        try engine.close()
-        if try fileSystem.exists(join(draft, "lock")) { try fileSystem.remove(join(draft, "lock")) }
-        return transaction
     }
 }
 

@@ -40,6 +40,9 @@ enum Catalogue {
             let number = try reader.integer(UInt64.self)
             let nextObjectKey = try reader.integer(UInt64.self)
             let nextTree = try reader.integer(UInt32.self)
+            guard number < StoreVersion.numberMax, nextObjectKey < StoreVersion.numberMax, nextTree <= TreeID.max.rawValue else {
+                throw EngineError(.damaged, "The catalogue counts transactions, objects or trees beyond all bounds.")
+            }
             var trees: [TreeRecord] = []
             var names: [String: TreeID] = [:]
             for _ in 0..<(try reader.integer(UInt32.self)) {

@@ -106,11 +106,12 @@ final class Checkpointer: Sendable {
         var roots: Set<UInt32>
     }
 
-    /// Writes the nodes of a version, its catalogue and the file table, and syncs them; once more after a failed sync.
+    /// Writes the nodes of a version, its catalogue and the file table, and syncs them; once more after a failed sync, and
+    /// on a full disk if there is a reserve.
     private func write(_ version: StoreVersion, sequence: UInt64) throws(EngineError) -> Image {
         do throws(EngineError) { return try writeOnce(version, sequence) } catch {
             appender.abandon()
-            guard error.code == .inputOutput else { throw error }
+            guard error.code == .inputOutput || error.code == .full && engine.reserve.release() else { throw error }
         }
         do throws(EngineError) { return try writeOnce(version, sequence) } catch {
             appender.abandon()

@@ -49,11 +49,21 @@ final class Cleaner: Sendable {
         }
     }
 
+    /// Waits while somebody else cleans.
+    func beginAfterOthers() {
+        state.wait { (state) -> Void? in
+            if state.isBusy { return nil }
+            state.isBusy = true
+            return ()
+        }
+    }
+
     func end(isUnfinished: Bool) {
         state.withLock { state in
             state.isBusy = false
             state.isUnfinished = isUnfinished
         }
+        state.signal()
     }
 
     /// A page of the round's files cannot be read: none of them is touched again.
@@ -85,6 +95,26 @@ extension Engine {
         }
         let kept = try checkpointer.bytesKeptByPrevious()
         if core.space.policy.isFollowUpDue(kept: kept, live: live) { try checkpointer.run(log: log, isForced: true) }
+    }
+
+    /// Empties every page file there is now, whatever it holds.
+    func moveEverything(_ log: LogWriter, _ progress: ProgressReport?) throws(EngineError) {
+        cleaner.beginAfterOthers()
+        defer { cleaner.end(isUnfinished: false) }
+        let files = try core.space.cleanable(readers: [])
+        guard !files.isEmpty else { return }
+        let round = try makeRound(files)
+        cleaner.round = round
+        while let round = cleaner.round {
+            _ = try carryOut(round, nodes: nodesPerCheckpoint)
+            try checkpointer.run(log: log)
+            let left = core.space.liveBytes(in: round.files)
+            try progress?(WorkProgress(part: "moving pages", done: round.live - min(left, round.live), total: round.live))
+        }
+        if cleaner.barred.isDisjoint(with: round.files) { return }
+        throw EngineError(
+            .damaged, "Not all pages can be read, so the store cannot be compacted. Run a check, and salvage what can be saved.",
+            path: path)
     }
 
     /// Nodes that are moved into memory before they are written: a part of the pool.

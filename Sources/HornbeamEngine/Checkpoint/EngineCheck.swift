@@ -16,38 +16,38 @@ extension Engine {
     /// Checks every page, tree and blob of the newest version, and the live bytes of each page file.
     ///
     /// Reads the whole store; `progress` is told the entries checked so far and their total. Problems are collected,
-    /// not thrown; what is thrown is only that the store is closed.
-    package func check(progress: ((Int, Int) -> Void)? = nil) throws(EngineError) -> CheckReport {
+    /// not thrown; what is thrown is only that the store is closed, or the work cancelled.
+    package func check(progress: ProgressReport? = nil) throws(EngineError) -> CheckReport {
         let snapshot = try snapshot(isPinned: true)
-        let check = VersionCheck(core: core, version: snapshot.version, progress: progress)
-        check.run()
+        let check = VersionCheck(snapshot, progress: progress)
+        try check.run()
         return check.report
     }
 }
 
 /// One walk over all trees of a version.
 private final class VersionCheck {
-    let core: EngineCore
+    let pool: FramePool
     let version: StoreVersion
-    let progress: ((Int, Int) -> Void)?
+    let progress: ProgressReport?
     var report = CheckReport()
     private let total: Int
 
-    init(core: EngineCore, version: StoreVersion, progress: ((Int, Int) -> Void)?) {
-        self.core = core
-        self.version = version
+    init(_ snapshot: Snapshot, progress: ProgressReport?) {
+        pool = snapshot.pool
+        version = snapshot.version
         self.progress = progress
         total = version.trees.reduce(0) { $0 + Int($1.root.count) }
     }
 
-    func run() {
+    func run() throws(EngineError) {
         for tree in version.trees {
             report.trees += 1
             guard !tree.root.isEmpty else {
                 if tree.root.count != 0 { problem(tree, "is empty but counts \(tree.root.count) entries") }
                 continue
             }
-            check(tree.root, tree, level: nil, bounds: Bounds())
+            try check(tree.root, tree, level: nil, bounds: Bounds())
         }
     }
 
@@ -72,13 +72,13 @@ private final class VersionCheck {
     }
 
     /// Checks a page and what is below it; each page in an epoch of its own, so that large stores do not fill the pool.
-    private func check(_ reference: PageReference, _ tree: TreeRecord, level: Int?, bounds: Bounds) {
+    private func check(_ reference: PageReference, _ tree: TreeRecord, level: Int?, bounds: Bounds) throws(EngineError) {
         report.pages += 1
-        let slot = core.pool.epochs.enter()
+        let slot = pool.epochs.enter()
         let links = checkPage(reference, tree, level: level, bounds)
-        core.pool.epochs.leave(slot)
-        progress?(report.entries, total)
-        for link in links.below { check(link.child, tree, level: links.level, bounds: link.bounds) }
+        pool.epochs.leave(slot)
+        try progress?(WorkProgress(part: "pages", done: report.entries, total: total))
+        for link in links.below { try check(link.child, tree, level: links.level, bounds: link.bounds) }
     }
 
     /// Checks one page; gives back what is below it and at which level that must be.
@@ -86,12 +86,12 @@ private final class VersionCheck {
         _ reference: PageReference, _ tree: TreeRecord, level: Int?, _ bounds: Bounds
     ) -> (below: [Link], level: Int) {
         let frame: UInt32
-        do throws(EngineError) { frame = try core.pool.rootFrame(reference) } catch {
+        do throws(EngineError) { frame = try pool.rootFrame(reference) } catch {
             let place = PageReference.describe(reference.address)
             problem(tree, "has an unreadable page at \(place): \(error.message)")
             return ([], 0)
         }
-        let page = core.pool.page(frame)
+        let page = pool.page(frame)
         if let level, page.level != level {
             problem(tree, "has a page of level \(page.level) where \(level) is due")
             return ([], 0)
@@ -154,7 +154,7 @@ private final class VersionCheck {
     private func checkBlob(_ blob: PageReference, _ tree: TreeRecord) {
         report.blobs += 1
         do throws(EngineError) {
-            let bytes = try core.files.readBlob(blob)
+            let bytes = try pool.files.readBlob(blob)
             if bytes.count != Int(blob.count) { problem(tree, "has a value of \(bytes.count) bytes instead of \(blob.count)") }
         } catch { problem(tree, "has an unreadable value: \(error.message)") }
     }

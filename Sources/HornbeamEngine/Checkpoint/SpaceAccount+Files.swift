@@ -26,6 +26,11 @@ extension SpaceAccount {
         }
     }
 
+    /// Live bytes in some files.
+    func liveBytes(in files: Set<PageFileNumber>) -> Int {
+        table.entries.reduce(0) { $0 + (files.contains($1.key) ? Int(max($1.value.live, 0)) : 0) }
+    }
+
     /// True if a reader is of a version after `from`, when the file got its pages, and before `until`.
     private static func isNeeded(from: TransactionNumber, until: UInt64, by readers: [TransactionNumber]) -> Bool {
         readers.contains { $0 > from && $0.rawValue < until }

@@ -1,6 +1,12 @@
 // The segments of the log: the spare that is zeroed ahead, the step from one segment to the next, and removal.
 
+#if canImport(Glibc)
+internal import Glibc
+#else
+internal import Darwin
+#endif
 internal import HornbeamThreads
+internal import Synchronization
 
 /// A segment's file before it has a name and a header.
 struct LogSpare {
@@ -19,7 +25,8 @@ extension LogWriter {
             try state.withLock { (state) throws(EngineError) in
                 if let refusal = state.refusal { throw refusal }
                 if state.hasRoom(for: bound) { return }
-                let spare = try takeSpare(bytes: max(state.nextSegmentBytes, bound + LogSegmentHeader.bytes + LogFrame.blockBytes))
+                let least = bound + LogSegmentHeader.bytes + LogFrame.blockBytes
+                let spare = try takeSpare(bytes: max(state.nextSegmentBytes, least), atLeast: least)
                 try syncOld(&state)
                 let header = try writeHeader(&state, into: spare)
                 try name(header, &state)
@@ -88,37 +95,47 @@ extension LogWriter {
     }
 
     /// Whether the next segment has yet to be zeroed; false before the first append, so that a store which is only
-    /// read is not written to.
-    package var needsSpare: Bool { currentSegment != nil && spare.withLock { $0 == nil } }
+    /// read is not written to. Never waits.
+    package var needsSpare: Bool { wantsSpare.load(ordering: .relaxed) }
 
-    /// Zeroes the next segment ahead of need; for a background thread. Throws `full` when the disk is.
+    /// Zeroes the next segment ahead of need, slowly; for a background thread. Throws `full` when the disk is.
     package func prepareSpare() throws(EngineError) {
         let bytes = try state.withLock { (state) throws(EngineError) in
             if let refusal = state.refusal { throw refusal }
             return state.nextSegmentBytes
         }
         try spare.withLock { (spare) throws(EngineError) in
-            if spare == nil { spare = try makeSpare(bytes: bytes) }
+            if spare == nil { spare = try makeSpare(bytes: bytes, isPaced: true) }
+            wantsSpare.store(false, ordering: .relaxed)
         }
     }
 
-    private func takeSpare(bytes: Int) throws(EngineError) -> LogSpare {
-        try spare.withLock { (spare) throws(EngineError) in
-            defer { spare = nil }
+    /// A segment's file of so many bytes; of the fewest that will do where the disk has no room for more.
+    private func takeSpare(bytes: Int, atLeast least: Int) throws(EngineError) -> LogSpare {
+        isWaitingForSpare.store(true, ordering: .relaxed)
+        defer { isWaitingForSpare.store(false, ordering: .relaxed) }
+        return try spare.withLock { (spare) throws(EngineError) in
+            defer {
+                spare = nil
+                wantsSpare.store(true, ordering: .relaxed)
+            }
             if let ready = spare, ready.bytes >= bytes { return ready }
-            return try makeSpare(bytes: bytes)
+            do throws(EngineError) { return try makeSpare(bytes: bytes, isPaced: false) } catch {
+                guard error.code == .full, least < bytes else { throw error }
+            }
+            return try makeSpare(bytes: least, isPaced: false)
         }
     }
 
     /// Really writes the zeros: an overwrite syncs twice as fast as an append, and cannot run out of space. They need
     /// not be durable before the header is, which is synced with them.
-    private func makeSpare(bytes: Int) throws(EngineError) -> LogSpare {
+    private func makeSpare(bytes: Int, isPaced: Bool) throws(EngineError) -> LogSpare {
         let path = join(directory, LogSpare.fileName)
         if try fileSystem.exists(path) { try fileSystem.remove(path) }
         let length = (bytes + LogFrame.blockBytes - 1) & ~(LogFrame.blockBytes - 1)
         do throws(EngineError) {
             let file = try fileSystem.open(path, .create)
-            try writeZeros(to: file, length)
+            try writeZeros(to: file, length, isPaced: isPaced)
             try file.writeBack()
             return LogSpare(file: file, bytes: length)
         } catch {
@@ -128,13 +145,18 @@ extension LogWriter {
         }
     }
 
-    private func writeZeros(to file: any File, _ length: Int) throws(EngineError) {
-        let zeros = [UInt8](repeating: 0, count: min(length, 1 << 18))
+    /// Paced: some at a time, with a rest after each, because commits that sync meanwhile wait for the device to write all
+    /// that it was given before. Nobody rests while a commit waits for the segment itself.
+    private func writeZeros(to file: any File, _ length: Int, isPaced: Bool) throws(EngineError) {
+        let zeros = [UInt8](repeating: 0, count: min(length, 1 << 17))
         for start in stride(from: 0, to: length, by: zeros.count) {
             let count = min(zeros.count, length - start)
             unsafe try zeros.withBytes { (bytes) throws(EngineError) in
                 try unsafe file.write(bytes.part(0..<count), at: UInt64(start))
             }
+            guard isPaced, start + count < length, !isWaitingForSpare.load(ordering: .relaxed) else { continue }
+            try file.writeBack()
+            usleep(1000)
         }
     }
 

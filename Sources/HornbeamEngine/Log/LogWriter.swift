@@ -40,6 +40,10 @@ package final class LogWriter: Sendable {
     let state: Guarded<State>
     /// The next segment, zeroed and synced, without a header.
     let spare = Guarded<LogSpare?>(nil)
+    /// The spare was taken and has not been made anew.
+    let wantsSpare = Atomic(false)
+    /// A commit waits for the next segment.
+    let isWaitingForSpare = Atomic(false)
     private let durablePosition: Atomic<UInt64>
     private let counter: DurableCounter?
 

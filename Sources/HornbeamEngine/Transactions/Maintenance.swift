@@ -1,4 +1,5 @@
-// The background thread of an engine: checkpoints, lazy syncs and the next log segment.
+// The background threads of an engine: one for checkpoints, which may take long, one for the log: lazy syncs and the next
+// segment, which must not wait for a checkpoint.
 
 import Glibc
 import HornbeamThreads
@@ -13,20 +14,23 @@ import HornbeamThreads
     private final class Start: Sendable {
         let maintenance: Maintenance
         nonisolated(unsafe) weak var engine: Engine?  // set before the thread starts; weak references are atomic
-        init(_ maintenance: Maintenance, _ engine: Engine) {
+        let work: @Sendable (Engine) -> Void
+        init(_ maintenance: Maintenance, _ engine: Engine, _ work: @escaping @Sendable (Engine) -> Void) {
             self.maintenance = maintenance
             unsafe self.engine = engine
+            self.work = work
         }
     }
 
-    func start(_ engine: Engine) {
-        let start = unsafe Unmanaged.passRetained(Start(self, engine)).toOpaque()
+    /// Does some work now and then, and when it is woken.
+    func start(_ engine: Engine, _ work: @escaping @Sendable (Engine) -> Void) {
+        let start = unsafe Unmanaged.passRetained(Start(self, engine, work)).toOpaque()
         var id = pthread_t()
         let created = unsafe pthread_create(
             &id, nil,
             { argument in
                 let start = unsafe Unmanaged<Start>.fromOpaque(argument!).takeRetainedValue()
-                while start.maintenance.rest() { unsafe start.engine?.maintain() }
+                while start.maintenance.rest() { if let engine = unsafe start.engine { start.work(engine) } }
                 return nil
             }, start)
         precondition(created == 0, "The engine could not start its background thread.")

@@ -84,8 +84,8 @@ extension VersionRegistry {
         return free
     }
 
-    /// Nanoseconds since the oldest version that is still read was replaced; 0 when only the newest is.
-    var oldestAge: UInt64 {
-        state.withLock { state in state.live[0].replacedAt.map { retention.clock() &- $0 } ?? 0 }
+    /// Nanoseconds since the oldest version that is alive was replaced; nil when only the newest is.
+    var oldestAge: UInt64? {
+        state.withLock { state in state.live[0].replacedAt.map { retention.clock() &- $0 } }
     }
 }

@@ -34,7 +34,7 @@ extension FramePool {
     }
 
     /// Entries at and below a page.
-    private func entries(_ frame: UInt32) -> UInt64 {
+    func entries(_ frame: UInt32) -> UInt64 {
         let page = page(frame)
         guard page.level > 0 else { return UInt64(page.count) }
         let node = SlottedNode(page)

@@ -1,48 +1,17 @@
 internal import HornbeamEngine
-internal import HornbeamModel
-
-/// What a check of a store found.
-package struct StoreCheckReport: Sendable, CustomStringConvertible {
-    package var pages = 0
-    package var trees = 0
-    package var rows = 0
-    package var indexEntries = 0
-    package var links = 0
-    /// To-ones that name an object which is gone, as the delete rule "no action" leaves them. Not a problem of the store.
-    package var danglingReferences = 0
-    /// One sentence each; empty for a sound store.
-    package var problems: [String] = []
-
-    package var isSound: Bool { problems.isEmpty }
-
-    package var description: String {
-        let counts = "\(rows) rows, \(indexEntries) index entries, \(links) links, \(trees) trees, \(pages) pages"
-        let dangling = danglingReferences == 0 ? "" : ", \(danglingReferences) references to objects that are gone"
-        let verdict = isSound ? "sound" : "\(problems.count) problems"
-        return "\(verdict): \(counts)\(dangling)" + problems.map { "\n  " + $0 }.joined()
-    }
-}
-
-/// How far a check is.
-package struct StoreCheckProgress: Sendable {
-    /// What is being checked: `pages`, an entity, a relationship.
-    package var part: String
-    package var done: Int
-    package var total: Int
-}
+package import HornbeamModel
 
 extension Store {
     /// Checks everything: pages and trees, each row against its indexes and each index against its rows, relationships against
     /// their inverses. Reads the whole store; saves may go on meanwhile.
     ///
-    /// - Throws: Only what keeps the check from being made. What is wrong with the store is in the report.
-    package func check(progress: ((StoreCheckProgress) -> Void)? = nil) throws -> StoreCheckReport {
-        let engineReport = try EngineError.translated { () throws(EngineError) in
-            try engine.check { done, total in
-                progress?(StoreCheckProgress(part: "pages", done: done, total: total))
-            }
+    /// - Throws: Only what keeps the check from being made, and what `progress` throws. What is wrong with the store is in the report.
+    package func check(progress: ((StoreProgress) throws -> Void)? = nil) throws -> StoreCheckReport {
+        let relay = ProgressRelay(progress)
+        let engineReport = try relay.translated { () throws(EngineError) in
+            try engine.check(progress: relay.engineReport)
         }
-        var check = StoreCheck(try snapshot(), progress)
+        var check = StoreCheck(try snapshot(), relay)
         try check.run()
         check.report.pages = engineReport.pages
         check.report.trees = engineReport.trees
@@ -55,7 +24,7 @@ extension Store {
 struct StoreCheck {
     var report = StoreCheckReport()
     let snapshot: StoreSnapshot
-    private let progress: ((StoreCheckProgress) -> Void)?
+    private let progress: ProgressRelay
     /// Beyond this many problems of one part only their number is told.
     private static let problemsMax = 20
     private var problemsOfPart = 0
@@ -64,7 +33,7 @@ struct StoreCheck {
     /// How many members each mirroring relationship should have.
     private var mirrored: [ObjectIdentifier: Int] = [:]
 
-    init(_ snapshot: StoreSnapshot, _ progress: ((StoreCheckProgress) -> Void)?) {
+    init(_ snapshot: StoreSnapshot, _ progress: ProgressRelay) {
         self.snapshot = snapshot
         self.progress = progress
     }
@@ -86,7 +55,7 @@ struct StoreCheck {
         } catch let error as EngineError where error.code == .damaged {
             report.problems.append("\(part): \(error.message)")
         } catch let error as EngineError {
-            throw HornbeamError(error)
+            try progress.translated { () throws(EngineError) in throw error }
         }
         endPart(part)
     }
@@ -113,7 +82,7 @@ struct StoreCheck {
         try view.forEachLeaf { (leaf) throws(EngineError) -> Bool in
             for slot in 0 ..< leaf.count { try copy.check(leaf.row(slot), leaf.key(slot), table) }
             done += leaf.count
-            copy.progress?(StoreCheckProgress(part: table.entity.name, done: done, total: total))
+            try copy.progress.report(table.entity.name, done, total)
             return true
         }
         self = copy

@@ -175,20 +175,20 @@ extension SaveExecution {
 extension RowBuffer {
     /// Takes over all cells of a stored row.
     func copy(_ row: RowView, table: EntityTable) throws(EngineError) {
-        for (column, description) in table.layout.columns.enumerated() {
-            if row.isNull(column) {
-                setNull(column)
-                continue
-            }
-            switch description.kind {
-            case .bit: setBit(column, row.bit(column))
-            case .fixed1: set(column, row.load(column, as: UInt8.self))
-            case .fixed2: set(column, row.load(column, as: UInt16.self))
-            case .fixed4: set(column, row.load(column, as: UInt32.self))
-            case .fixed8: set(column, row.load(column, as: UInt64.self))
-            case .fixed16: set(column, row.load(column, as: UUIDBytes.self))
-            case .bytes: try row.withBytes(column) { setBytes(column, $0) }
-            }
+        for (column, description) in table.layout.columns.enumerated() { try copy(row, column, description.kind) }
+    }
+
+    /// Takes over one cell of a stored row.
+    func copy(_ row: RowView, _ column: Int, _ kind: ColumnKind) throws(EngineError) {
+        if row.isNull(column) { return setNull(column) }
+        switch kind {
+        case .bit: setBit(column, row.bit(column))
+        case .fixed1: set(column, row.load(column, as: UInt8.self))
+        case .fixed2: set(column, row.load(column, as: UInt16.self))
+        case .fixed4: set(column, row.load(column, as: UInt32.self))
+        case .fixed8: set(column, row.load(column, as: UInt64.self))
+        case .fixed16: set(column, row.load(column, as: UUIDBytes.self))
+        case .bytes: try row.withBytes(column) { setBytes(column, $0) }
         }
     }
 }

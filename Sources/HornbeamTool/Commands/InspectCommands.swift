@@ -57,7 +57,7 @@ extension Command {
 
     private static func check(_ store: Store) throws {
         var progress = ProgressLine("checking")
-        let report = try store.check { progress.update(Double($0.done) / Double(max(1, $0.total)), $0.part) }
+        let report = try store.check { progress.update($0.fraction, $0.part) }
         progress.finish(report.isSound ? "done" : "problems found")
         Console.line(report.description)
         if !report.isSound {

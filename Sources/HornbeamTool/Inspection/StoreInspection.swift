@@ -1,13 +1,13 @@
 import Hornbeam
 import HornbeamStore
 
-/// Opens stores for a look: with the model that they hold, without making one and without writing to it.
+/// Opens stores for a look: with the model that they hold, without making one, and without writing to it unless asked.
 enum StoreInspection {
     /// Runs the body with the store, which is closed afterwards.
-    static func withStore<R>(_ path: String, _ body: (Store) throws -> R) throws -> R {
+    static func withStore<R>(_ path: String, forWriting: Bool = false, _ body: (Store) throws -> R) throws -> R {
         var options = Store.Options()
         options.createIfMissing = false
-        options.readOnly = true
+        options.readOnly = !forWriting
         let store = try Store.open(.directory(path), model: nil, options: options)
         defer { try? store.close() }
         return try body(store)

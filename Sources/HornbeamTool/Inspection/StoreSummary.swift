@@ -13,12 +13,13 @@ struct StoreSummary {
         let files = StoreFiles(path: path)
         let statistics = try store.statistics()
         let engine = try store.engineStatistics()
+        let space = try store.space()
         return """
             \(path): a Hornbeam store
               identifier   \(store.identifier.uuidString)
               transaction  \(Figures.count(store.latestTransaction))
               objects      \(Figures.count(statistics.objectCount))
-              size         \(Figures.bytes(files.byteCount)), of which \(Figures.bytes(engine.liveBytes)) are in use
+              size         \(Figures.bytes(files.byteCount)): \(Figures.bytes(space.liveBytes)) live, \(Figures.bytes(space.deadBytes)) dead
               pages        up to \(Figures.bytes(engine.pageSize)) in \(Figures.count(engine.pageFiles, "file"))
 
             \(entities(statistics).description)

@@ -1,0 +1,76 @@
+// Room that a store keeps for itself, so that a full disk does not keep it from freeing some.
+//
+// A file of zeros, really written but not synced: it holds nothing, and the file system has set its room aside. When a
+// checkpoint, or the log, finds the disk full, the file goes and a checkpoint takes its room: then old log segments and
+// emptied page files can go, and what is deleted afterwards frees more. The reserve is laid in again when there is room
+// for it.
+
+import HornbeamThreads
+
+final class SpaceReserve: Sendable {
+    static let fileName = "reserve"
+
+    private let directory: String
+    private let fileSystem: any FileSystem
+    private let bytes: Int
+    private let state = Guarded(State())
+
+    private struct State {
+        var isThere = false
+        /// Calls to let pass before the next attempt, after one that found no room.
+        var pause = 0
+    }
+
+    init(directory: String, fileSystem: any FileSystem, bytes: Int) {
+        self.directory = directory
+        self.fileSystem = fileSystem
+        self.bytes = bytes
+    }
+
+    private var path: String { join(directory, SpaceReserve.fileName) }
+
+    /// Lays the reserve in, if it is not there and there may be room for it. It can do without; nothing is reported.
+    /// `isUrgent`: without a pause after an attempt that found none.
+    func prepare(isUrgent: Bool = false) {
+        state.withLock { state in
+            guard bytes > 0, !state.isThere else { return }
+            guard state.pause == 0 || isUrgent else { return state.pause -= 1 }
+            do throws(EngineError) {
+                try write()
+                state.isThere = true
+            } catch {
+                try? fileSystem.remove(path)
+                state.pause = 500
+            }
+        }
+    }
+
+    private func write() throws(EngineError) {
+        // What a crash left may be shorter than it should be.
+        if try fileSystem.exists(path) { try fileSystem.remove(path) }
+        let file = try fileSystem.open(path, .create)
+        let zeros = [UInt8](repeating: 0, count: min(bytes, 1 << 18))
+        for start in stride(from: 0, to: bytes, by: zeros.count) {
+            unsafe try zeros.withBytes { (buffer) throws(EngineError) in
+                try unsafe file.write(buffer.part(0..<min(zeros.count, bytes - start)), at: UInt64(start))
+            }
+        }
+    }
+
+    /// Gives the room away; false if there is none.
+    func release() -> Bool {
+        state.withLock { state in
+            guard state.isThere else { return false }
+            state.isThere = false
+            state.pause = 500
+            do throws(EngineError) { try fileSystem.remove(path) } catch { return false }
+            return true
+        }
+    }
+
+    /// The store is closed, or was left by a crash: whole stores have no reserve.
+    func remove() {
+        state.withLock { $0.isThere = false }
+        try? fileSystem.remove(path)
+    }
+}

@@ -1,0 +1,127 @@
+// What keeps an engine in shape while it is used: checkpoints, cleaning, compaction, and room on a full disk.
+//
+// It happens on the background thread, or after commits where there is none. What goes wrong there is told by the next
+// call that needs it.
+
+import HornbeamThreads
+
+extension Engine {
+    /// Writes a checkpoint of everything committed so far.
+    package func checkpoint() throws(EngineError) {
+        guard let log = state.withLock({ $0.log }) else {
+            throw EngineError(.closed, "The store is closed.", path: path)
+        }
+        do throws(EngineError) {
+            try checkpointer.run(log: log)
+            try winSpace(log)
+        } catch {
+            if error.code == .durabilityLost { core.pipeline.close(error) }
+            state.withLock { $0.checkpointPause = 100 }
+            throw error
+        }
+        let bytes = core.pipeline.statistics.logBytes
+        state.withLock { $0.lastCheckpointLogBytes = bytes }
+        if !options.usesBackgroundThread { core.reserve.prepare() }
+    }
+
+    /// The disk is full: frees what only the log and older checkpoints keep, in the room of the reserve, so that the
+    /// transactions after the one that failed can delete something.
+    func relieve() {
+        guard let log = state.withLock({ $0.log }), core.pipeline.failure == nil else { return }
+        attempt { () throws(EngineError) in
+            try checkpointer.run(log: log)
+            try checkpointer.run(log: log, isForced: true)
+            try winSpace(log)
+        }
+        core.reserve.prepare(isUrgent: true)
+    }
+
+    /// Moves all pages to new files, in the order of their keys, and lets go of the old ones.
+    ///
+    /// Never necessary: checkpoints keep the store within its bound. Needs room for the live pages meanwhile. `progress` is
+    /// told the bytes that were moved. What snapshots keep stays.
+    package func compact(progress: ProgressReport? = nil) throws(EngineError) {
+        guard let log = state.withLock({ $0.log }) else {
+            throw EngineError(.closed, "The store is closed.", path: path)
+        }
+        try checkpointer.run(log: log)
+        try moveEverything(log, progress)
+        // What only the checkpoint before the last one needs goes with the next one.
+        try checkpointer.run(log: log, isForced: true)
+        try checkpointer.run(log: log, isForced: true)
+    }
+
+    /// True if log or memory ask for a checkpoint.
+    private var needsCheckpoint: Bool {
+        let bytes = core.pipeline.statistics.logBytes - state.withLock { $0.lastCheckpointLogBytes }
+        if bytes > options.checkpointLogBytes || core.space.isCheckpointDue { return true }
+        let usage = core.pool.usage
+        return bytes > 0 && usage.inUse - usage.cached > core.pool.capacity / 2
+    }
+
+    /// The commit is done: what upkeep meets now is told by the next call that needs it.
+    func afterCommit(isBig: Bool) {
+        if !options.usesBackgroundThread {
+            tendVersions()
+        } else if let log = state.withLock({ $0.log }), log.needsSpare {
+            logKeeper.wake()
+        }
+        guard needsCheckpoint else { return }
+        // Who replaces much of the store in one go waits for the space, else the next one would need it too.
+        if options.usesBackgroundThread, !(isBig && core.space.isCheckpointDue) { return maintenance.wake() }
+        attempt { () throws(EngineError) in try checkpoint() }
+    }
+
+    /// All that the background threads do now and then. Errors come back with the next commit, which meets them itself;
+    /// a full disk must not keep a checkpoint from freeing space.
+    package func maintain() {
+        tendLog()
+        tendPages()
+    }
+
+    /// Syncs what was promised to be synced by now, and makes the next segment ready.
+    func tendLog() {
+        attempt { () throws(EngineError) in try core.pipeline.syncIfDue() }
+        attempt { () throws(EngineError) in
+            guard let log = state.withLock({ $0.log }) else { return }
+            if log.needsSpare { try log.prepareSpare() }
+            if log.currentSegment != nil { core.reserve.prepare() }
+        }
+    }
+
+    /// Ends old versions, and writes a checkpoint if one is due.
+    func tendPages() {
+        tendVersions()
+        attempt { () throws(EngineError) in
+            if needsCheckpoint || cleaner.isUnfinished, !isPausing() { try checkpoint() }
+        }
+    }
+
+    /// Ends versions that are too old, and those that are only retained when the pool's memory runs short.
+    private func tendVersions() {
+        core.registry.endOldVersions()
+        if core.pool.isShort { core.registry.giveUpRetained() }
+    }
+
+    /// After a checkpoint failed, a while passes before the next: each writes all new pages again.
+    private func isPausing() -> Bool {
+        state.withLock { state in
+            state.checkpointPause = max(state.checkpointPause - 1, 0)
+            return state.checkpointPause > 0
+        }
+    }
+
+    func attempt(_ work: () throws(EngineError) -> Void) {
+        do throws(EngineError) { try work() } catch {
+            if error.code == .durabilityLost { core.pipeline.close(error) }
+        }
+    }
+
+    /// Wins space back after a checkpoint, before the store is closed.
+    func tidy(_ log: LogWriter) throws(EngineError) {
+        let files = try core.space.cleanable(readers: [])
+        guard core.space.policy.isOverdue(files) || core.space.isCheckpointDue else { return }
+        try checkpointer.run(log: log)
+        try winSpace(log)
+    }
+}

@@ -1,0 +1,114 @@
+// Leaves whose parents are damaged, looked for in all page files.
+//
+// A record that verifies at its place was written there as it is. Of the leaves of one tree that hold keys of a gap, the
+// newest counts wherever several overlap: a leaf is replaced by newer ones that cover its keys. What cannot be told is
+// whether a leaf was dropped with all its rows; the number of entries that the gap's link names tells whether all is
+// as it was.
+
+internal import HornbeamThreads
+
+/// Finds the leaves of trees without walking the trees.
+package final class LeafSearch: Sendable {
+    /// A leaf's record.
+    private struct Found {
+        var reference: PageReference
+        var checkpoint: UInt64
+    }
+
+    private let pool: FramePool
+    /// Records of later checkpoints are none of the state's.
+    private let checkpoint: UInt64
+    /// By tree; nil before the files were read.
+    private let found = Guarded<[TreeID: [Found]]?>(nil)
+
+    init(pool: FramePool, checkpoint: UInt64) {
+        self.pool = pool
+        self.checkpoint = checkpoint
+    }
+
+    /// The newest leaves of a tree with keys of a range.
+    func leaves(of tree: TreeRecord, in range: KeyRange) throws(EngineError) -> [PageReference] {
+        let candidates = try all()[tree.id] ?? []
+        var taken: [Interval] = []
+        for candidate in candidates {
+            guard let interval = try interval(candidate.reference, tree), interval.isWithin(range) else { continue }
+            let place = taken.partition(before: interval.first)
+            if place > 0, !taken[place - 1].last.lexicographicallyPrecedes(interval.first) { continue }
+            if place < taken.count, !interval.last.lexicographicallyPrecedes(taken[place].first) { continue }
+            taken.insert(interval, at: place)
+        }
+        return taken.map(\.leaf)
+    }
+
+    /// A leaf and the keys from its first to its last.
+    fileprivate struct Interval {
+        var leaf: PageReference
+        var first: [UInt8]
+        var last: [UInt8]
+
+        func isWithin(_ range: KeyRange) -> Bool {
+            !first.lexicographicallyPrecedes(range.lower) && (range.upper.map { last.lexicographicallyPrecedes($0) } ?? true)
+        }
+    }
+
+    /// Nil for a record that is no leaf of the tree after all.
+    private func interval(_ reference: PageReference, _ tree: TreeRecord) throws(EngineError) -> Interval? {
+        do throws(EngineError) {
+            return try pool.reading { () throws(EngineError) in
+                let frame = try pool.load(address: reference.address, stamp: reference.stamp)
+                let page = pool.page(frame)
+                guard page.level == 0 else { return nil }
+                try pool.requireLeaf(frame, of: tree)
+                var leaf = reference
+                leaf.count = UInt64(page.count)
+                return Interval(leaf: leaf, first: page.leafKey(0), last: page.leafKey(page.count - 1))
+            }
+        } catch {
+            guard error.code == .damaged else { throw error }
+            return nil
+        }
+    }
+
+    // MARK: All records
+
+    /// The leaves of all trees, newest first.
+    private func all() throws(EngineError) -> [TreeID: [Found]] {
+        try found.withLock { (known) throws(EngineError) in
+            if let known { return known }
+            var trees: [TreeID: [Found]] = [:]
+            for file in try pool.files.files() {
+                try pool.files.forEachRecord(in: file) { reference, heading in
+                    let isLeaf = heading.kind == .tableLeaf || heading.kind == .indexLeaf
+                    guard isLeaf, heading.checkpoint <= checkpoint else { return }
+                    trees[heading.tree, default: []].append(Found(reference: reference, checkpoint: heading.checkpoint))
+                }
+            }
+            for tree in trees.keys {
+                trees[tree]?.sort { ($0.checkpoint, $0.reference.address) > ($1.checkpoint, $1.reference.address) }
+            }
+            known = trees
+            return trees
+        }
+    }
+}
+
+extension [LeafSearch.Interval] {
+    /// The position of the first interval that begins after a key, or at it.
+    fileprivate func partition(before key: [UInt8]) -> Int {
+        var low = 0
+        var high = count
+        while low < high {
+            let middle = (low + high) / 2
+            if self[middle].first.lexicographicallyPrecedes(key) { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+}
+
+extension Page {
+    /// A key of a leaf, of tables as eight bytes, big-endian.
+    fileprivate func leafKey(_ i: Int) -> [UInt8] {
+        guard kind == NodeKind.tableLeaf.rawValue else { return SlottedNode(self).key(i) }
+        return unsafe withUnsafeBytes(of: TableLeaf.key(self, i).bigEndian) { unsafe Array($0) }
+    }
+}

@@ -1,0 +1,194 @@
+// What of a tree can be read when some of its pages cannot.
+//
+// The tree is walked from the root. A page below which nothing can be reached leaves a gap: its keys lie between the
+// separators beside its link, and the link says how many entries there were. Leaves below a damaged inner page are
+// still in the page files; LeafSearch looks for them there.
+
+/// A part of a tree whose pages cannot be reached.
+package struct UnreadablePart: Sendable, Hashable {
+    /// The keys that belong into it.
+    package var range: KeyRange
+    /// Entries that were there.
+    package var entries: Int
+    /// Entries in leaves that were found without their parents. As many as there were: nothing is lost. Another
+    /// number: some may be missing, or older than the state.
+    package var found = 0
+    package var reason: String
+
+    /// Entries that are missing for certain.
+    package var lost: Int { max(entries - found, 0) }
+}
+
+/// A tree of a snapshot, as far as it can be read.
+package struct ReadableTree: Sendable {
+    let snapshot: Snapshot
+    let record: TreeRecord
+    /// Ascending, but for those that were found without their parents, which come last.
+    fileprivate(set) var leaves: [PageReference] = []
+    /// What cannot be reached, ascending.
+    package fileprivate(set) var gaps: [UnreadablePart] = []
+
+    package var name: String { record.name }
+    package var isTable: Bool { record.layouts != nil }
+    /// Entries that the tree counts, readable or not.
+    package var count: Int { Int(record.root.count) }
+    package var lost: Int { gaps.reduce(0) { $0 + $1.lost } }
+    /// Of tables: the current layout.
+    package var layout: ColumnLayout? { record.layouts?.all.last }
+
+    /// Lends the leaves of a table.
+    package func forEachLeaf(_ body: (LeafView) throws(EngineError) -> Void) throws(EngineError) {
+        guard let layouts = record.layouts else { return }
+        let pool = snapshot.pool
+        for reference in leaves {
+            try pool.reading { () throws(EngineError) in
+                let frame = try pool.rootFrame(reference)
+                try pool.verifyLeaf(frame, layouts)
+                guard let leaf = LeafView(pool, frame, layouts, transaction: snapshot.transaction.rawValue) else { return }
+                try body(leaf)
+            }
+        }
+    }
+
+    /// Lends the entries of an index; the value is nil where it lies in a page of its own that cannot be read.
+    package func forEachEntry(
+        _ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer?) throws(EngineError) -> Void
+    ) throws(EngineError) {
+        let pool = snapshot.pool
+        for reference in leaves {
+            try pool.reading { () throws(EngineError) in
+                let leaf = SlottedNode(pool.page(try pool.rootFrame(reference)))
+                for i in 0..<leaf.count {
+                    let key = leaf.key(i)
+                    let value = try pool.files.readableValue(leaf, i)
+                    try key.lend { key throws(EngineError) in
+                        guard let value else { return unsafe try body(unsafe key.buffer, nil) }
+                        try value.lend { value throws(EngineError) in unsafe try body(unsafe key.buffer, unsafe value.buffer) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+extension Snapshot {
+    /// Reads all pages of a tree and tells which can be reached. Page files are searched for leaves whose parents are
+    /// damaged; that reads the whole store, once for all trees that share a `search`.
+    ///
+    /// O(n); the leaves are remembered, 24 bytes each.
+    package func readable(_ id: TreeID, _ search: LeafSearch) throws(EngineError) -> ReadableTree {
+        var walk = ReadableWalk(tree: ReadableTree(snapshot: self, record: try version.record(id)), search: search)
+        try walk.run()
+        return walk.tree
+    }
+
+    /// What finds leaves without their parents in the store's page files.
+    package func leafSearch(upTo checkpoint: UInt64) -> LeafSearch { LeafSearch(pool: pool, checkpoint: checkpoint) }
+
+    /// The next number of the store-wide sequence.
+    package var nextObjectKey: UInt64 { version.nextObjectKey }
+
+    /// All trees by name, the tree of named values among them under the empty name.
+    package var allTrees: [(name: String, id: TreeID)] { version.trees.map { ($0.name, $0.id) } }
+}
+
+/// One walk over a tree. As deep as the tree is high, which the levels of its pages bound.
+private struct ReadableWalk {
+    var tree: ReadableTree
+    let search: LeafSearch
+    private var pool: FramePool { tree.snapshot.pool }
+
+    init(tree: ReadableTree, search: LeafSearch) {
+        self.tree = tree
+        self.search = search
+    }
+
+    mutating func run() throws(EngineError) {
+        let root = tree.record.root
+        if !root.isEmpty { try visit(root, level: nil, KeyRange()) }
+    }
+
+    private mutating func visit(_ link: PageReference, level: Int?, _ range: KeyRange) throws(EngineError) {
+        let links: [(child: PageReference, range: KeyRange)]
+        var below = 0
+        do throws(EngineError) {
+            (links, below) = try pool.reading { () throws(EngineError) in
+                let frame = try pool.requireNode(link, level: level, of: tree.record)
+                let page = pool.page(frame)
+                return page.level > 0 ? (SlottedNode(page).links(in: range), page.level - 1) : ([], -1)
+            }
+        } catch {
+            guard error.code == .damaged else { throw error }
+            return try leaveGap(link, level, range, error)
+        }
+        if below < 0 { return tree.leaves.append(link) }
+        for link in links { try visit(link.child, level: below, link.range) }
+    }
+
+    private mutating func leaveGap(
+        _ link: PageReference, _ level: Int?, _ range: KeyRange, _ error: EngineError
+    ) throws(EngineError) {
+        var gap = UnreadablePart(
+            range: range, entries: Int(min(link.count, NodeCheck.countMax)), reason: error.message)
+        if level != 0 {
+            let found = try search.leaves(of: tree.record, in: range)
+            gap.found = found.reduce(0) { $0 + Int($1.count) }
+            tree.leaves += found
+        }
+        tree.gaps.append(gap)
+    }
+}
+
+extension FramePool {
+    /// Runs a body inside an epoch.
+    func reading<R>(_ body: () throws(EngineError) -> R) throws(EngineError) -> R {
+        let slot = epochs.enter()
+        defer { epochs.leave(slot) }
+        return try body()
+    }
+
+    /// The frame of a page that is what its link says. Only inside an epoch.
+    fileprivate func requireNode(_ link: PageReference, level: Int?, of tree: TreeRecord) throws(EngineError) -> UInt32 {
+        let frame = try rootFrame(link)
+        let page = page(frame)
+        let place = PageReference.describe(link.address)
+        guard level == nil || page.level == level else {
+            throw EngineError(.damaged, "The page at \(place) has level \(page.level) where \(level!) is due.")
+        }
+        guard entries(frame) == link.count else {
+            throw EngineError(.damaged, "The page at \(place) holds another number of entries than its link says.")
+        }
+        if page.level == 0 { try requireLeaf(frame, of: tree) }
+        return frame
+    }
+
+    /// Throws unless a leaf is one of the tree's.
+    func requireLeaf(_ frame: UInt32, of tree: TreeRecord) throws(EngineError) {
+        if let layouts = tree.layouts { return try verifyLeaf(frame, layouts) }
+        guard page(frame).kind == NodeKind.indexLeaf.rawValue else {
+            throw EngineError(.damaged, "A leaf of a tree is of another kind than its tree.")
+        }
+    }
+}
+
+extension SlottedNode {
+    /// The links of an inner node, with the keys that belong below each.
+    func links(in range: KeyRange) -> [(child: PageReference, range: KeyRange)] {
+        (0..<count).map { i in
+            let lower = i == 0 ? range.lower : key(i)
+            let upper = i + 1 < count ? key(i + 1) : range.upper
+            return (child(i), KeyRange(from: lower, to: upper))
+        }
+    }
+}
+
+extension PageFiles {
+    /// The value of an entry; nil where it lies in a page of its own that is damaged.
+    fileprivate func readableValue(_ leaf: SlottedNode, _ i: Int) throws(EngineError) -> [UInt8]? {
+        guard leaf.isBlob(i) else { return leaf.value(i).array }
+        do throws(EngineError) { return try readBlob(leaf.value(i).load(0)) } catch {
+            guard error.code == .damaged else { throw error }
+            return nil
+        }
+    }
+}

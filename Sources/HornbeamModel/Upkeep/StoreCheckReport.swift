@@ -1,0 +1,24 @@
+/// What a check of a store found.
+public struct StoreCheckReport: Sendable, Hashable, CustomStringConvertible {
+    public var pages = 0
+    public var trees = 0
+    public var rows = 0
+    public var indexEntries = 0
+    /// Members of to-many relationships.
+    public var links = 0
+    /// To-ones that name an object which is gone, as the delete rule "no action" leaves them. Not a problem of the store.
+    public var danglingReferences = 0
+    /// One sentence each; empty for a sound store.
+    public var problems: [String] = []
+
+    public init() {}
+
+    public var isSound: Bool { problems.isEmpty }
+
+    public var description: String {
+        let counts = "\(rows) rows, \(indexEntries) index entries, \(links) links, \(trees) trees, \(pages) pages"
+        let dangling = danglingReferences == 0 ? "" : ", \(danglingReferences) references to objects that are gone"
+        let verdict = isSound ? "sound" : "\(problems.count) problems"
+        return "\(verdict): \(counts)\(dangling)" + problems.map { "\n  " + $0 }.joined()
+    }
+}

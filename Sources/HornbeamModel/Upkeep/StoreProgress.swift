@@ -1,0 +1,19 @@
+/// How far long work on a store is: a check, a backup, a compaction, a salvage.
+public struct StoreProgress: Sendable, Hashable, CustomStringConvertible {
+    /// What is being done, in a word or two: `pages`, `copying`, the name of an entity.
+    public var part: String
+    /// How much of the part is done, and what there is of it; of what kind depends on the part.
+    public var done: Int
+    public var total: Int
+
+    public init(part: String, done: Int, total: Int) {
+        self.part = part
+        self.done = done
+        self.total = total
+    }
+
+    /// From 0 to 1, of this part.
+    public var fraction: Double { total <= 0 ? 1 : min(max(Double(done) / Double(total), 0), 1) }
+
+    public var description: String { "\(part): \(Int(fraction * 100)) %" }
+}

@@ -1,0 +1,188 @@
+internal import HornbeamEngine
+internal import HornbeamModel
+
+/// One salvage: what can be read of a damaged store goes into a new one.
+///
+/// Rows first, as they are; then what they refer to and who their members are; indexes last, from the new rows. The
+/// damaged store's own indexes are not read at all.
+final class Salvage {
+    let source: Snapshot
+    let target: Engine
+    let stored: StoredSchema
+    /// Of the damaged store, and the same for the new one, whose trees have other numbers.
+    let sourceSchema: Schema
+    private(set) var schema: Schema
+    var report = SalvageReport()
+    let progress: ProgressRelay
+    private let search: LeafSearch
+    private let margin: UInt64
+
+    init(
+        from engine: Engine, to target: Engine, model: ManagedObjectModel?, _ location: String, _ progress: ProgressRelay
+    ) throws {
+        source = try engine.snapshot()
+        search = source.leafSearch(upTo: engine.newestCheckpoint)
+        self.target = target
+        self.progress = progress
+        let source = source
+        stored = try Self.storedSchema(source, search, model, location)
+        sourceSchema = try Schema(stored.catalogue, model: stored.model) { source.tree(named: $0) }
+        schema = sourceSchema
+        // Objects of transactions that the log does not tell of any more have had keys too.
+        margin = engine.loss == nil ? 0 : 1 << 20
+    }
+
+    /// What the store says of itself; what the caller says where that cannot be read.
+    private static func storedSchema(
+        _ source: Snapshot, _ search: LeafSearch, _ model: ManagedObjectModel?, _ location: String
+    ) throws -> StoredSchema {
+        do {
+            if let stored = try StoredSchema(source, .directory(location)) { return stored }
+        } catch let error as EngineError where error.code == .damaged {
+            guard model != nil else { throw unreadableModel(location) }
+        } catch let error as HornbeamError where error.code == .damaged {
+            guard model != nil else { throw error }
+        }
+        guard let model else { throw unreadableModel(location) }
+        return StoredSchema(catalogue: Catalogue(model: model), model: model, modelBytes: try model.encoded())
+    }
+
+    private static func unreadableModel(_ location: String) -> HornbeamError {
+        HornbeamError(
+            .damaged, "The model inside “\(location)” cannot be read. Give the model that the store was made with.")
+    }
+
+    func run() throws {
+        try createTrees()
+        for case let (old?, new?) in zip(sourceSchema.tables, schema.tables) { try copyRows(old, new) }
+        if !report.losses.isEmpty { try clearReferences() }
+        for (old, new) in zip(sourceSchema.links, schema.links) { try copyLinks(old, new) }
+        for index in schema.indexes { try build(index) }
+        try copyRest()
+        try finishSequence()
+    }
+
+    /// A tree of the damaged store, as far as it can be read.
+    func readable(_ tree: TreeID) throws(EngineError) -> ReadableTree { try source.readable(tree, search) }
+
+    /// Runs a body in a transaction of the new store.
+    func write<R>(_ body: (WriteTransaction) throws -> R) throws -> R {
+        let transaction = try target.begin()
+        do {
+            let result = try body(transaction)
+            _ = try transaction.commit(.lazy(maxDelay: .seconds(60)))
+            return result
+        } catch {
+            transaction.abort()
+            throw error
+        }
+    }
+
+    // MARK: Before and after
+
+    private func createTrees() throws {
+        try write { transaction in
+            for (name, layout) in stored.catalogue.tables {
+                _ = try transaction.createTable(named: name, layout: layout)
+            }
+            for name in stored.catalogue.indexTrees { _ = try transaction.createIndex(named: name) }
+            try stored.write(to: transaction)
+            schema = try Schema(stored.catalogue, model: stored.model) { transaction.tree(named: $0) }
+        }
+    }
+
+    /// Named values, and trees that the catalogue does not tell of.
+    private func copyRest() throws {
+        for (name, id) in source.allTrees {
+            let tree = try readable(id)
+            if name.isEmpty {
+                try copyValues(tree)
+            } else if try target.snapshot().tree(named: name) == nil {
+                if tree.isTable { try copyTable(tree) } else { try copyIndex(tree) }
+                noteGaps(of: tree, as: name)
+            }
+        }
+    }
+
+    private func copyValues(_ tree: ReadableTree) throws {
+        try write { transaction in
+            try tree.forEachEntry { (key, value) throws(EngineError) in
+                let name = String(decoding: key, as: UTF8.self)
+                guard let value, try transaction.value(name) == nil else { return }
+                try transaction.setValue(name, [UInt8](value))
+            }
+        }
+    }
+
+    private func copyIndex(_ tree: ReadableTree) throws {
+        try write { transaction in
+            let index = try transaction.createIndex(named: tree.name)
+            try tree.forEachEntry { (key, value) throws(EngineError) in
+                guard let value else { return report.lostValues += 1 }
+                try transaction.put([UInt8](key), [UInt8](value), in: index)
+            }
+        }
+    }
+
+    private func copyTable(_ tree: ReadableTree) throws {
+        guard let layout = tree.layout else { return }
+        try write { transaction in
+            let table = try transaction.createTable(named: tree.name, layout: layout)
+            let row = RowBuffer(layout: layout)
+            try tree.forEachLeaf { (leaf) throws(EngineError) in
+                for slot in 0 ..< leaf.count {
+                    row.reset()
+                    report.lostValues += try row.salvage(leaf.row(slot), layout)
+                    try transaction.put(row, key: leaf.key(slot), in: table)
+                }
+            }
+        }
+    }
+
+    /// No key that an object of the damaged store had is given to another.
+    private func finishSequence() throws {
+        try write { transaction in
+            // A damaged store may claim any number; the sequence of a sound one stays far below.
+            let highest = min(max(source.nextObjectKey, highestKey), 1 << 60)
+            let next = try transaction.reserve(1)
+            if next <= highest + margin { _ = try transaction.reserve(Int(highest + margin - next) + 1) }
+        }
+    }
+
+    /// The highest key of an object that was saved.
+    var highestKey: UInt64 = 0
+
+    /// Puts what cannot be read of a tree on the list.
+    func noteGaps(of tree: ReadableTree, as name: String) {
+        for gap in tree.gaps {
+            report.losses.append(
+                SalvageReport.Loss(
+                    name: name, count: gap.entries, found: gap.found, keys: tree.isTable ? gap.objectKeys : nil,
+                    reason: gap.reason))
+        }
+    }
+}
+
+extension UnreadablePart {
+    /// Of a table: the keys that were there.
+    var objectKeys: ClosedRange<UInt64> {
+        let lower = range.lower.count == 8 ? range.lower.withUnsafeBytes { KeyBytes.number($0, at: 0) } : 0
+        let upper = range.upper.flatMap { $0.count == 8 ? $0.withUnsafeBytes { KeyBytes.number($0, at: 0) } : nil }
+        return lower ... max(upper.map { $0 &- 1 } ?? .max, lower)
+    }
+}
+
+extension RowBuffer {
+    /// Takes over all cells of a stored row that can be read, and answers how many cannot.
+    func salvage(_ row: RowView, _ layout: ColumnLayout) throws(EngineError) -> Int {
+        var lost = 0
+        for (column, description) in layout.columns.enumerated() {
+            do throws(EngineError) { try copy(row, column, description.kind) } catch {
+                guard error.code == .damaged else { throw error }
+                setNull(column)
+                lost += 1
+            }
+        }
+        return lost
+    }
+}

@@ -1,0 +1,38 @@
+internal import HornbeamEngine
+package import HornbeamModel
+
+/// Looking after a store while it is in use.
+extension Store {
+    /// How much room the store takes, and what keeps it.
+    package func space() throws -> StoreSpace {
+        let figures = try engineStatistics()
+        var space = StoreSpace()
+        space.fileBytes = Int(figures.fileBytes)
+        space.pageBytes = Int(figures.pageFileBytes)
+        space.liveBytes = Int(figures.liveBytes)
+        space.pinnedBytes = Int(figures.pinnedBytes)
+        space.oldestSnapshotAge = figures.oldestSnapshotAge
+        space.snapshots = figures.liveVersions
+        return space
+    }
+
+    /// Rewrites all pages without gaps and lets go of what nobody needs.
+    package func compact(progress: ((StoreProgress) throws -> Void)? = nil) throws {
+        try requireWritable()
+        let relay = ProgressRelay(progress)
+        try relay.translated { () throws(EngineError) in try engine.compact(progress: relay.engineReport) }
+    }
+
+    /// Copies the store to a new folder while it is in use.
+    package func backup(to path: String, progress: ((StoreProgress) throws -> Void)? = nil) throws -> StoreBackupReport {
+        guard case .directory = location else {
+            throw HornbeamError(.unsupportedRequest, "A store in memory has no files to back up; save it to a store on disk.")
+        }
+        let relay = ProgressRelay(progress)
+        return try relay.translated { () throws(EngineError) in
+            let report = try engine.backup(to: path, progress: relay.engineReport)
+            return StoreBackupReport(
+                transaction: report.transaction.rawValue, files: report.files, bytes: report.bytes)
+        }
+    }
+}

@@ -1,0 +1,72 @@
+import Foundation
+import Hornbeam
+import HornbeamStore
+
+/// Copies and repairs.
+extension Command {
+    static let backup = Command(
+        name: "backup",
+        summary: "copy a store to a new folder, also while it is in use",
+        help: """
+            Usage: hornbeam backup STORE TARGET
+
+            The copy is the state of the newest durable save. Nothing is at TARGET before it is complete.
+            """,
+        run: { arguments in
+            let (path, target) = try sourceAndTarget(&arguments)
+            try StoreInspection.withStore(path) { store in
+                var line = ProgressLine("copying")
+                let report = try store.backup(to: target) { line.update($0.fraction, $0.part) }
+                line.finish("done")
+                Console.line(
+                    "\(target): transaction \(Figures.count(report.transaction)), \(Figures.count(report.files, "file")), "
+                        + "\(Figures.bytes(report.bytes)) copied")
+            }
+        })
+
+    static let salvage = Command(
+        name: "salvage",
+        summary: "save what can be read of a damaged store into a new one",
+        help: """
+            Usage: hornbeam salvage STORE TARGET
+
+            STORE stays as it is. Lists what is lost, and ends with status 1 when anything is.
+            """,
+        run: { arguments in
+            let (path, target) = try sourceAndTarget(&arguments)
+            var line = ProgressLine("salvaging")
+            let report = try Store.salvage(path, to: target) { line.update($0.fraction, $0.part) }
+            line.finish(report.isComplete ? "done" : "with losses")
+            Console.line(report.description)
+            if !report.isComplete {
+                throw CommandFailure("Not everything could be saved; keep the damaged store until you are sure that you need no more of it.")
+            }
+        })
+
+    static let compact = Command(
+        name: "compact",
+        summary: "rewrite a store without gaps",
+        help: """
+            Usage: hornbeam compact STORE
+
+            Never necessary: a store keeps its size bounded by itself. Nobody else may have the store open for writing.
+            """,
+        run: { arguments in
+            let path = try arguments.word("the path of the store")
+            try arguments.finish()
+            try StoreInspection.withStore(path, forWriting: true) { store in
+                let before = try store.space()
+                var line = ProgressLine("compacting")
+                try store.compact { line.update($0.fraction, $0.part) }
+                line.finish("done")
+                Console.line("\(Figures.bytes(before.fileBytes)) before, \(Figures.bytes(try store.space().fileBytes)) now")
+            }
+        })
+
+    private static func sourceAndTarget(_ arguments: inout Arguments) throws -> (source: String, target: String) {
+        let source = try arguments.word("the path of the store")
+        let target = try arguments.word("the path of the new store")
+        try arguments.finish()
+        return (source, target)
+    }
+}

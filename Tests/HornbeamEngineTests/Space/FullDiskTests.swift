@@ -1,0 +1,109 @@
+import Testing
+
+@testable import HornbeamEngine
+
+/// Disks that are full: nothing is lost, reading goes on, and deleting makes room again.
+@Suite struct FullDiskTests {
+    private func key(_ n: Int) -> [UInt8] { withUnsafeBytes(of: UInt64(n).bigEndian) { Array($0) } }
+
+    private func value(_ n: Int, _ random: inout SplitMix) -> [UInt8] {
+        (0..<300).map { _ in UInt8.random(in: 0...255, using: &random) }
+    }
+
+    private func open(_ disk: TightDisk, pageSize: Int = 2048) throws -> TestStore {
+        try TestStore(pageSize: pageSize, fileSystem: disk) { options in
+            options.poolBytes = 256 * pageSize
+            options.slackBytes = 32 << 10
+            options.pageFileBytes = 64 << 10
+            options.checkpointLogBytes = 256 << 10
+            options.reserveBytes = 256 << 10
+            options.log = LogOptions(firstSegmentBytes: 64 << 10, largestSegmentBytes: 256 << 10)
+        }
+    }
+
+    /// Puts entries, some at a time, until the disk is full; gives back what was acknowledged.
+    private func fill(_ store: TestStore, _ tree: TreeID, from start: Int, _ random: inout SplitMix) throws -> [Int: [UInt8]] {
+        var kept: [Int: [UInt8]] = [:]
+        var next = start
+        while next < start + 100_000 {
+            let batch = (next..<next + 40).map { ($0, value($0, &random)) }
+            next += 40
+            do {
+                try store.write { transaction in
+                    for (n, value) in batch { try transaction.put(key(n), value, in: tree) }
+                }
+            } catch let error as EngineError {
+                #expect(error.code == .full, "\(error)")
+                return kept
+            }
+            for (n, value) in batch { kept[n] = value }
+        }
+        return kept
+    }
+
+    private func expect(_ entries: [Int: [UInt8]], _ store: TestStore, _ tree: TreeID) throws {
+        let view = try store.engine.snapshot().index(tree)
+        #expect(view.count == entries.count)
+        for (n, value) in entries { try #require(try view.get(key(n)) == value, "entry \(n)") }
+    }
+
+    /// Deletes entries in one transaction; one that finds the disk full makes room for being tried again.
+    private func delete(_ keys: Range<Int>, _ store: TestStore, _ tree: TreeID) throws {
+        func attempt() throws {
+            try store.write { transaction in
+                for n in keys { _ = try transaction.delete(key(n), from: tree) }
+            }
+        }
+        do { try attempt() } catch let error as EngineError where error.code == .full { try attempt() }
+    }
+
+    @Test("on a full disk nothing is lost, and deleting makes room", arguments: [UInt64(1), 2, 3])
+    func deletesWorkOnAFullDisk(_ seed: UInt64) throws {
+        var random = SplitMix(seed: seed)
+        let disk = TightDisk(capacity: 3 << 20)
+        let store = try open(disk)
+        let tree = try store.write { try $0.createIndex(named: "entries") }
+        var entries = try fill(store, tree, from: 0, &random)
+        #expect(disk.refusals > 0 && entries.count > 2000, "\(entries.count) entries")
+        try expect(entries, store, tree)
+        for keys in stride(from: 0, to: entries.count / 4 * 3, by: 20).map({ $0..<$0 + 20 }) {
+            try delete(keys, store, tree)
+            for n in keys { entries[n] = nil }
+        }
+        let more = try fill(store, tree, from: 200_000, &random)
+        #expect(more.count > 1000, "\(more.count) entries fit again")
+        entries.merge(more) { $1 }
+        try expect(entries, store, tree)
+        #expect(try store.engine.check().problems == [])
+        disk.capacity += 4 << 20
+        try store.reopen()
+        try expect(entries, store, tree)
+    }
+
+    @Test("a store on a full disk closes, and opens again with everything that was acknowledged")
+    func fullStoresReopen() throws {
+        var random = SplitMix(seed: 9)
+        let disk = TightDisk(capacity: 2 << 20)
+        var store: TestStore? = try open(disk)
+        let tree = try store!.write { try $0.createIndex(named: "entries") }
+        let entries = try fill(store!, tree, from: 0, &random)
+        do { try store!.engine.close() } catch { #expect(error.code == .full) }
+        store = nil
+        disk.capacity += 2 << 20
+        let again = try open(disk)
+        try expect(entries, again, tree)
+        #expect(try !disk.list("test.hornbeam").contains("spare"))
+    }
+
+    @Test("the reserve is laid in with the first checkpoint and gone after a clean close")
+    func theReserveComesAndGoes() throws {
+        let disk = TightDisk(capacity: 8 << 20)
+        let store = try open(disk)
+        _ = try store.write { try $0.createIndex(named: "entries") }
+        #expect(try !disk.exists("test.hornbeam/reserve"))
+        try store.engine.checkpoint()
+        #expect(try disk.open("test.hornbeam/reserve", .read).size() == 256 << 10)
+        try store.engine.close()
+        #expect(try disk.list("test.hornbeam").filter { !$0.hasPrefix("pages-") } == ["lock", "meta"])
+    }
+}

@@ -1,0 +1,27 @@
+import Foundation
+import Hornbeam
+import Testing
+
+@testable import HornbeamTool
+
+/// Copies and repairs from the command line.
+@Suite struct UpkeepCommandTests {
+    private let folder = TemporaryFolder()
+
+    @Test("a store is backed up, compacted, checked and salvaged by commands, which refuse what they cannot do")
+    @MainActor func commands() async throws {
+        let path = folder.path("Packages.hornbeam")
+        try CatalogueModel.open(at: path).close()
+        let (copy, rescued) = (folder.path("Copy.hornbeam"), folder.path("Rescued.hornbeam"))
+        #expect(await Tool.run(["backup", path, copy]) == 0)
+        #expect(await Tool.run(["check", copy]) == 0)
+        #expect(await Tool.run(["backup", path, copy]) == 1)
+        #expect(await Tool.run(["compact", copy]) == 0)
+        #expect(await Tool.run(["info", copy]) == 0)
+        #expect(await Tool.run(["salvage", copy, rescued]) == 0)
+        #expect(await Tool.run(["check", rescued]) == 0)
+        #expect(await Tool.run(["salvage", folder.path("Nothing.hornbeam"), folder.path("New.hornbeam")]) == 1)
+        #expect(await Tool.run(["backup", path]) == 2)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.url.path).sorted() == ["Copy.hornbeam", "Packages.hornbeam", "Rescued.hornbeam"])
+    }
+}
