@@ -6,7 +6,7 @@ import Foundation
     static var modes: [any Mode.Type] {
         [
             SimulateMode.self, SyncsMode.self, FlipMode.self, KillMode.self, SchedulesMode.self, DifferentialMode.self,
-            FuzzMode.self,
+            FuzzMode.self, StressMode.self, SoakMode.self, ReleaseMode.self,
         ]
     }
 

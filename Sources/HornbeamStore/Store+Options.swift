@@ -49,6 +49,9 @@ extension Store {
         package var history: HistoryRetention? = .standard
         /// What time it is; history says when things happened.
         package var clock: @Sendable () -> Date = { Date() }
+        /// Replaced states that stay readable though nobody reads them, by number and by age.
+        package var retainedGenerations = 0
+        package var retainedGenerationsAge: Duration?
         /// False: checkpoints happen on the thread that commits, so that simulations are repeatable.
         package var backgroundCheckpoints = true
         /// Takes the place of the system's files in tests.
@@ -66,6 +69,8 @@ extension Store {
             if let snapshotAgeMax { options.retention.snapshotAgeMax = snapshotAgeMax }
             options.allowsNetworkFileSystem = allowsNetworkFileSystem
             options.usesBackgroundThread = backgroundCheckpoints
+            if retainedGenerations > 0 { options.retention.count = retainedGenerations }
+            if let retainedGenerationsAge { options.retention.age = retainedGenerationsAge }
             if let poolBytes { options.poolBytes = poolBytes }
             return options
         }

@@ -5,6 +5,8 @@ package import HornbeamModel
 package final class StoreSnapshot: Sendable {
     /// The number of the commit that made the state.
     package let transaction: UInt64
+    /// True when no age limit ends it.
+    package var isRetained: Bool { engineSnapshot.isPinned }
     let engineSnapshot: Snapshot
     let reader: RowReader
     /// By slot of the table. Made once, since a view costs more than a read through it; behind a pointer, since a copy out of an

@@ -86,4 +86,31 @@ final class Truck: Vehicle {
         let wrong = hornbeamError { _ = try context.fetch(FetchRequest<Truck>(entityName: "Bus")) }
         #expect(wrong?.code == .unboundClass)
     }
+
+    @Test("OBJ-16: a class of several entities stands for none of them; requests and insertions name the entity", arguments: StoreKind.allCases)
+    func classesOfSeveralEntities(kind: StoreKind) throws {
+        let model = try ManagedObjectModel {
+            Entity("Car", className: ".Vehicle") { Vehicle.wheels }
+            Entity("Bus", className: ".Vehicle") { Vehicle.wheels }
+        }
+        let context = try Stack(kind, model, [Vehicle.self]).newContext()
+        for name in ["Car", "Bus", "Bus"] { try context.insert(entityNamed: name) }
+        #expect(try context.fetch(FetchRequest<Vehicle>(entityName: "Bus")).count == 2)
+        #expect(hornbeamError { _ = try context.fetch(FetchRequest<Vehicle>()) }?.code == .unknownEntity)
+    }
+
+    #if !os(iOS)
+    @Test("OBJ-16: making an object of such a class ends with a sentence")
+    func makingAnObjectOfSeveralEntities() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let model = try ManagedObjectModel {
+                Entity("Car", className: ".Vehicle") { Vehicle.wheels }
+                Entity("Bus", className: ".Vehicle") { Vehicle.wheels }
+            }
+            _ = Vehicle(context: try PersistentContainer.inMemory(model: model, classes: [Vehicle.self]).newContext())
+        }
+        let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+        #expect(text.contains("The class Vehicle is not bound to exactly one entity"))
+    }
+    #endif
 }

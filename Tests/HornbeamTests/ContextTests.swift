@@ -78,7 +78,7 @@ import Testing
         #expect(try context.count(FetchRequest<Employee>()) == 2)
     }
 
-    @Test("SAV-1, context.019: a save without changes writes and announces nothing", arguments: StoreKind.allCases)
+    @Test("SAV-1, SAV-14, context.019: a save without changes writes and announces nothing", arguments: StoreKind.allCases)
     func emptySaveIsNothing(kind: StoreKind) throws {
         let context = try Parity.stack(kind).newContext()
         let posts = Posts(context, [ManagedObjectContext.didSaveObjectIDsNotification])

@@ -3,7 +3,7 @@ import Hornbeam
 import Testing
 
 @Suite struct DeleteTests {
-    @Test("DEL-1: an object that was never saved vanishes (delete.017)", arguments: StoreKind.allCases)
+    @Test("MOC-10, DEL-1: an object that was never saved vanishes (delete.017)", arguments: StoreKind.allCases)
     func unsavedObjectVanishes(kind: StoreKind) throws {
         let context = try Parity.stack(kind).newContext()
         let object = PEntity(context: context)

@@ -126,7 +126,7 @@ import Testing
         (.rollback, "theirs", 30),
     ]
 
-    @Test("MRG-2 … MRG-5: update against update, property by property (conflict.006, 014, 016)",
+    @Test("MRG-2, MRG-3, MRG-4, MRG-5: update against update, property by property (conflict.006, 014, 016)",
           arguments: StoreKind.allCases, policies)
     func updateAgainstUpdate(kind: StoreKind, expected: (MergePolicy, String, Int32)) throws {
         let pair = try Pair(kind, follows: false)
@@ -216,7 +216,7 @@ import Testing
         }
     }
 
-    @Test("members added on both sides are all there, and none twice", arguments: StoreKind.allCases)
+    @Test("MRG-11: members added on both sides are all there, and none twice", arguments: StoreKind.allCases)
     func membersOfBothSidesMerge(kind: StoreKind) throws {
         let stack = try Company.stack(kind)
         let writer = stack.newContext()

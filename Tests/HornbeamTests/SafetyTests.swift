@@ -90,13 +90,56 @@ import Testing
             "func f(_ b: BackgroundContext) async throws { var e: Event?; try await b.perform { e = Event(context: $0) }; print(e!) }",
             "captured var 'e' in concurrently-executing code"
         ),
+        (
+            "a context that was handed over and is used on",
+            "func f(_ c: PersistentContainer) { let m = c.newContext(); Task.detached { _ = m.hasChanges }; _ = m.hasChanges }",
+            "data race"
+        ),
+        (
+            "a child of the view context into a detached task",
+            "@MainActor func f(_ c: PersistentContainer) { let m = c.viewContext.newChildContext(); Task.detached { _ = m.hasChanges } }",
+            "data race"
+        ),
     ]
 
-    @Test("what crosses an isolation does not compile", arguments: wrong.indices)
+    @Test("MOC-1: what crosses an isolation does not compile", arguments: wrong.indices)
     func crossingDoesNotCompile(index: Int) throws {
         let (what, source, message) = Self.wrong[index]
         let errors = try Compiler.errors(in: Self.model + "\n" + source, mainActor: false)
         #expect(errors.contains(message), "\(what): \(errors)")
+    }
+
+    /// One function each, which the type checker must refuse, and a word of why.
+    static let untyped: [(what: String, source: String, message: String)] = [
+        ("a value of another type", "func f(_ e: Event) { e[Event.name] = 3 }", "Int"),
+        ("no value where one is required", "func f(_ e: Event) { e[Event.name] = nil }", "nil"),
+        ("an object of another class at the end of a to-one", "func f(_ e: Event) { e[Event.place] = e }", "Event"),
+        ("an object of another class in a to-many", "func f(_ e: Event, _ p: Place) { p.events.insert(p) }", "Place"),
+        ("a to-many assigned to a to-one", "func f(_ e: Event, _ p: Place) { e.place = p.events }", "ManagedSet<Event>"),
+        ("results of another class", "func f(_ c: ManagedObjectContext) throws -> [Place] { try c.fetch(FetchRequest<Event>()) }", "Place"),
+        ("an object where an ID is wanted", "func f(_ c: ManagedObjectContext, _ e: Event) { _ = c.object(with: e) }", "ManagedObjectID"),
+        ("a comparison with another type", "func f() -> FetchPredicate { Event.name == 3 }", "error"),
+        ("a batch row's value of another type", "func f(_ r: BatchRow) { r.set(Event.name, 3) }", "error"),
+        ("a set of IDs that is read-only", "func f(_ e: Event, _ i: ManagedObjectID) { e.objectID = i }", "objectID"),
+        ("an object made without a context", "func f() -> Event { Event() }", "argument"),
+        ("a lazy result out of a background context",
+         "func f(_ b: BackgroundContext) async throws { _ = try await b.perform { try $0.fetchLazily(FetchRequest<Event>()) } }",
+         "FetchedObjects<Event>"),
+        ("an undo stack out of a background context",
+         "func f(_ b: BackgroundContext) async throws { _ = try await b.perform { $0.undoStack } }", "undo stack"),
+        ("an object in a global variable", "let shared: Event? = nil", "shared"),
+        ("an object in a task's value", "func f(_ e: Event) -> Task<Event, Never>? { nil }", "managed object"),
+    ]
+
+    @Test("values, objects and results of a wrong type do not compile")
+    func wrongTypesDoNotCompile() throws {
+        let source = Self.model + "\n" + Self.untyped.map { $0.source }.joined(separator: "\n")
+        let first = Self.model.split(separator: "\n", omittingEmptySubsequences: false).count + 1
+        let errors = try Compiler.errors(in: source, mainActor: false).split(separator: "\n").map(String.init)
+        for (offset, wrong) in Self.untyped.enumerated() {
+            let here = errors.filter { $0.contains(".swift:\(first + offset):") && $0.contains("error:") }
+            #expect(here.contains { $0.contains(wrong.message) }, "\(wrong.what): \(here)")
+        }
     }
 }
 

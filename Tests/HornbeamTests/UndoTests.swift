@@ -9,7 +9,7 @@ import Testing
         return (stack, context)
     }
 
-    @Test("UND-1: without a stack nothing is remembered, and undo does nothing", arguments: StoreKind.allCases)
+    @Test("MOC-29, UND-1, UND-5: without a stack nothing is remembered, and undo does nothing", arguments: StoreKind.allCases)
     func noStackNoUndo(kind: StoreKind) throws {
         let context = try Company.stack(kind).newContext()
         #expect(context.undoStack == nil)
@@ -112,7 +112,7 @@ import Testing
         #expect(!stack.canRedo)
     }
 
-    @Test("UND-3: saving keeps the steps, rollback and reset drop them", arguments: StoreKind.allCases)
+    @Test("UND-3, UND-4: saving keeps the steps, rollback and reset drop them, and no other context has them", arguments: StoreKind.allCases)
     func saveKeepsSteps(kind: StoreKind) throws {
         let (stack, context) = try context(kind)
         let ada = context.employee("ada", salary: 1)
@@ -139,6 +139,7 @@ import Testing
         #expect(context.undoStack?.canUndo == false && context.undoStack?.canRedo == false)
         _ = context.employee("bob")
         context.processPendingChanges()
+        #expect(stack.newContext().undoStack == nil)
         context.reset()
         #expect(context.undoStack?.canUndo == false)
     }

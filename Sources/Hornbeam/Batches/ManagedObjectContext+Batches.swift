@@ -129,7 +129,7 @@ extension ManagedObjectContext {
     }
 
     private func takeInBatch() throws {
-        if automaticallyMergesChangesFromParent { try advance() }
+        if follows { try advance() }
     }
 
     private func reportingConflicts<Result>(_ body: () throws -> Result) throws -> Result {

@@ -84,8 +84,10 @@ extension ManagedObjectContext {
     /// its state of the store, which is what keeps old pages alive.
     func rest() {
         sweepIfDue()
+        guard !isPinned else { return }
         if registry.count == 0 {
             _ = inbox.drain()
+            isAway = false
             snapshot = nil
         } else if automaticallyMergesChangesFromParent {
             // A failure shows at the next use, which reads the same store.

@@ -21,9 +21,21 @@ extension ManagedObjectContext {
         }
     }
 
-    /// Deletes several objects.
+    /// Deletes several objects; those that went with another one are left alone.
     public func delete(_ objects: some Sequence<ManagedObject>) {
-        for object in objects { delete(object) }
+        for object in objects where !object.state.contains(.detached) { delete(object) }
+    }
+
+    /// Deletes the objects that a request finds, as `delete(_:)` does; all of an entity with a plain request (DEL-6).
+    ///
+    /// For very many, a `BatchDeleteRequest` makes no objects.
+    /// - Returns: How many were found.
+    /// - Throws: As `fetch`.
+    @discardableResult
+    public func delete<Object: ManagedObject>(matching request: FetchRequest<Object>) throws -> Int {
+        let found = try fetch(request)
+        delete(found)
+        return found.count
     }
 
     func mark(_ object: ManagedObject) {

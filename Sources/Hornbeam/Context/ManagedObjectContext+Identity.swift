@@ -69,6 +69,9 @@ extension ManagedObjectContext {
         return Set(registry.objects)
     }
 
+    /// How many objects are here just now, those included that nobody holds any more.
+    package var registeredCount: Int { registry.count }
+
     /// The object for a row that is known to exist.
     func object(for reference: ObjectReference, hint: RowHint) -> ManagedObject {
         if let object = registry[reference.key] { return object }

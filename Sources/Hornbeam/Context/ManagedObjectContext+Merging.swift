@@ -8,24 +8,29 @@ internal import HornbeamStore
 extension ManagedObjectContext {
     /// Takes in now what other contexts have saved (NOT-7).
     ///
-    /// Fetches, counts and saves do this by themselves.
+    /// Fetches, counts and saves do this by themselves. A pinned context stays pinned, to the newest state.
     public func mergeChanges() throws { try move() }
 
-    /// Moves on also when pinned.
-    func move() throws { try advance() }
+    /// Moves to the newest state of the store unless the context is pinned.
+    func advance() throws {
+        if isPinned { _ = try readingSnapshot() } else { try move() }
+    }
 
     /// Moves to the newest state of the store and takes in what was announced.
     ///
     /// - Parameter settled: Keys of objects that were just saved, which show their new rows in any case.
-    func advance(toAtLeast transaction: UInt64 = 0, settled: Set<UInt64> = []) throws {
+    func move(toAtLeast transaction: UInt64 = 0, settled: Set<UInt64> = []) throws {
         let arrived = inbox.drain()
-        let old = snapshot
         try parent?.advance()
-        if let old, arrived.isEmpty, try isNewest(old, transaction) {
-            return followParent()
-        }
+        let cameFromAway = isAway || parent?.isAway == true
+        let old = snapshot
+        if let old, arrived.isEmpty, try isNewest(old, transaction) { return followParent() }
         let new = try newestSnapshot()
         if let old, old.stack !== new.stack { leaveRemovedStores(old, new) }
+        if cameFromAway {
+            isAway = parent?.isAway ?? false
+            return arrive(at: new, rebasing: true)
+        }
         let (taken, ignored) = try sorted(arrived, new)
         if let old {
             freezeDeleted(taken, old)
@@ -61,7 +66,8 @@ extension ManagedObjectContext {
     private func isNewest(_ old: StackSnapshot, _ transaction: UInt64) throws -> Bool {
         if let parent { return try parent.readingSnapshot() === old }
         let stack = persistentStoreCoordinator.stack
-        return old.stack === stack && old.transaction >= max(stack.latestTransaction, transaction)
+        guard !isAway, !isPinned || old.isRetained, old.stack === stack else { return false }
+        return old.transaction >= max(stack.latestTransaction, transaction)
     }
 
     /// What became of the objects here, when too much was announced to be kept.
@@ -122,21 +128,35 @@ extension ManagedObjectContext {
     }
 
     /// Gives pending changes of an object the new row as their base, unless both sides changed a value.
-    func rebase(_ object: ManagedObject, _ new: StackSnapshot) {
+    func rebase(_ object: ManagedObject, _ new: StackSnapshot, settling: Bool = false) {
         object.hint = RowHint()
         guard let record = object.record, record.version != 0, !object.isInserted, !object.scope.isNested else { return }
         guard let row = try? new[object.scope.slot]?.values(object.scope.entity, object.key) else { return }
         // Changes that were taken back leave a record behind, whose next change is one of the new row.
         guard object.hasChanges else { return record.version = row.version }
-        rebase(object, on: row)
+        rebase(object, on: row, settling: settling)
     }
 
     /// As above, on a row that was read already.
-    func rebase(_ object: ManagedObject, on row: RowValues) {
-        // A deletion of what others changed is for the save's policy to judge.
-        guard let record = object.record, !object.state.contains(.deleted) else { return }
+    ///
+    /// - Parameter settling: True to keep what both sides changed as it is here, and to report it.
+    func rebase(_ object: ManagedObject, on row: RowValues, settling: Bool = false) {
+        guard let record = object.record else { return }
+        guard !object.state.contains(.deleted) else {
+            // A deletion of what others changed is for the save's policy to judge.
+            guard settling else { return }
+            record.version = row.version
+            if object.scope.isNested { record.frozenRow = row }
+            return
+        }
         mergeReport.properties += object.applyMergeRules(row.values, includingRelationships: false)
-        guard object.mergesCleanly(with: row.values) else { return }
+        if settling {
+            mergeReport.properties += object.conflicts(with: row.values).map {
+                .init(conflict: $0, result: $0.mine, decision: .policy(.mergeByPropertyObjectTrump))
+            }
+        } else {
+            guard object.mergesCleanly(with: row.values) else { return }
+        }
         if record.version != row.version { mergeReport.rebased.insert(object.objectID) }
         object.adopt(row.values, version: row.version)
         settleUpdatedState(of: object)

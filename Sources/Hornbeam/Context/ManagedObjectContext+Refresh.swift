@@ -51,6 +51,7 @@ extension ManagedObjectContext {
         event = PendingEvent()
         _ = inbox.drain()
         snapshot = nil
+        isAway = false
         mergeReport = MergeReport()
         upserted.removeAll()
         edits &+= 1
@@ -59,13 +60,13 @@ extension ManagedObjectContext {
 
     /// Reads an object anew (MOC-19).
     ///
-    /// - Parameter mergeChanges: True keeps the pending changes on top of the new values; false drops them,
-    ///   and transient values too. An object without changes becomes a fault either way.
+    /// - Parameter mergeChanges: True keeps the pending changes and transient values on top of the new values, and the next save
+    ///   writes them over what others saved until now; false drops them. An object without changes becomes a fault either way.
     /// - Throws: The store's error.
     public func refresh(_ object: ManagedObject, mergeChanges: Bool) throws {
         try advance()
         guard object.managedObjectContext === self, !object.isInserted else { return }
-        renew(object, mergeChanges: mergeChanges)
+        renew(object, mergeChanges: mergeChanges, settling: true)
         event.refreshed.insert(object.objectID)
     }
 
@@ -76,32 +77,33 @@ extension ManagedObjectContext {
         processPendingChanges()
         try advance()
         for object in registry.objects where !object.isInserted {
-            renew(object, mergeChanges: true)
+            renew(object, mergeChanges: true, settling: true)
             event.refreshed.insert(object.objectID)
         }
         processPendingChanges()
     }
 
     /// Gives pending changes what the parent or the store has now as their base.
-    private func renewBase(of object: ManagedObject) {
+    private func renewBase(of object: ManagedObject, settling: Bool) {
         if parent != nil {
-            if let row = try? parentRow(of: object) { rebase(object, on: row) }
+            if let row = try? parentRow(of: object) { rebase(object, on: row, settling: settling) }
         } else {
             object.record?.frozenRow = nil
-            if let snapshot { rebase(object, snapshot) }
+            if let snapshot { rebase(object, snapshot, settling: settling) }
         }
     }
 
-    func renew(_ object: ManagedObject, mergeChanges: Bool) {
+    /// - Parameter settling: True when this decides what both sides changed, instead of leaving it to the save.
+    func renew(_ object: ManagedObject, mergeChanges: Bool, settling: Bool = false) {
         failures[ObjectIdentifier(object)] = nil
         object.state.remove(.failed)
         if mergeChanges, object.hasChanges {
             object.record?.fetched.removeAll()
-            renewBase(of: object)
+            renewBase(of: object, settling: settling)
             object.awake(fromSnapshotEvents: .refresh)
         } else {
             object.state.remove([.deleted, .updated])
-            object.turnIntoFault()
+            object.turnIntoFault(keepingTransients: mergeChanges)
         }
     }
 }

@@ -68,7 +68,7 @@ extension ManagedObjectContext {
 
     /// Takes in what others saved first, so that only true conflicts are left.
     private func mergeBeforeSave() throws {
-        if automaticallyMergesChangesFromParent { try advance() }
+        if follows { try advance() }
     }
 
     private func write() throws {
@@ -133,7 +133,7 @@ extension ManagedObjectContext {
     /// Reads see the saved rows from now on. Where moving on fails, the next read tries again.
     private func moveOn(to receipt: StackReceipt, _ saved: [ManagedObject]) {
         do {
-            try advance(
+            try move(
                 toAtLeast: receipt.transaction,
                 settled: automaticallyMergesChangesFromParent ? [] : Set(saved.map(\.registryKey)))
         } catch {
@@ -153,15 +153,8 @@ extension ManagedObjectContext {
     private func settle(_ object: ManagedObject) {
         let isDeleted = object.state.contains(.deleted)
         object.state.remove([.inserted, .updated, .tracked, .touched, .stirred, .watched])
-        guard !isDeleted, let record = object.record else { return }
-        let transient = object.scope.transient
-        if record.held.isDisjoint(with: transient) {
-            object.record = nil
-        } else {
-            let kept = ObjectRecord(propertyCount: record.values.count)
-            for index in record.held where transient.contains(index) { kept.hold(record.values[index], at: index) }
-            object.record = kept
-        }
+        guard !isDeleted, object.record != nil else { return }
+        object.record = object.transientRecord
         object.hint = RowHint()
     }
 

@@ -9,7 +9,7 @@ internal import HornbeamStore
 /// contexts nor their objects are `Sendable`, and the compiler refuses to let them cross.
 ///
 /// Reads see one committed state of the store, which moves to the newest at each fetch, count, save and
-/// merge. What other contexts save arrives then too (merge on save), unless
+/// merge, unless the context is pinned. What other contexts save arrives then too (merge on save), unless
 /// `automaticallyMergesChangesFromParent` is false.
 ///
 /// A context may be released on any thread. Objects that outlive it can be read, and not be changed.
@@ -48,6 +48,10 @@ public final class ManagedObjectContext {
     var snapshot: StackSnapshot? {
         didSet { for scope in scopes { scope?.read(from: snapshot) } }
     }
+    /// True while reads stay at one state until told otherwise (QGN-1).
+    var isPinned = false
+    /// True at a state that was not reached by taking in what was announced.
+    var isAway = false
     /// Objects with changes, in the order in which they first changed.
     var tracked = TrackedObjects()
     /// Errors of objects that could not be read, thrown by the next save.
@@ -136,8 +140,12 @@ public final class ManagedObjectContext {
     /// The state that this context would move to now: the parent's, or the newest of the stores.
     func newestSnapshot() throws -> StackSnapshot {
         if let parent { return try parent.readingSnapshot() }
-        return try persistentStoreCoordinator.stack.snapshot()
+        let stack = persistentStoreCoordinator.stack
+        return try isPinned ? stack.retain() : stack.snapshot()
     }
+
+    /// True when this context takes in what others save by itself.
+    var follows: Bool { automaticallyMergesChangesFromParent && !isPinned }
 }
 
 @available(*, unavailable, message: "A context stays where it was made. Hand over the container, or IDs.")

@@ -54,7 +54,7 @@ struct SaveDraft {
                 addDelete(object)
             } else if object.isInserted {
                 try addInsert(object)
-            } else if object.isUpdated {
+            } else if object.isUpdated || object.isChangedThoughGone {
                 try addUpdate(object)
             } else if object.state.contains(.watched) {
                 addCheck(object)
@@ -84,7 +84,8 @@ struct SaveDraft {
         if !values.isEmpty {
             changes[object.scope.slot].updates.append(
                 .init(
-                    entity: object.scope.entity, key: object.key, expectedVersion: record.version,
+                    // An object whose row was never there, or was gone when it was changed, is a conflict like others.
+                    entity: object.scope.entity, key: object.key, expectedVersion: max(record.version, 1),
                     values: values))
         }
         try addLinks(object, record)

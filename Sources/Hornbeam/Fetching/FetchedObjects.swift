@@ -35,6 +35,7 @@ extension FetchedObjects: RandomAccessCollection {
     public var endIndex: Int { found.count }
 
     public subscript(position: Int) -> Object {
+        context.sweepIfDue()
         let object = batch?.object(position, in: found, size: request.fetchBatchSize, context)
             ?? context.object(found[position])
         guard let typed = object as? Object else {

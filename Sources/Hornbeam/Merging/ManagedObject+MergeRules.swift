@@ -32,6 +32,11 @@ extension ManagedObject {
             base: conflict.base, mine: conflict.mine, theirs: conflict.theirs, type: property.attributeType)
     }
 
+    /// All properties that both sides changed, in their order.
+    final func conflicts(with stored: [PropertyValue]) -> [PropertyConflict] {
+        (record?.originals.keys.sorted() ?? []).compactMap { conflict(at: $0, stored) }
+    }
+
     /// The conflict of a property; nil when both sides agree, or one did not change it.
     final func conflict(at index: Int, _ stored: [PropertyValue]) -> PropertyConflict? {
         guard let record, let base = record.originals[index], stored[index] != base else { return nil }

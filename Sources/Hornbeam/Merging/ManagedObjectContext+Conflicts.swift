@@ -55,7 +55,7 @@ extension ManagedObjectContext {
         else { return false }
         let merged = object.applyMergeRules(stored, includingRelationships: true)
         mergeReport.properties += merged
-        guard automaticallyMergesChangesFromParent || !merged.isEmpty else { return false }
+        guard follows || !merged.isEmpty else { return false }
         return object.mergesCleanly(with: stored)
     }
 
@@ -146,6 +146,7 @@ extension ManagedObjectContext {
             if let snapshot { object.freezeRow(from: snapshot) }
             holdAllValues(of: object)
             object.record?.frozenRow = nil
+            object.state.remove(.gone)
             object.state.insert(.inserted)
         case .error, .mergeByPropertyStoreTrump, .rollback:
             report(object, .deletedByThem)

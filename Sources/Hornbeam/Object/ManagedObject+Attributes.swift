@@ -41,27 +41,14 @@ extension ManagedObject {
         set { setValue(newValue.propertyValue, token.nameID) }
     }
 
-    /// The value as it lies in the object or the row, without firing hooks or marking a change (OBJ-8).
-    public final func primitiveValue<Value: AttributeValue>(_ token: Attribute<Value>) -> Value {
-        self[token]
-    }
-
-    /// Sets a value without marking a change; for `awakeFromInsert` and `awakeFromFetch` (OBJ-8).
-    public final func setPrimitiveValue<Value: AttributeValue>(_ value: Value, _ token: Attribute<Value>) {
-        let property = scope.property(token.nameID)
-        setPrimitive(value.propertyValue, of: property)
-    }
-
-    final func setPrimitive(_ value: PropertyValue, of property: PropertyDescription) {
-        let record = writableRecord()
-        record.hold(value, at: property.index)
-        if isInserted { record.changed.insert(property.index) }
-    }
-
     @usableFromInline
     final func decodedValue<Value: AttributeValue>(of token: Attribute<Value>) -> Value {
         let property = scope.property(token.nameID)
-        let value = currentValue(of: property)
+        return decoded(currentValue(of: property), of: property)
+    }
+
+    /// A value as the token's type; a trap when the type cannot show it.
+    final func decoded<Value: AttributeValue>(_ value: PropertyValue, of property: PropertyDescription) -> Value {
         if let decoded = Value(propertyValue: value) { return decoded }
         if case .null = value { return Value.unsetValue }
         preconditionFailure(

@@ -10,7 +10,7 @@ extension ManagedObject {
         propertyValue(of: try entity.property(named: key))
     }
 
-    /// Sets a property by name (OBJ-9). Numbers, dates and texts are converted to the attribute's type;
+    /// Sets a property by name (OBJ-9). Numbers are converted to the attribute's type;
     /// a to-one takes an ID, a to-many a set or array of IDs.
     ///
     /// - Throws: `unknownKey`; `typeMismatch` when the value cannot be the attribute's; `objectNotFound` for
@@ -75,9 +75,10 @@ extension ManagedObject {
     }
 
     /// The value along a key path over to-one relationships, `department.name`, or into a composite attribute,
-    /// `place.latitude` (OBJ-9, ATT-13).
+    /// `place.latitude`; over to-many relationships all values as a set or array, or what an operator makes of them,
+    /// `employees.@sum.salary` (OBJ-9, ATT-13).
     ///
-    /// - Throws: `unknownKey` where a step is unknown; `typeMismatch` where one leads to many objects.
+    /// - Throws: `unknownKey` where a step is unknown; what is wrong with the path as a predicate's.
     public final func value(forKeyPath path: String) throws -> PropertyValue {
         let steps = path.split(separator: ".").map(String.init)
         var object = self
@@ -86,6 +87,7 @@ extension ManagedObject {
             if property.attributeType == .composite {
                 return try object.part(Array(steps[(position + 1)...]), of: property)
             }
+            guard !property.isToMany else { return try FetchExpression(format: path).value(with: self).propertyValue ?? .null }
             guard let next = try object.object(forKey: step) else { return .null }
             object = next
         }

@@ -70,15 +70,24 @@ extension ManagedObject {
     }
 
     /// Forgets what was read, so that the next access reads the row anew (MOC-19).
-    final func turnIntoFault() {
+    final func turnIntoFault(keepingTransients: Bool = false) {
         guard state.isDisjoint(with: [.fault, .inserted, .detached]) else { return }
         willTurnIntoFault()
-        record = nil
+        record = keepingTransients ? transientRecord : nil
         hint = RowHint()
         state.remove([.failed, .updated, .gone])
         state.insert(.fault)
         didTurnIntoFault()
         scope.hub?.noteChange(self)
+    }
+
+    /// A record of nothing but the transient values; nil when there are none.
+    final var transientRecord: ObjectRecord? {
+        guard let record else { return nil }
+        guard !record.held.isDisjoint(with: scope.transient) else { return nil }
+        let kept = ObjectRecord(propertyCount: record.values.count)
+        for index in record.held where scope.transient.contains(index) { kept.hold(record.values[index], at: index) }
+        return kept
     }
 
     /// Copies the row into the object, so that it can be read when the row is gone.

@@ -31,6 +31,16 @@ extension ManagedObject {
     /// True when the next save writes changes of an object that the store has (OBJ-13).
     public final var isUpdated: Bool { state.contains(.updated) && !isInserted && !isDeleted }
 
+    /// True when attributes were changed after the row was known to be gone: a conflict for the save. What the other end of a
+    /// relationship changed here is none.
+    final var isChangedThoughGone: Bool {
+        guard state.contains(.gone), state.contains(.updated), let record else { return false }
+        return record.changed.contains(where: { index in
+            let property = scope.properties[index]
+            return property.isAttribute && !property.isTransient && !property.isDerived
+        })
+    }
+
     /// True when the next save deletes the object, or another context's save did (OBJ-13, DEL-7).
     public final var isDeleted: Bool {
         !state.contains(.detached) && !state.isDisjoint(with: [.deleted, .gone])

@@ -1,11 +1,22 @@
 public import HornbeamModel
 
 extension ManagedObject {
-    /// Checks a value as a save would, without setting it (VAL-1).
+    /// Checks a value as a save would, without setting it; returns it as the attribute would hold it (VAL-1).
     ///
-    /// - Throws: `unknownKey`; the rule that is broken, or all of them in one error.
-    public final func validateValue(_ value: PropertyValue, forKey key: String) throws {
-        try entity.property(named: key).validate(value)
+    /// A relationship is checked for how many objects the value names.
+    /// - Throws: `unknownKey`; `typeMismatch`; the rule that is broken, or all of them in one error.
+    @discardableResult
+    public final func validateValue(_ value: PropertyValue, forKey key: String) throws -> PropertyValue {
+        let property = try entity.property(named: key)
+        guard property.isAttribute else {
+            if let error = property.error(forCount: value.destinationCount) { throw named(error) }
+            return value
+        }
+        let held = try property.coerced(value)
+        var errors: [HornbeamError] = []
+        addErrors(of: held, property, to: &errors)
+        if let error = HornbeamError.combining(errors) { throw error }
+        return held
     }
 
     /// All properties of a new object, the changed ones of another (VAL-2).
@@ -21,9 +32,33 @@ extension ManagedObject {
 
     private func addErrors(of property: PropertyDescription, to errors: inout [HornbeamError]) {
         if property.isAttribute {
-            for error in property.errors(for: currentValue(of: property)) { errors.append(named(error)) }
-        } else if property.needsValidation, let error = property.error(forCount: destinationCount(of: property)) {
+            addErrors(of: currentValue(of: property), property, to: &errors)
+        } else {
+            if property.needsValidation, let error = property.error(forCount: destinationCount(of: property)) {
+                errors.append(named(error))
+            }
+            if property.isToOne { addOwnErrors(of: currentValue(of: property), property, to: &errors) }
+        }
+    }
+
+    private func addErrors(of value: PropertyValue, _ property: PropertyDescription, to errors: inout [HornbeamError]) {
+        for error in property.errors(for: value) { errors.append(named(error)) }
+        addOwnErrors(of: value, property, to: &errors)
+    }
+
+    /// Adds what the class itself has against a value.
+    private func addOwnErrors(of value: PropertyValue, _ property: PropertyDescription, to errors: inout [HornbeamError]) {
+        do {
+            try validate(value, forKey: property.name)
+        } catch var error as HornbeamError {
+            if error.entity == nil { error.entity = entity.name }
+            if error.key == nil { error.key = property.name }
             errors.append(named(error))
+        } catch {
+            errors.append(
+                HornbeamError(
+                    .validation, "The class refuses the value of “\(entity.name).\(property.name)”.", entity: entity.name,
+                    key: property.name, value: value, objectIDs: [objectID], cause: "\(error)"))
         }
     }
 
@@ -49,6 +84,18 @@ extension ManagedObject {
         var error = error
         error.objectIDs = [objectID]
         return error
+    }
+}
+
+extension PropertyValue {
+    /// How many objects a value of a relationship names.
+    fileprivate var destinationCount: Int {
+        switch self {
+        case .null: 0
+        case .array(let members): members.count
+        case .set(let members): members.count
+        default: 1
+        }
     }
 }
 

@@ -70,7 +70,7 @@ extension ManagedObject {
     }
 
     /// The value is what the store has again: nothing is left to write.
-    private func revert(_ property: PropertyDescription, in record: ObjectRecord) {
+    final func revert(_ property: PropertyDescription, in record: ObjectRecord) {
         record.changed.remove(property.index)
         record.originals[property.index] = nil
         if !property.isTransient { record.release(property.index) }

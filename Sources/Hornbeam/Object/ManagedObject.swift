@@ -85,6 +85,10 @@ nonisolated open class ManagedObject {
     /// leaves it to the merge policy (MRG-6). To-one relationships are IDs here.
     open class func mergedValue(for conflict: PropertyConflict) -> PropertyValue? { nil }
 
+    /// Checks one value beyond the rules of the model; called by `validateValue`, and before a save for each attribute and to-one that
+    /// is checked (VAL-1). Does nothing unless overridden; what it throws names the object and the key by itself.
+    open func validate(_ value: PropertyValue, forKey key: String) throws {}
+
     /// Checks the object before it is written for the first time. Call super when overriding (VAL-2).
     open func validateForInsert() throws { try validateProperties() }
 

@@ -37,6 +37,8 @@ public struct MemberIterator<Element: ManagedObject>: IteratorProtocol {
     private mutating func loadBatch() {
         guard nextID < ids.count, let context = owner?.readingContext else { return }
         let end = min(nextID + 64, ids.count)
+        batch = []
+        context.sweepIfDue()
         batch = context.objects(with: ids[nextID..<end])
         nextID = end
         place = 0

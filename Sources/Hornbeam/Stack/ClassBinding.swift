@@ -2,7 +2,7 @@ internal import HornbeamModel
 
 /// Which class the objects of each entity have.
 ///
-/// A class is bound to the entity that names it as its class, or else to the one of the class's
+/// A class is bound to the entities that name it as their class, or else to the one of the class's
 /// `entityName`. An entity without a class of its own has that of its nearest superentity, or
 /// `ManagedObject`.
 struct ClassBinding: Sendable {
@@ -16,34 +16,33 @@ struct ClassBinding: Sendable {
         var own: [Int: ManagedObject.Type] = [:]
         var problems: [HornbeamError] = []
         for type in classes {
-            guard let entity = Self.entity(for: type, in: model) else {
-                problems.append(Self.unbound(type, model))
-                continue
+            let entities = Self.entities(for: type, in: model)
+            if entities.isEmpty { problems.append(Self.unbound(type, model)) }
+            for entity in entities {
+                if let other = own[entity.index], other != type {
+                    problems.append(Self.mismatch("\(other) and \(type) both claim the entity.", entity, nil))
+                }
+                own[entity.index] = type
+                problems += TokenCheck(type, entity).problems
             }
-            if let other = own[entity.index], other != type {
-                problems.append(Self.mismatch("\(other) and \(type) both claim the entity.", entity, nil))
-            }
-            own[entity.index] = type
-            problems += TokenCheck(type, entity).problems
         }
         if let error = HornbeamError.combining(problems) { throw error }
-        entityIndexes = Dictionary(uniqueKeysWithValues: own.map { (ObjectIdentifier($0.value), $0.key) })
+        entityIndexes = Dictionary(grouping: own) { ObjectIdentifier($0.value) }
+            .compactMapValues { $0.count == 1 ? $0[0].key : nil }
         self.classes = model.entities.map { Self.nearestClass(of: $0, own) }
     }
 
     func objectClass(of entity: EntityDescription) -> ManagedObject.Type { classes[entity.index] }
 
-    /// The one entity whose objects are of the class itself; nil for none.
+    /// The one entity whose objects are of the class itself; nil for none and for several (OBJ-16).
     func entity(of type: ManagedObject.Type) -> EntityDescription? {
         entityIndexes[ObjectIdentifier(type)].map { model.entities[$0] }
     }
 
-    private static func entity(
-        for type: ManagedObject.Type, in model: ManagedObjectModel
-    ) -> EntityDescription? {
+    private static func entities(for type: ManagedObject.Type, in model: ManagedObjectModel) -> [EntityDescription] {
         let name = String(describing: type)
-        return model.entities.first { plainName($0.className) == name }
-            ?? model.entitiesByName[type.entityName]
+        let named = model.entities.filter { plainName($0.className) == name }
+        return named.isEmpty ? model.entitiesByName[type.entityName].map { [$0] } ?? [] : named
     }
 
     /// The class's name without its module: a leading dot stands for the current one (MOD-2).

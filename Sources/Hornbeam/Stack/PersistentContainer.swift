@@ -129,7 +129,7 @@ extension PersistentContainer {
             guard isDue.raise() else { return }
             Task { @MainActor in
                 isDue.lower()
-                guard let context = self?.madeViewContext, context.automaticallyMergesChangesFromParent else { return }
+                guard let context = self?.madeViewContext, context.follows else { return }
                 try? context.mergeChanges()
             }
         }

@@ -170,6 +170,8 @@ extension PersistentStoreDescription {
         }
         options.snapshotAgeMax = snapshotAgeMax
         options.startingPoint = startingPoint
+        options.retainedGenerations = retainedGenerations
+        options.retainedGenerationsAge = retainedGenerationsAge
         if case .lazy(let delay) = durability { options.durability = .lazy(maxDelay: delay) }
         return options
     }

@@ -41,6 +41,11 @@ public struct PersistentStoreDescription: Hashable, Sendable {
     /// A state that was replaced longer ago than this cannot be read on: whoever does gets `snapshotExpired`, and saves need
     /// not keep its pages. No limit when nil. States that are pinned or retained on purpose have none.
     public var snapshotAgeMax: Duration?
+    /// How many replaced states of the store stay readable though nobody reads them, for
+    /// `queryGeneration(at:)`. Each costs the pages that the next commit replaced (QGN-5).
+    public var retainedGenerations = 0
+    /// Replaced states stay readable for at least this long too; nil for not by time.
+    public var retainedGenerationsAge: Duration?
 
     /// A store on disk.
     public init(url: URL) {

@@ -9,7 +9,8 @@ package final class Snapshot: Sendable {
     let version: StoreVersion
     let pool: FramePool
     private let registry: VersionRegistry
-    private let isPinned: Bool
+    /// True when no age limit ends it.
+    package let isPinned: Bool
 
     /// Of the newest version, or of an older one that is kept; nil when that one is gone.
     init?(_ registry: VersionRegistry, pool: FramePool, at number: TransactionNumber?, isPinned: Bool) {

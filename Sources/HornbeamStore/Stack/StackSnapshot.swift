@@ -19,6 +19,9 @@ package final class StackSnapshot: Sendable {
         transaction = parts.reduce(0) { $0 + ($1?.transaction ?? 0) }
     }
 
+    /// True when no age limit ends it.
+    package var isRetained: Bool { parts.allSatisfy { $0?.isRetained ?? true } }
+
     /// The state of the store in a slot; nil when it was removed.
     @inline(__always)
     package subscript(slot: StoreSlot) -> StoreSnapshot? {

@@ -16,3 +16,28 @@ extension StoreStack {
         }
     }
 }
+
+extension StackSnapshot {
+    /// The commit of each store that made its state, by the store's identity.
+    package var transactions: [UUID: UInt64] {
+        var transactions: [UUID: UInt64] = [:]
+        for (part, state) in zip(stack.parts, parts) {
+            if let part, let state { transactions[part.store.identifier] = state.transaction }
+        }
+        return transactions
+    }
+
+    /// The same state for another stack, with the newest of the stores that only that one has; nil when no open store is in both.
+    package func seen(by other: StoreStack) throws -> StackSnapshot? {
+        if other === stack { return self }
+        var states: [ObjectIdentifier: StoreSnapshot] = [:]
+        for (part, state) in zip(stack.parts, parts) {
+            if let part, let state { states[ObjectIdentifier(part.store)] = state }
+        }
+        guard other.stores.contains(where: { states[ObjectIdentifier($0)] != nil }) else { return nil }
+        let parts = try other.parts.map { part in
+            try part.map { try states[ObjectIdentifier($0.store)] ?? $0.store.retain() }
+        }
+        return StackSnapshot(parts, stack: other)
+    }
+}

@@ -23,10 +23,15 @@ struct Stack {
     let description: PersistentStoreDescription
     private let classes: [ManagedObject.Type]
 
-    init(_ kind: StoreKind, _ model: ManagedObjectModel, _ classes: [ManagedObject.Type] = []) throws {
+    init(
+        _ kind: StoreKind, _ model: ManagedObjectModel, _ classes: [ManagedObject.Type] = [],
+        configure: (inout PersistentStoreDescription) -> Void = { _ in }
+    ) throws {
         self.model = model
         self.classes = classes
-        description = try Self.freshDescription(kind)
+        var description = try Self.freshDescription(kind)
+        configure(&description)
+        self.description = description
         container = try Self.open(description, model, classes)
     }
 

@@ -1,0 +1,37 @@
+import Foundation
+import Hornbeam
+
+/// Very many objects are fetched, read and let go: the context holds none afterwards, and the memory is back.
+enum ReleaseMode: Mode {
+    static let name = "release"
+    static let summary = "a million objects made, read and let go, with memory watched (--rows N)"
+    static let unit = "objects released"
+    static let extras = ["rows"]
+
+    static func round(_ seed: UInt64, _ run: Run) throws {
+        let rows = run.options.extras["rows"].flatMap { Int($0) } ?? 1_000_000
+        let soak = try Soak(seed: seed, rows: rows)
+        defer { soak.remove() }
+        let context = soak.container.newContext()
+        // Once for caches that stay, then what is measured.
+        _ = try hold(context)
+        _ = context.registeredObjects
+        let before = Soak.residentBytes
+        let held = try hold(context)
+        let left = context.registeredObjects.count
+        let after = Soak.residentBytes
+        Terminal.line("  MiB resident before \(before >> 20), with the objects \(held >> 20), after \(after >> 20)")
+        guard left == 0 else { throw Finding("\(left) objects are still registered") }
+        guard after <= before + before / 10 else { throw Finding("\(before >> 20) MiB before became \(after >> 20) MiB after") }
+        for number in 0..<rows { try run.trying("object \(number)") }
+        throw Run.IsOver()
+    }
+
+    /// Holds an object for each row; returns how much memory the process had then.
+    private static func hold(_ context: ManagedObjectContext) throws -> Int {
+        let objects = try context.fetch(FetchRequest<Soak.Event>())
+        let sum = objects.reduce(0) { $0 &+ $1[Soak.Event.number] }
+        guard sum > 0 || objects.count < 2 else { throw Finding("nothing could be read") }
+        return withExtendedLifetime(objects) { Soak.residentBytes }
+    }
+}

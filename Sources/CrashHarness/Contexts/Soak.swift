@@ -1,0 +1,124 @@
+import Foundation
+import Hornbeam
+import HornbeamEngine
+import HornbeamStore
+
+/// A store whose content is exchanged all the time, and what is done with it.
+final class Soak {
+    final class Source: ManagedObject {
+        static let name = Attribute<String>("name", unique: true)
+        static let total = Attribute<Int>("total", default: 0, merge: .sum)
+        static let events = ToMany<Event>("events", inverse: "source", deleteRule: .cascade)
+    }
+
+    final class Event: ManagedObject {
+        static let uid = Attribute<String>("uid", unique: true)
+        static let number = Attribute<Int>("number", default: 0, indexed: true)
+        static let title = Attribute<String>("title")
+        static let payload = Attribute<Data?>("payload")
+        static let source = ToOne<Source>("source", inverse: "events")
+    }
+
+    let container: PersistentContainer
+    let folder = FileManager.default.temporaryDirectory.appending(path: "hornbeam-soak-\(UUID().uuidString)")
+    let rows: Int
+    var random: SimulationRandom
+    /// Ever-growing number of the next event; the oldest ones go.
+    var next = 0
+    var oldest = 0
+    /// Contexts that live as long as the soak does.
+    private var residents: [ManagedObjectContext] = []
+    /// A context that looks at an old state, for a while.
+    private var pinned: ManagedObjectContext?
+    private var steps = 0
+
+    init(seed: UInt64, rows: Int) throws {
+        self.rows = rows
+        random = SimulationRandom(seed: seed)
+        let model = try ManagedObjectModel {
+            Entity("Source") { Source.name; Source.total; Source.events }
+            Entity("Event") { Event.uid; Event.number; Event.title; Event.payload; Event.source }
+        }
+        container = try PersistentContainer(name: "Soak", model: model, classes: [Source.self, Event.self])
+        var description = PersistentStoreDescription(url: folder)
+        description.poolBytes = 32 << 20
+        container.persistentStoreDescriptions = [description]
+        try container.loadPersistentStores()
+        residents = (0..<3).map { _ in container.newContext() }
+        for number in 0..<10 { Source(context: residents[0])[Source.name] = "source \(number)" }
+        try residents[0].save()
+        while next < rows { try importBatch(min(2_000, rows - next)) }
+    }
+
+    func remove() {
+        residents = []
+        pinned = nil
+        try? container.close()
+        try? FileManager.default.removeItem(at: folder)
+    }
+
+    func step() throws {
+        steps += 1
+        switch Int.random(in: 0..<12, using: &random) {
+        case 0, 1: try importBatch(400)
+        case 2: try importObjects(150)
+        case 3, 4: try overlap()
+        case 5: try children()
+        case 6: try readAll()
+        case 7: try undoing()
+        case 8: try exchangeSource()
+        case 9: try lookBack()
+        case 10: try failing()
+        default: try residentWork()
+        }
+        try prune()
+    }
+
+    // MARK: Measuring
+
+    func measure() throws -> SoakSample {
+        SoakSample(
+            resident: Self.residentBytes, stored: try storedBytes(),
+            openFiles: (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count) ?? 0)
+    }
+
+    /// What the system counts as the process's own memory.
+    static var residentBytes: Int {
+        guard let text = try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8) else { return 0 }
+        let fields = text.split(separator: " ")
+        return fields.count > 1 ? (Int(fields[1]) ?? 0) * Int(getpagesize()) : 0
+    }
+
+    private func storedBytes() throws -> Int {
+        try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: [.fileSizeKey])
+            .reduce(0) { $0 + ((try? $1.resourceValues(forKeys: [.fileSizeKey]).fileSize) ?? 0) }
+    }
+
+    /// The content is what it should be, and the store is sound.
+    func judge() throws {
+        let count = try container.performAndWait { try $0.count(FetchRequest<Event>()) }
+        guard abs(count - rows) <= rows / 2 else { throw Finding("\(count) rows are stored instead of about \(rows)") }
+        let report = try container.openStore().check()
+        guard report.isSound else { throw Finding("the store is not sound: \(report)") }
+    }
+
+    // MARK: Contexts
+
+    private func residentWork() throws {
+        guard let context = residents.randomElement(using: &random) else { return }
+        let events = try context.fetch(FetchRequest<Event>().sorted(by: "number").limit(50))
+        for event in events { event[Event.title] += "." }
+        do { try context.save() } catch let error as HornbeamError where error.code == .mergeConflict { context.rollback() }
+    }
+
+    private func lookBack() throws {
+        if pinned == nil {
+            let context = container.newContext()
+            try context.setQueryGeneration(from: .current)
+            pinned = context
+        }
+        guard let pinned else { return }
+        _ = try pinned.fetch(FetchRequest<Event>().limit(200)).map { $0[Event.title].utf8.count }
+        if steps % 5 == 0 { self.pinned = nil }
+    }
+}

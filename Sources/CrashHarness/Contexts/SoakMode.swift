@@ -1,0 +1,85 @@
+import Foundation
+import Hornbeam
+
+/// Everything that contexts do, for as long as one likes: contexts come and go, rows are imported and deleted, changes are merged,
+/// undone and looked back at. The content stays the same size, and so must the memory and the store.
+enum SoakMode: Mode {
+    static let name = "soak"
+    static let summary = "contexts that come and go for a long time, with memory and store size watched"
+    static let unit = "steps"
+    static let extras = ["rows"]
+
+    static func round(_ seed: UInt64, _ run: Run) throws {
+        let rows = run.options.extras["rows"].flatMap { Int($0) } ?? 20_000
+        let soak = try Soak(seed: seed, rows: rows)
+        defer { soak.remove() }
+        var gauge = SoakGauge()
+        do {
+            while true {
+                try run.trying("step")
+                try soak.step()
+                if gauge.isDue { gauge.note(try soak.measure()) }
+            }
+        } catch is Run.IsOver {
+            try soak.judge()
+            for line in gauge.lines { Terminal.line("  " + line) }
+            if let finding = gauge.finding { throw finding }
+            throw Run.IsOver()
+        }
+    }
+}
+
+/// One look at the process and its store.
+struct SoakSample {
+    /// Bytes that the process has in memory.
+    var resident: Int
+    /// Bytes of the store's files.
+    var stored: Int
+    var openFiles: Int
+}
+
+/// What was measured over the whole time.
+struct SoakGauge {
+    private var samples: [SoakSample] = []
+    private var last = ContinuousClock.now
+
+    var isDue: Bool { ContinuousClock.now - last >= .seconds(1) }
+
+    mutating func note(_ sample: SoakSample) {
+        samples.append(sample)
+        last = ContinuousClock.now
+    }
+
+    /// The medians of the second and of the last quarter; the first is for caches to fill.
+    private func medians(_ value: (SoakSample) -> Int) -> (early: Int, late: Int)? {
+        let quarter = samples.count / 4
+        guard quarter >= 5 else { return nil }
+        func median(_ part: ArraySlice<SoakSample>) -> Int { part.map(value).sorted()[part.count / 2] }
+        return (median(samples[quarter..<2 * quarter]), median(samples[(samples.count - quarter)...]))
+    }
+
+    var lines: [String] {
+        func line(_ what: String, _ unit: Int, _ value: (SoakSample) -> Int) -> String {
+            let values = samples.map(value)
+            let quarters = medians(value).map { ", second quarter \($0.early / unit), last quarter \($0.late / unit)" } ?? ""
+            return "\(what): \((values.min() ?? 0) / unit) to \((values.max() ?? 0) / unit)\(quarters)"
+        }
+        return [
+            line("MiB resident", 1 << 20) { $0.resident }, line("MiB stored", 1 << 20) { $0.stored },
+            line("open files", 1) { $0.openFiles }, "samples: \(samples.count)",
+        ]
+    }
+
+    /// What grew by more than a tenth and a little between the second and the last quarter.
+    var finding: Finding? {
+        func growth(_ what: String, _ slack: Int, _ value: (SoakSample) -> Int) -> String? {
+            guard let (early, late) = medians(value), late > early + early / 10 + slack else { return nil }
+            return "\(what) grew from \(early) to \(late)"
+        }
+        let grown = [
+            growth("memory", 4 << 20) { $0.resident }, growth("the store", 1 << 20) { $0.stored },
+            growth("the number of open files", 4) { $0.openFiles },
+        ].compactMap(\.self)
+        return grown.isEmpty ? nil : Finding(grown.joined(separator: "; "))
+    }
+}

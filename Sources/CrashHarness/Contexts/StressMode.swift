@@ -1,0 +1,86 @@
+import Foundation
+import Hornbeam
+
+/// Eight contexts save overlapping changes of one graph at once; afterwards every increment that was acknowledged is there, and
+/// every one that is not there was reported lost.
+enum StressMode: Mode {
+    static let name = "stress"
+    static let summary = "eight contexts that save overlapping changes of one graph, on disk and in memory"
+    static let unit = "saves"
+    static let extras = ["steps"]
+
+    static func round(_ seed: UInt64, _ run: Run) throws {
+        let steps = run.options.extras["steps"].flatMap { Int($0) } ?? 60
+        let stack = try StressStack(inMemory: seed % 2 == 1)
+        defer { stack.remove() }
+        let tally = try stack.work(seed: seed, steps: steps)
+        try stack.judge(tally)
+        run.add("saves with conflicts", tally.conflicts)
+        run.add("saves refused", tally.refused)
+        run.add("increments reported lost", tally.reportedLost)
+        let attempts = tally.saves + tally.refused
+        guard tally.conflicts * 10 >= attempts * 3 else {
+            throw Finding("only \(tally.conflicts) of \(attempts) saves met a conflict: this is no stress")
+        }
+        for number in 0..<attempts { try run.trying("save \(number)") }
+    }
+}
+
+/// What the workers know to have happened.
+struct StressTally: Sendable {
+    /// Acknowledged saves.
+    var saves = 0
+    /// Saves that threw a conflict.
+    var refused = 0
+    /// Saves that met one, refused or not.
+    var conflicts = 0
+    /// What `value` and `tally` of all counters must have grown by.
+    var value = 0
+    var tally = 0
+    /// Increments that a report named as lost.
+    var reportedLost = 0
+    var marks = 0
+
+    mutating func add(_ other: StressTally) {
+        saves += other.saves
+        refused += other.refused
+        conflicts += other.conflicts
+        value += other.value
+        tally += other.tally
+        reportedLost += other.reportedLost
+        marks += other.marks
+    }
+}
+
+/// Counters in groups, with marks that come and go.
+enum StressModel {
+    final class Counter: ManagedObject {
+        static let name = Attribute<String>("name", unique: true)
+        /// Counted by reading, adding and writing: two such changes are a conflict, which the policy decides.
+        static let value = Attribute<Int>("value", default: 0)
+        /// Counted likewise, and the model says that changes add up.
+        static let tally = Attribute<Int>("tally", default: 0, merge: .sum)
+        static let group = ToOne<Group>("group", inverse: "counters")
+        static let marks = ToMany<Mark>("marks", inverse: "counter")
+    }
+
+    final class Group: ManagedObject {
+        static let name = Attribute<String>("name")
+        static let counters = ToMany<Counter>("counters", inverse: "group")
+    }
+
+    final class Mark: ManagedObject {
+        static let owner = Attribute<Int>("owner", default: 0, indexed: true)
+        static let counter = ToOne<Counter>("counter", inverse: "marks")
+    }
+
+    static let classes: [ManagedObject.Type] = [Counter.self, Group.self, Mark.self]
+
+    static func model() throws -> ManagedObjectModel {
+        try ManagedObjectModel {
+            Entity("Counter") { Counter.name; Counter.value; Counter.tally; Counter.group; Counter.marks }
+            Entity("Group") { Group.name; Group.counters }
+            Entity("Mark") { Mark.owner; Mark.counter }
+        }
+    }
+}

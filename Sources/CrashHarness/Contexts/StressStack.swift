@@ -1,0 +1,108 @@
+import Foundation
+import Hornbeam
+import HornbeamStore
+import HornbeamThreads
+
+/// A store with counters, and the threads that count in it.
+struct StressStack {
+    typealias Counter = StressModel.Counter
+    typealias Group = StressModel.Group
+    typealias Mark = StressModel.Mark
+
+    let container: PersistentContainer
+    private let folder: URL?
+    let counters: [ManagedObjectID]
+    let groups: [ManagedObjectID]
+
+    init(inMemory: Bool) throws {
+        container = try PersistentContainer(name: "Stress", model: StressModel.model(), classes: StressModel.classes)
+        let url = FileManager.default.temporaryDirectory.appending(path: "hornbeam-stress-\(UUID().uuidString)")
+        folder = inMemory ? nil : url
+        container.persistentStoreDescriptions = [inMemory ? .inMemory() : PersistentStoreDescription(url: url)]
+        try container.loadPersistentStores()
+        (counters, groups) = try container.performAndWait { context in
+            let groups = (0..<3).map { number in
+                let group = Group(context: context)
+                group[Group.name] = "group \(number)"
+                return group
+            }
+            let counters = (0..<12).map { number in
+                let counter = Counter(context: context)
+                counter[Counter.name] = "counter \(number)"
+                counter[Counter.group] = groups[number % groups.count]
+                return counter
+            }
+            try context.save()
+            return (counters.map(\.objectID), groups.map(\.objectID))
+        }
+    }
+
+    func remove() {
+        try? container.close()
+        if let folder { try? FileManager.default.removeItem(at: folder) }
+    }
+
+    /// Lets eight threads do their steps, each with a context and a merge policy of its own.
+    func work(seed: UInt64, steps: Int) throws -> StressTally {
+        let policies: [MergePolicy] = [
+            .error, .mergeByPropertyObjectTrump, .error, .mergeByPropertyStoreTrump, .error, .rollback, .error, .overwrite,
+        ]
+        let results = Guarded<[Swift.Result<StressTally, any Error>]>([])
+        let group = DispatchGroup()
+        for (number, policy) in policies.enumerated() {
+            group.enter()
+            let thread = Thread { [self] in
+                let result = Swift.Result { try worker(number, policy, seed, steps) }
+                results.withLock { $0.append(result) }
+                group.leave()
+            }
+            thread.stackSize = 1 << 20
+            thread.start()
+        }
+        group.wait()
+        var sum = StressTally()
+        for result in results.withLock({ $0 }) { sum.add(try result.get()) }
+        return sum
+    }
+
+    private func worker(_ number: Int, _ policy: MergePolicy, _ seed: UInt64, _ steps: Int) throws -> StressTally {
+        try container.performAndWait { context in
+            context.mergePolicy = policy
+            var worker = StressWorker(self, context, number, seed)
+            for _ in 0..<steps { try worker.step() }
+            return worker.tally
+        }
+    }
+
+    // MARK: Judging
+
+    /// Compares the store with what the workers know.
+    func judge(_ tally: StressTally) throws {
+        try container.performAndWait { context in
+            let counters = try context.fetch(FetchRequest<Counter>())
+            let marks = try context.fetch(FetchRequest<Mark>())
+            try expect(counters.count == self.counters.count, "there are \(counters.count) counters")
+            let value = counters.reduce(0) { $0 + $1[Counter.value] }
+            try expect(value == tally.value, "the values sum to \(value), and \(tally.value) was acknowledged and not reported lost")
+            let sum = counters.reduce(0) { $0 + $1[Counter.tally] }
+            try expect(sum == tally.tally, "the tallies sum to \(sum), and \(tally.tally) was acknowledged and not reported lost")
+            try expect(marks.count == tally.marks, "there are \(marks.count) marks instead of \(tally.marks)")
+            for mark in marks {
+                guard let counter = mark[Mark.counter] else { throw Finding("a mark lost its counter") }
+                try expect(counter[Counter.marks].contains(mark), "a counter does not know one of its marks")
+            }
+            for counter in counters {
+                guard let group = counter[Counter.group] else { throw Finding("a counter lost its group") }
+                try expect(group[Group.counters].contains(counter), "a group does not know one of its counters")
+            }
+            let members = try context.fetch(FetchRequest<Group>()).reduce(0) { $0 + $1[Group.counters].count }
+            try expect(members == counters.count, "the groups have \(members) members for \(counters.count) counters")
+        }
+        let report = try container.openStore().check()
+        try expect(report.isSound, "the store is not sound: \(report)")
+    }
+
+    private func expect(_ holds: Bool, _ what: @autoclosure () -> String) throws {
+        if !holds { throw Finding(what()) }
+    }
+}

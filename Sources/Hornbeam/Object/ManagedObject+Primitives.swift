@@ -1,0 +1,64 @@
+public import HornbeamModel
+internal import HornbeamStore
+
+// Values without ceremony (OBJ-8): no undo step, no inverse, no change that `willSave` would be called again for.
+
+extension ManagedObject {
+    /// The value as it lies in the object or in its row; fires no fault and calls no hook (OBJ-8).
+    public final func primitiveValue<Value: AttributeValue>(_ token: Attribute<Value>) -> Value {
+        let property = scope.property(token.nameID)
+        return decoded(primitive(of: property), of: property)
+    }
+
+    /// The value by name; a to-one as an ID, a to-many as a set or array of IDs (OBJ-8).
+    ///
+    /// - Throws: `unknownKey`.
+    public final func primitiveValue(forKey key: String) throws -> PropertyValue {
+        primitive(of: try entity.property(named: key))
+    }
+
+    /// Sets a value without marking the object as changed (OBJ-8).
+    ///
+    /// In `awakeFromInsert` it becomes the new object's beginning, in `willSave` it goes into the save that is under way; elsewhere
+    /// the next save writes it if the object has changes for another reason. Fills a fault.
+    public final func setPrimitiveValue<Value: AttributeValue>(_ value: Value, _ token: Attribute<Value>) {
+        setPrimitive(value.propertyValue, of: scope.property(token.nameID))
+    }
+
+    /// As above, by name; a to-one takes an ID, and the inverse does not follow (OBJ-8).
+    ///
+    /// - Throws: `unknownKey`; `typeMismatch` for a value that the property cannot have, and for to-many relationships.
+    public final func setPrimitiveValue(_ value: PropertyValue, forKey key: String) throws {
+        let property = try entity.property(named: key)
+        guard !property.isToMany else {
+            throw HornbeamError(
+                .typeMismatch, "“\(entity.name).\(key)” is a to-many relationship, which has no primitive value to set. Use its view.",
+                entity: entity.name, key: key)
+        }
+        setPrimitive(try property.coerced(value), of: property)
+    }
+
+    private func primitive(of property: PropertyDescription) -> PropertyValue {
+        if property.isToMany { return collectionValue(members(of: property), of: property) }
+        if let record, record.held.contains(property.index) { return record.values[property.index] }
+        if let row = record?.frozenRow { return row.values[property.index] }
+        guard isReadable, !property.isTransient else { return .null }
+        if let parentObject { return parentObject.primitive(of: property) }
+        let value = try? scope.readingSnapshot().value(of: property, scope.entity, key, &hint)
+        return value ?? .null
+    }
+
+    private func setPrimitive(_ value: PropertyValue, of property: PropertyDescription) {
+        let index = property.index
+        let old = currentValue(of: property)
+        let record = writableRecord()
+        record.hold(value, at: index)
+        guard !state.contains(.silent) else { return }
+        if !record.changed.contains(index), !isInserted { record.originals[index] = old }
+        if !isInserted, record.originals[index] == value {
+            revert(property, in: record)
+        } else {
+            record.changed.insert(index)
+        }
+    }
+}

@@ -1,0 +1,29 @@
+import Testing
+
+@testable import CrashHarness
+
+/// Short runs of the modes in which contexts meet; `Scripts/test-threads` runs them under ThreadSanitizer.
+@Suite struct ContextModeTests {
+    @Test("eight contexts save overlapping changes, and no update is lost without a report", arguments: [1, 2])
+    func stress(seed: Int) throws {
+        let options = try HarnessOptions(["stress", "--count", "1", "--seed", "\(seed)", "--steps", "15"])
+        #expect(try Run(StressMode.self, options).perform() == 0)
+    }
+
+    @Test("every step of the soak leaves a sound store with the rows that it should have")
+    func soak() throws {
+        let options = try HarnessOptions(["soak", "--count", "40", "--seed", "1", "--rows", "800"])
+        #expect(try Run(SoakMode.self, options).perform() == 0)
+    }
+
+    @Test("growth is found, and a level stays one")
+    func gauge() {
+        var (level, growing) = (SoakGauge(), SoakGauge())
+        for number in 0..<40 {
+            level.note(SoakSample(resident: (100 << 20) + number % 3, stored: 10 << 20, openFiles: 9))
+            growing.note(SoakSample(resident: 100 << 20, stored: (10 + number) << 20, openFiles: 9))
+        }
+        #expect(level.finding == nil)
+        #expect(growing.finding?.description == "the store grew from 26214400 to 47185920")
+    }
+}

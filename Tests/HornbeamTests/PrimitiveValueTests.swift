@@ -1,0 +1,128 @@
+import Foundation
+import Hornbeam
+import Testing
+
+@Suite struct PrimitiveValueTests {
+    /// Stamps itself with primitive values where Core Data's programmers do.
+    final class Stamped: ManagedObject {
+        static let name = Attribute<String?>("name")
+        static let created = Attribute<Int>("created", default: 0)
+        static let saved = Attribute<Int>("saved", default: 0)
+        static let shown = Attribute<String?>("shown")
+        var saves = 0
+
+        override func awakeFromInsert() { setPrimitiveValue(1, Self.created) }
+        override func awakeFromFetch() { setPrimitiveValue("shown", Self.shown) }
+        override func willSave() {
+            saves += 1
+            if !isDeleted { setPrimitiveValue(saves, Self.saved) }
+        }
+    }
+
+    private func stack(_ kind: StoreKind) throws -> Stack {
+        try Stack(
+            kind, ManagedObjectModel { Entity("Stamped") { Stamped.name; Stamped.created; Stamped.saved; Stamped.shown } },
+            [Stamped.self])
+    }
+
+    @Test("OBJ-1, OBJ-8: what awakeFromInsert sets is the beginning, and undo does not take it back", arguments: StoreKind.allCases)
+    func awakeFromInsertIsTheBeginning(kind: StoreKind) throws {
+        let context = try stack(kind).newContext()
+        context.undoStack = UndoStack()
+        let object = Stamped(context: context)
+        context.processPendingChanges()
+        object[Stamped.name] = "a"
+        context.undo()
+        #expect(object[Stamped.created] == 1 && object[Stamped.name] == nil)
+        context.undo()
+        #expect(object.managedObjectContext == nil && context.undoStack?.canUndo == false)
+        context.redo()
+        #expect(object[Stamped.created] == 1)
+        try context.save()
+        #expect(object[Stamped.created] == 1)
+    }
+
+    @Test("OBJ-5, OBJ-8: what willSave sets by primitive value is saved, and willSave is not called again for it",
+          arguments: StoreKind.allCases)
+    func willSaveStamps(kind: StoreKind) throws {
+        let stack = try stack(kind)
+        let context = stack.newContext()
+        let object = Stamped(context: context)
+        try context.save()
+        #expect(object.saves == 1 && object[Stamped.saved] == 1)
+        object[Stamped.name] = "a"
+        try context.save()
+        #expect(object.saves == 2 && object[Stamped.saved] == 2 && !context.hasChanges)
+        let same = try stack.newContext().existingObject(Stamped.self, with: object.objectID)
+        #expect(same[Stamped.saved] == 2 && same[Stamped.name] == "a")
+    }
+
+    @Test("OBJ-8: a primitive change alone is no change, and goes along with the next one", arguments: StoreKind.allCases)
+    func primitiveChangeAlone(kind: StoreKind) throws {
+        let stack = try stack(kind)
+        let context = stack.newContext()
+        let object = Stamped(context: context)
+        try context.save()
+        let posts = Posts(context, [ManagedObjectContext.didSaveObjectIDsNotification])
+        object.setPrimitiveValue(9, Stamped.created)
+        #expect(object[Stamped.created] == 9 && object.primitiveValue(Stamped.created) == 9)
+        #expect(!object.hasChanges && !context.hasChanges && object.hasPersistentChangedValues)
+        try context.save()
+        #expect(posts.changes.isEmpty)
+        object[Stamped.name] = "a"
+        try context.save()
+        let same = try stack.newContext().existingObject(Stamped.self, with: object.objectID)
+        #expect(same[Stamped.created] == 9 && same[Stamped.name] == "a")
+        object.setPrimitiveValue(5, Stamped.created)
+        object.setPrimitiveValue(9, Stamped.created)
+        #expect(!object.hasPersistentChangedValues)
+    }
+
+    @Test("OBJ-2, OBJ-8: what awakeFromFetch sets shows and is never written", arguments: StoreKind.allCases)
+    func awakeFromFetchShows(kind: StoreKind) throws {
+        let stack = try stack(kind)
+        let writer = stack.newContext()
+        let object = Stamped(context: writer)
+        try writer.save()
+        let context = stack.newContext()
+        let same = try context.existingObject(Stamped.self, with: object.objectID)
+        #expect(same[Stamped.shown] == "shown" && !context.hasChanges)
+        same[Stamped.name] = "a"
+        try context.save()
+        #expect(object.primitiveValue(Stamped.shown) == nil)
+        try writer.refresh(object, mergeChanges: false)
+        #expect(object.isFault && object.primitiveValue(Stamped.shown) == nil, "the stored value, as no hook ran")
+        #expect(object[Stamped.shown] == "shown")
+    }
+
+    @Test("OBJ-8: primitive values by name are checked, and no inverse follows", arguments: StoreKind.allCases)
+    func primitiveValuesByName(kind: StoreKind) throws {
+        let context = try Company.stack(kind).newContext()
+        let (ada, department) = (context.employee("ada"), context.department("d"))
+        try ada.setPrimitiveValue(.double(12), forKey: "salary")
+        #expect(ada.salary == 12)
+        try ada.setPrimitiveValue(.objectID(department.objectID), forKey: "department")
+        #expect(ada.department === department && department.employees.isEmpty)
+        #expect(try ada.primitiveValue(forKey: "department") == .objectID(department.objectID))
+        #expect(try department.primitiveValue(forKey: "employees") == .set([]))
+        #expect(hornbeamError { try ada.setPrimitiveValue(1, forKey: "nmae") }?.code == .unknownKey)
+        #expect(hornbeamError { try ada.setPrimitiveValue(.data(Data()), forKey: "salary") }?.code == .typeMismatch)
+        #expect(hornbeamError { try department.setPrimitiveValue(.set([]), forKey: "employees") }?.code == .typeMismatch)
+    }
+
+    @Test("OBJ-9: key paths go through objects and sets, with operators at their end", arguments: StoreKind.allCases)
+    func keyPaths(kind: StoreKind) throws {
+        let context = try Company.stack(kind).newContext()
+        let department = context.department("d")
+        let people = [("ada", 3), ("bob", 4), ("eve", 3)].map { context.employee($0.0, salary: $0.1) }
+        department.employees = ManagedSet(people)
+        #expect(try people[0].value(forKeyPath: "department.name") == "d")
+        #expect(try people[0].value(forKeyPath: "spouse.name") == .null)
+        #expect(try department.value(forKeyPath: "employees.@sum.salary") == 10)
+        #expect(try department.value(forKeyPath: "employees.@count") == 3)
+        #expect(try department.value(forKeyPath: "employees.salary") == .set([3, 4]))
+        #expect(try people[0].value(forKeyPath: "department.employees.@max.salary") == 4)
+        #expect(hornbeamError { _ = try people[0].value(forKeyPath: "department.nmae") }?.code == .unknownKey)
+        #expect(hornbeamError { _ = try department.value(forKeyPath: "employees.nmae") }?.code == .unknownKey)
+    }
+}
