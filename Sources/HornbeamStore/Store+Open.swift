@@ -44,7 +44,7 @@ extension Store {
         let model = try stored.reconciled(with: model, in: engine, readOnly: options.readOnly, location)
         let snapshot = try engine.snapshot()
         let schema = try Schema(model.catalogue, model: model.model) { snapshot.tree(named: $0) }
-        let identifier = UUID(engine.storeIdentifier)
+        let identifier = options.backing?.custom.identifier ?? UUID(engine.storeIdentifier)
         let origins = StoreOrigins(identifier: identifier, model: model.model, catalogue: model.catalogue)
         let reader = RowReader(schema: schema, origins: origins)
         let store = Store(

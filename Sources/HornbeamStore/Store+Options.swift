@@ -54,6 +54,8 @@ extension Store {
         package var retainedGenerationsAge: Duration?
         /// False: checkpoints happen on the thread that commits, so that simulations are repeatable.
         package var backgroundCheckpoints = true
+        /// The custom store of whose rows this one keeps a copy.
+        package var backing: StoreBacking?
         /// Takes the place of the system's files in tests.
         package var fileSystem: (any FileSystem)?
         /// What the engine is opened with, sizes above all; the settings above come on top.

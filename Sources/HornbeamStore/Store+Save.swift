@@ -8,15 +8,35 @@ extension Store {
     ///   the wrong type and for what goes wrong below. Nothing is written then.
     package func save(_ changes: ChangeSet) throws -> SaveReceipt {
         try requireWritable()
+        return try write(changes, passingOn: true)
+    }
+
+    /// - Parameter passingOn: False for what comes from the custom store itself.
+    func write(_ changes: ChangeSet, passingOn: Bool) throws -> SaveReceipt {
         let transaction = try beginTransaction()
         let execution = SaveExecution(changes, transaction: transaction, reader: reader)
         do {
             try execution.run()
+            if passingOn { try passOn(changes) }
         } catch {
             transaction.abort()
             try rethrow(error, base: transaction)
         }
         return SaveReceipt(transaction: try commit(transaction, durability, announcing: execution.change))
+    }
+
+    /// Hands changes to the custom store, where there is one.
+    func passOn(_ changes: ChangeSet) throws {
+        guard let backing, !changes.isEmpty else { return }
+        let told = CustomStoreChanges(changes, self)
+        try backing.call { try $0.save(told) }
+    }
+
+    /// Refuses what goes past the custom store.
+    func requireOwnRows() throws {
+        guard backing != nil else { return }
+        throw HornbeamError(
+            .unsupportedRequest, "A custom store takes no batch requests. Fetch the objects, change them and save.")
     }
 
     /// A conflict tells of other commits, so these must have reached the disk before it is reported.

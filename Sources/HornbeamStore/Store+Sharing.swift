@@ -139,6 +139,20 @@ extension Store {
         }
     }
 
+    /// As above, for a custom store: coordinators share the rows that were read.
+    package static func lease(_ custom: any CustomStore, model: ManagedObjectModel) throws -> StoreLease {
+        let key = OpenStoreKey(.memory(name: "custom " + custom.identifier.uuidString), isReadOnly: false)
+        if let store = try OpenStores.use(key, { try $0.checkCompatible(model) }) { return StoreLease(store, key) }
+        do {
+            let store = try open(StoreBacking(custom), model: model)
+            OpenStores.note(store, at: key)
+            return StoreLease(store, key)
+        } catch {
+            OpenStores.note(nil, at: key)
+            throw error
+        }
+    }
+
     /// True while a coordinator of this process has the store.
     package static func isLeased(_ location: Location) -> Bool {
         [false, true].contains { OpenStores.isOpen(OpenStoreKey(location.resolved, isReadOnly: $0)) }

@@ -16,12 +16,14 @@ package final class Store: Sendable {
     let engine: Engine
     let reader: RowReader
     let durability: SaveDurability
+    /// The custom store of whose rows this one keeps a copy.
+    let backing: StoreBacking?
     /// Where the store stands in saves over several stores.
     let joint = JointState()
     let announcer = Announcer()
     /// Nil for a store that keeps none.
     let history: HistoryLog?
-    private let keys: Guarded<KeyReserve>
+    let keys: Guarded<KeyReserve>
     private let cachedMetadata: Guarded<[String: PropertyValue]>
     /// The catalogue as it was stored when the store was opened: another process may change it.
     let storedCatalogue: [UInt8]?
@@ -46,6 +48,7 @@ package final class Store: Sendable {
         model = reader.schema.model
         isReadOnly = options.readOnly
         durability = options.durability
+        backing = options.backing
         keys = Guarded(KeyReserve())
         cachedMetadata = Guarded(metadata)
     }
@@ -108,10 +111,27 @@ package final class Store: Sendable {
         }
     }
 
+    /// Keys for new objects of entities, in their order.
+    package func newKeys(for entities: [EntityDescription]) throws -> [UInt64] {
+        guard !entities.isEmpty else { return [] }
+        guard let backing else {
+            let first = try reserveKeys(entities.count)
+            return entities.indices.map { first + UInt64($0) }
+        }
+        let keys = try backing.call { try $0.newKeys(for: entities.map(\.name)) }
+        guard keys.count == entities.count, Set(keys).count == keys.count, keys.allSatisfy({ 1 ..< 1 << 48 ~= $0 }) else {
+            throw HornbeamError(
+                .storeOperationFailed,
+                "The custom store gave \(keys.count) keys for \(entities.count) new objects, or gave some twice or out of bounds. Keys "
+                    + "are from 1 below 2⁴⁸, one for each object.")
+        }
+        return keys
+    }
+
     // MARK: Metadata
 
     /// The values that the app keeps with the store (PSC-8).
-    package var metadata: [String: PropertyValue] { cachedMetadata.withLock { $0 } }
+    package var metadata: [String: PropertyValue] { backing?.custom.metadata ?? cachedMetadata.withLock { $0 } }
 
     /// Takes up the metadata of a newer state.
     func remember(_ metadata: [String: PropertyValue]) { cachedMetadata.withLock { $0 = metadata } }
@@ -119,6 +139,7 @@ package final class Store: Sendable {
     /// Replaces the metadata, durably.
     package func setMetadata(_ metadata: [String: PropertyValue]) throws {
         try requireWritable()
+        if let backing { return try backing.call { try $0.setMetadata(metadata) } }
         let bytes = [UInt8](try JSONEncoder().encode(metadata))
         try EngineError.translated { () throws(EngineError) in
             let transaction = try engine.begin()
@@ -143,6 +164,7 @@ package final class Store: Sendable {
 
     /// Ends the store with a checkpoint. Whoever still uses it gets `closed`.
     package func close() throws {
+        if let backing { try backing.call { try $0.close() } }
         try EngineError.translated { () throws(EngineError) in try engine.close() }
     }
 }

@@ -293,4 +293,34 @@ import Testing
         #expect(employee.objectID.storeIdentifier == pair.stores[1].identifier)
         #expect(try child.fetch(FetchRequest<Employee>()) == [employee])
     }
+
+    @Test("BAT-1, BAT-2, BAT-3, FET-17: batches go to the stores that they name, else to all", arguments: kinds)
+    func batchesOverTwoStores(kinds: (StoreKind, StoreKind)) throws {
+        let pair = try pair(kinds)
+        let context = pair.container.newContext()
+        for number in 0 ..< 2 {
+            let rows: [[String: PropertyValue]] = (0 ..< 4).map { ["name": .string("e\($0)\(number)")] }
+            var insert = BatchInsertRequest(entityName: "Employee", objects: rows)
+            insert.resultType = .objectIDs
+            if number == 1 { insert.affectedStores = [pair.stores[1].identifier] }
+            let ids = try context.execute(insert).objectIDs
+            #expect(ids.count == 4 && ids.allSatisfy { $0.storeIdentifier == pair.stores[number].identifier })
+        }
+        let all = FetchRequest<Employee>(sortedBy: [FetchSort("name")])
+        #expect(try context.count(all) == 8)
+        var update = BatchUpdateRequest(Employee.self, predicate: nil)
+        update.set(Employee.salary, to: 5)
+        #expect(try context.execute(update).count == 8)
+        update.affectedStores = [pair.stores[0].identifier]
+        update.set(Employee.salary, to: 6)
+        #expect(try context.execute(update).count == 4)
+        #expect(try context.fetch(all).map(\.salary) == [6, 5, 6, 5, 6, 5, 6, 5])
+        var delete = BatchDeleteRequest(Employee.self)
+        delete.fetch.sortDescriptors = [FetchSort("name")]
+        delete.fetch.fetchLimit = 3
+        #expect(try context.execute(delete).count == 3)
+        #expect(try context.fetch(all).map(\.name) == ["e11", "e20", "e21", "e30", "e31"])
+        #expect(try pair.container.newContext().execute(BatchDeleteRequest(Employee.self)).count == 5)
+        #expect(try context.count(all) == 0)
+    }
 }

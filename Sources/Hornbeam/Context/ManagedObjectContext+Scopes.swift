@@ -49,6 +49,29 @@ extension ManagedObjectContext {
         return stack.slot(of: identifier)
     }
 
+    // MARK: Rows that are asked for
+
+    /// Asks a custom store for the row of an object; false when it has none.
+    func loadRow(of object: ManagedObject) throws -> Bool {
+        let store = try stack.store(in: object.scope.slot)
+        guard try store.load(ObjectReference(object.scope.entity, object.key)) else { return false }
+        try renew(object.scope.slot)
+        return true
+    }
+
+    /// Asks a custom store for the members of a relationship, the first time that they are read.
+    func loadMembers(of property: PropertyDescription, owner: ManagedObject) throws {
+        let store = try stack.store(in: owner.scope.slot)
+        let reference = ObjectReference(owner.scope.entity, owner.key)
+        if try store.loadMembers(of: property, owner: reference) { try renew(owner.scope.slot) }
+    }
+
+    /// Reads the newest of one store from now on, here and above.
+    private func renew(_ slot: StoreSlot) throws {
+        try parent?.renew(slot)
+        snapshot = try parent?.readingSnapshot() ?? readingSnapshot().renewing(slot)
+    }
+
     /// The key by which the context would know the object of an ID.
     func registryKey(of id: ManagedObjectID) -> UInt64? {
         if id.isTemporaryID || snapshot?.isSingle ?? false { return id.reference }

@@ -81,20 +81,18 @@ extension ManagedObjectContext {
     /// Keys for objects that have been placed, each with its object.
     func reserveKeys(for objects: [ManagedObject]) throws -> [(ManagedObject, ObjectReference)] {
         let stack = persistentStoreCoordinator.stack
-        if stack.only != nil {
-            let first = try stack.reserveKeys(objects.count, in: .first)
-            return objects.enumerated().map { ($1, ObjectReference($1.scope.entity, first + UInt64($0))) }
+        if let only = stack.only {
+            let keys = try only.newKeys(for: objects.map(\.scope.entity))
+            return zip(objects, keys).map { ($0, ObjectReference($0.scope.entity, $1)) }
         }
-        var counts: [StoreSlot: Int] = [:]
-        for object in objects { counts[object.scope.slot, default: 0] += 1 }
-        var next = try counts.reduce(into: [StoreSlot: UInt64]()) { next, part in
-            next[part.key] = try stack.reserveKeys(part.value, in: part.key)
+        var result = objects.map { ($0, $0.reference) }
+        for (slot, places) in Dictionary(grouping: objects.indices, by: { objects[$0].scope.slot }) {
+            let keys = try stack.store(in: slot).newKeys(for: places.map { objects[$0].scope.entity })
+            for (place, key) in zip(places, keys) {
+                result[place].1 = ObjectReference(objects[place].scope.entity, key).inSlot(slot)
+            }
         }
-        return objects.map { object in
-            let key = next[object.scope.slot, default: 0]
-            next[object.scope.slot] = key + 1
-            return (object, ObjectReference(object.scope.entity, key).inSlot(object.scope.slot))
-        }
+        return result
     }
 
     // MARK: Removed stores

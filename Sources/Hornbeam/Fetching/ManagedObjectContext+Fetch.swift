@@ -54,6 +54,7 @@ extension ManagedObjectContext {
         processPendingChanges()
         let entity = try persistentStoreCoordinator.managedObjectModel.entity(named: request.entityName)
         try request.validate(for: entity)
+        if persistentStoreCoordinator.stack.isIncremental { try persistentStoreCoordinator.stack.load(request) }
         try advance()
         return request
     }

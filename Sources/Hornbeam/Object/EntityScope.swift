@@ -37,6 +37,8 @@ public final class EntityScope {
     var faultsFired = 0
     /// Tells observers of properties; nil where nobody may observe.
     var hub: ObservationHub?
+    /// True when rows may be missing in memory that the custom store has.
+    let isIncremental: Bool
     /// True when the context has a parent, whose unsaved changes show here.
     let isNested: Bool
     /// What notes the tokens that are read, in the scope of an object made for that.
@@ -64,6 +66,7 @@ public final class EntityScope {
         coordinator = context.persistentStoreCoordinator
         isNested = context.parent != nil
         hub = context.hub
+        isIncremental = context.stack[slot]?.store.isIncremental ?? false
         read(from: context.snapshot)
     }
 

@@ -61,6 +61,7 @@ extension ManagedObject {
         guard isReadable, !property.isTransient else { return nothing }
         do {
             let context = scope.context
+            if scope.isIncremental { try context.loadMembers(of: property, owner: self) }
             return try body(try scope.readingSnapshot(), context)
         } catch {
             markFailed(error)

@@ -60,21 +60,4 @@ extension PersistentStoreCoordinator {
         }
         return open
     }
-
-    /// Deletes a store with all its files; one that is not there is fine (PSC-16).
-    ///
-    /// - Throws: `storeInUse` when it is open in this process; `inputOutput` when files cannot be removed.
-    public func destroyPersistentStore(_ description: PersistentStoreDescription) throws {
-        if Store.isLeased(description.location) {
-            throw HornbeamError(
-                .storeInUse, "The store \(description.url.lastPathComponent) is open. Close it before destroying it.")
-        }
-        guard description.type == .onDisk, FileManager.default.fileExists(atPath: description.url.path) else { return }
-        do {
-            try FileManager.default.removeItem(at: description.url)
-        } catch {
-            throw HornbeamError(
-                .inputOutput, "The store \(description.url.lastPathComponent) cannot be removed.", cause: "\(error)")
-        }
-    }
 }

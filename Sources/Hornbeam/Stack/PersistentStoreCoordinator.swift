@@ -57,8 +57,13 @@ public final class PersistentStoreCoordinator: Sendable {
         let entities = try description.configurationName.map { name in
             Set(try managedObjectModel.entities(forConfigurationName: name).map(\.index))
         }
-        let lease = try Store.lease(description.location, model: managedObjectModel, options: description.options)
-        return try add(lease, description, entities)
+        return try add(try lease(description), description, entities)
+    }
+
+    /// The store of a description, opened unless this process has it open.
+    func lease(_ description: PersistentStoreDescription) throws -> StoreLease {
+        if let custom = description.customStore { return try Store.lease(custom, model: managedObjectModel) }
+        return try Store.lease(description.location, model: managedObjectModel, options: description.options)
     }
 
     private func add(
@@ -93,7 +98,35 @@ public final class PersistentStoreCoordinator: Sendable {
             try? remove(added.entry.store)
             throw error
         }
+        post(Self.storesDidChangeNotification, StoresChange(added: [added.entry.store]))
         return added.entry.store
+    }
+
+    /// Lets a store take the slot of another with the same identity, which is given up.
+    func put(
+        _ lease: StoreLease, _ description: PersistentStoreDescription, inPlaceOf store: PersistentStore
+    ) throws -> PersistentStore {
+        let broadcast = broadcast
+        let old: (entry: StoreEntry, new: StoreEntry)? = state.withLock { state in
+            guard let index = state.entries.firstIndex(where: { $0?.store == store }), let entry = state.entries[index] else {
+                return nil
+            }
+            let new = StoreEntry(lease, description, slot: StoreSlot(index), broadcast)
+            var parts = state.stack.parts
+            parts[index] = StoreStack.Part(
+                lease.store, isReadOnly: description.isReadOnly, entities: parts[index]?.entities)
+            state.entries[index] = new
+            state.stack = StoreStack(parts)
+            return (entry, new)
+        }
+        guard let old else {
+            try lease.end()
+            throw HornbeamError(.closed, "The store \(store.url.lastPathComponent) is not of this coordinator.")
+        }
+        try old.entry.end()
+        post(
+            Self.storesDidChangeNotification, StoresChange(moved: [.init(from: store, to: old.new.store)]))
+        return old.new.store
     }
 
     /// Takes over an open store.
@@ -107,6 +140,7 @@ public final class PersistentStoreCoordinator: Sendable {
     /// Whoever holds one of the objects reads its last known values.
     /// - Throws: `closed` when the store is not here; the error of closing. What was saved is safe in any case.
     public func remove(_ store: PersistentStore) throws {
+        if persistentStores.contains(store) { post(Self.willRemoveStoreNotification, StoresChange(removed: [store])) }
         let entry: StoreEntry? = state.withLock { state in
             guard let index = state.entries.firstIndex(where: { $0?.store == store }) else { return nil }
             defer {
@@ -121,6 +155,7 @@ public final class PersistentStoreCoordinator: Sendable {
             throw HornbeamError(.closed, "The store \(store.url.lastPathComponent) is not of this coordinator.")
         }
         try entry.end()
+        post(Self.storesDidChangeNotification, StoresChange(removed: [store]))
     }
 
     /// Removes all stores. Contexts must not be used afterwards, until stores are added again (PSC-3).
@@ -154,7 +189,7 @@ extension PersistentStoreDescription {
     var location: Store.Location {
         switch type {
         case .onDisk: .directory(url.path)
-        case .inMemory: .memory(name: url.lastPathComponent)
+        case .inMemory, .custom: .memory(name: url.lastPathComponent)
         }
     }
 

@@ -9,6 +9,8 @@ public struct PersistentStoreDescription: Hashable, Sendable {
         case onDisk
         /// Gone when the last container that uses its name lets go of it.
         case inMemory
+        /// Rows that lie elsewhere; see `CustomStore`.
+        case custom
     }
 
     /// When a save counts as done.
@@ -22,6 +24,9 @@ public struct PersistentStoreDescription: Hashable, Sendable {
     public var type: StoreType
     /// The store's directory, usually `Name.hornbeam`; for a store in memory its name.
     public var url: URL
+    /// The store of one's own, of a `custom` description (CST-1).
+    public var customStore: (any CustomStore)? { custom?.store }
+    private var custom: CustomStoreReference?
     /// The configuration of the model whose entities go into the store; nil for all (PSC-1).
     public var configurationName: String?
     /// Opens for reading only: nothing is written and no lock is taken, so that this works beside a process that
@@ -58,8 +63,25 @@ public struct PersistentStoreDescription: Hashable, Sendable {
         self.url = url
     }
 
+    /// A store of one's own (PSC-6).
+    ///
+    /// - Parameter url: Where its rows are, for `persistentStore(for:)`; of its identity alone when nil.
+    public static func custom(_ store: any CustomStore, at url: URL? = nil) -> Self {
+        var description = Self(type: .custom, url: url ?? URL(filePath: "/custom/" + store.identifier.uuidString))
+        description.custom = CustomStoreReference(store: store)
+        return description
+    }
+
     /// A store in memory. Containers that use the same name share it; without a name it is shared by nobody.
     public static func inMemory(named name: String = UUID().uuidString) -> Self {
         Self(type: .inMemory, url: URL(filePath: "/memory/" + name))
     }
+}
+
+/// A custom store, equal to itself only.
+private struct CustomStoreReference: Hashable, Sendable {
+    let store: any CustomStore
+
+    static func == (a: Self, b: Self) -> Bool { a.store === b.store }
+    func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(store)) }
 }

@@ -10,6 +10,8 @@
 struct Backup {
     let recovery: Recovery
     let target: String
+    /// Where the copy is made.
+    let targetSystem: any FileSystem
     /// Bytes copied between two reports.
     static let pieceBytes = 1 << 20
 
@@ -18,7 +20,7 @@ struct Backup {
 
     func run(_ progress: ProgressReport?) throws(EngineError) -> BackupReport {
         var report = BackupReport()
-        let draft = StoreDraft(path: target, fileSystem: fileSystem)
+        let draft = StoreDraft(path: target, fileSystem: targetSystem)
         try draft.fill { (folder) throws(EngineError) in
             let image = try recovery.patiently { () throws(EngineError) in try openImage() }
             report = try copy(image, to: folder, progress)
@@ -96,7 +98,7 @@ struct Backup {
         var report = BackupReport()
         let total = Int(image.parts.reduce(0) { $0 + $1.bytes })
         for part in image.parts {
-            let copy = try fileSystem.open(join(draft, part.name), .create)
+            let copy = try targetSystem.open(join(draft, part.name), .create)
             try Backup.copy(part.file, to: copy, bytes: part.bytes) { (count) throws(EngineError) in
                 report.bytes += count
                 try progress?(WorkProgress(part: "copying", done: report.bytes, total: total))
@@ -105,7 +107,7 @@ struct Backup {
             try copy.sync(.backup)
             report.files += 1
         }
-        try MetaFile.create(join(draft, "meta"), fileSystem: fileSystem, state: image.state).close()
+        try MetaFile.create(join(draft, "meta"), fileSystem: targetSystem, state: image.state).close()
         return report
     }
 
@@ -152,15 +154,18 @@ extension Engine {
     /// Copies the store to a new folder while it is written: the state after one transaction, not older than the newest
     /// durable one at the call.
     ///
+    /// `system` is where the copy is made, the store's own unless given.
     /// The folder must not exist or be empty. Nothing is there until the copy is complete and durable; whatever goes wrong
     /// leaves nothing at the path. `progress` is told the bytes copied and may end the work by throwing. Holds all files
     /// of the store open while it works. Throws `notAStore` when there is something at the path, `full`, `inputOutput`,
     /// `cancelled`.
     @discardableResult
-    package func backup(to target: String, progress: ProgressReport? = nil) throws(EngineError) -> BackupReport {
+    package func backup(
+        to target: String, in system: (any FileSystem)? = nil, progress: ProgressReport? = nil
+    ) throws(EngineError) -> BackupReport {
         _ = try snapshot()
         // What was acknowledged without a sync is to be in the copy too.
         if follower == nil { try core.pipeline.syncIfNeeded() }
-        return try Backup(recovery: recovery, target: target).run(progress)
+        return try Backup(recovery: recovery, target: target, targetSystem: system ?? recovery.fileSystem).run(progress)
     }
 }

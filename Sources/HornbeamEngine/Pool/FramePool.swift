@@ -37,6 +37,10 @@ struct FrameInfo: ~Copyable {
     /// Frames that the pool aims to stay within; nodes not yet written may exceed it.
     let capacity: Int
     let epochs = Epochs()
+    /// Added to the transaction in locations of rows, so that one that was seen in another pool is not believed: a store may be
+    /// closed and opened again, or move, while its objects are held.
+    let mark = FramePool.poolsMade.wrappingAdd(1, ordering: .relaxed).newValue &* 0x9E37_79B9
+    private static let poolsMade = Atomic<UInt64>(0)
     let files: PageFiles
     private let maximum: Int
     nonisolated(unsafe) private let mapping: UnsafeMutableRawPointer  // fixed at init

@@ -46,7 +46,7 @@ package final class Snapshot: Sendable {
             throw EngineError(.unknownTree, "Tree \(id) is an index, not a table.")
         }
         return TableView(
-            root: root(record, .tableLeaf), layouts: layouts, transaction: version.number.rawValue, owner: self)
+            root: root(record, .tableLeaf), layouts: layouts, transaction: version.number.rawValue &+ pool.mark, owner: self)
     }
 
     private func root(_ record: TreeRecord, _ leafKind: NodeKind) -> TreeRoot {

@@ -2,10 +2,10 @@ internal import Foundation
 
 /// Coded as plain JSON where JSON has the kind (nil, booleans, whole numbers, texts, lists), else as an
 /// object with one member that names the kind: `{"double": 1.5}`, `{"date": 757382400}` (seconds since
-/// 1970), `{"data": "<base64>"}`, `{"dictionary": {…}}`.
+/// 1970; `{"instant": 0.1}`, seconds since 2001, where those are not exact), `{"data": "<base64>"}`, `{"dictionary": {…}}`.
 extension PropertyValue: Codable {
     private enum Kind: String, CodingKey {
-        case double, decimal, date, data, uuid, uri, objectID, set, dictionary
+        case double, decimal, date, instant, data, uuid, uri, objectID, set, dictionary
     }
 
     public func encode(to encoder: any Encoder) throws {
@@ -20,7 +20,12 @@ extension PropertyValue: Codable {
                 try container.encode("\(value)", forKey: .double)
             }
         case .decimal(let value): try container.encode(value.description, forKey: .decimal)
-        case .date(let value): try container.encode(value.timeIntervalSince1970, forKey: .date)
+        case .date(let value):
+            if Date(timeIntervalSince1970: value.timeIntervalSince1970) == value {
+                try container.encode(value.timeIntervalSince1970, forKey: .date)
+            } else {
+                try container.encode(value.timeIntervalSinceReferenceDate, forKey: .instant)
+            }
         case .data(let value): try container.encode(value.base64EncodedString(), forKey: .data)
         case .uuid(let value): try container.encode(value.uuidString, forKey: .uuid)
         case .uri(let value): try container.encode(value.absoluteString, forKey: .uri)
@@ -94,6 +99,7 @@ extension PropertyValue: Codable {
         case .decimal:
             return Decimal(string: try container.decode(String.self, forKey: kind), locale: nil).map { .decimal($0) }
         case .date: return .date(Date(timeIntervalSince1970: try container.decode(Double.self, forKey: kind)))
+        case .instant: return .date(Date(timeIntervalSinceReferenceDate: try container.decode(Double.self, forKey: kind)))
         case .data:
             return Data(base64Encoded: try container.decode(String.self, forKey: kind)).map { .data($0) }
         case .uuid: return UUID(uuidString: try container.decode(String.self, forKey: kind)).map { .uuid($0) }

@@ -32,6 +32,7 @@ final class BatchSession {
         self.store = store
         self.table = table
         self.writesUniqueKeysAtOnce = writesUniqueKeysAtOnce
+        try store.requireOwnRows()
         transaction = try store.beginTransaction()
         row = RowBuffer(layout: try transaction.table(table.tree).layout)
         announces = !store.announcer.isIdle || store.keepsHistory

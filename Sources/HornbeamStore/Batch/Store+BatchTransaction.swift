@@ -5,6 +5,7 @@ extension Store {
     /// A transaction, and the state that it starts from: nobody else writes before it ends, so what is read there holds.
     func beginOnSnapshot() throws -> (transaction: WriteTransaction, base: StoreSnapshot) {
         try requireWritable()
+        try requireOwnRows()
         let transaction = try beginTransaction()
         do {
             try waitForBase(of: transaction)

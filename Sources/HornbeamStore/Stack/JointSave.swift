@@ -20,7 +20,11 @@ struct JointSave {
 
     /// - Parameter parts: At least two stores with what each shall write.
     init(_ parts: [Part]) {
-        self.parts = parts.sorted { $0.store.identifier.uuidString < $1.store.identifier.uuidString }
+        // A custom store remembers no decision.
+        self.parts = parts.sorted {
+            ($0.store.backing == nil ? 0 : 1, $0.store.identifier.uuidString)
+                < ($1.store.backing == nil ? 0 : 1, $1.store.identifier.uuidString)
+        }
     }
 
     private var decider: Store { parts[0].store }
@@ -41,6 +45,7 @@ struct JointSave {
                 try promise(part)
                 promised.append(part.store)
             }
+            for part in parts { try part.store.passOn(part.changes) }
         } catch {
             deciding.transaction.abort()
             withdraw(promised)

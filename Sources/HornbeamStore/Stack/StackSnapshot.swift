@@ -37,6 +37,13 @@ package final class StackSnapshot: Sendable {
         return part
     }
 
+    /// The same state, of one store the newest.
+    package func renewing(_ slot: StoreSlot) throws -> StackSnapshot {
+        var parts = parts
+        parts[slot.index] = try stack.store(in: slot).snapshot()
+        return StackSnapshot(parts, stack: stack)
+    }
+
     /// The same state, with stores that were added since in their newest and without those that were removed.
     package func follow(_ stack: StoreStack) throws -> StackSnapshot {
         let parts = try stack.parts.enumerated().map { index, part in

@@ -25,11 +25,14 @@ package final class StoreStack: Sendable {
     package let parts: [Part?]
     /// The store in the first slot, where there was never another.
     package let only: Store?
+    /// True when a store is to be asked for rows before they are read.
+    package let isIncremental: Bool
     private let newest = Guarded<WeakStackSnapshot>(WeakStackSnapshot())
 
     package init(_ parts: [Part?]) {
         self.parts = parts
         only = parts.count == 1 ? parts[0]?.store : nil
+        isIncremental = parts.contains { $0?.store.isIncremental ?? false }
     }
 
     package var isEmpty: Bool { parts.allSatisfy { $0 == nil } }
@@ -133,9 +136,9 @@ package final class StoreStack: Sendable {
         }
     }
 
-    /// The first of `count` keys for new objects of the store in a slot: the store's own, not the stack's.
-    package func reserveKeys(_ count: Int, in slot: StoreSlot) throws -> UInt64 {
-        try store(in: slot).reserveKeys(count)
+    /// Brings the rows here that a request needs, from stores that are asked for them.
+    package func load(_ request: FetchDescription) throws {
+        for slot in slots(for: request) { try store(in: slot).load(request) }
     }
 }
 

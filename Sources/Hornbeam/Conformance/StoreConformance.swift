@@ -1,0 +1,117 @@
+internal import Foundation
+public import HornbeamModel
+
+/// Shows whether a store behaves as contexts expect it to; for makers of custom stores (CST-1 to CST-3).
+///
+/// ```swift
+/// let conformance = StoreConformance { PersistentStoreDescription.custom(MyStore(at: path)) }
+/// for failure in conformance.run() { Issue.record("\(failure)") }
+/// ```
+/// The closure is called once for each check, and its store must be empty. Stores of Hornbeam's own pass.
+public struct StoreConformance {
+    /// A check that did not hold.
+    public struct Failure: Error, Hashable, Sendable, CustomStringConvertible {
+        /// What should be so, as a sentence.
+        public let check: String
+        /// What was found instead.
+        public let finding: String
+
+        public var description: String { "\(check): \(finding)" }
+    }
+
+    /// The model of the objects that the checks make; the store may look at it beforehand.
+    public static func model() throws -> ManagedObjectModel { try ConformanceModel.model() }
+
+    private let makeStore: () throws -> PersistentStoreDescription
+    private let reopen: ((PersistentStoreDescription) throws -> PersistentStoreDescription)?
+
+    /// - Parameters:
+    ///   - reopening: Gives the description that opens the same rows again; nil for a store that forgets them when it is closed.
+    ///   - makeStore: Makes an empty store.
+    public init(
+        reopening: ((PersistentStoreDescription) throws -> PersistentStoreDescription)? = nil,
+        _ makeStore: @escaping () throws -> PersistentStoreDescription
+    ) {
+        self.makeStore = makeStore
+        reopen = reopening
+    }
+
+    /// The names of the checks, in the order in which they run.
+    public var checks: [String] { ConformanceCheck.all.map(\.name) }
+
+    /// Runs all checks and gives back those that did not hold.
+    public func run() -> [Failure] { ConformanceCheck.all.compactMap(run) }
+
+    private func run(_ check: ConformanceCheck) -> Failure? {
+        do {
+            let description = try makeStore()
+            let reopen = reopen
+            let bench = try ConformanceBench(description) { try reopen?(description) }
+            defer { try? bench.close() }
+            try check.body(bench)
+        } catch let finding as ConformanceFinding {
+            return Failure(check: check.name, finding: finding.text)
+        } catch {
+            return Failure(check: check.name, finding: "\(error)")
+        }
+        return nil
+    }
+}
+
+/// What a check found.
+struct ConformanceFinding: Error {
+    let text: String
+}
+
+/// One thing that must hold of a store.
+struct ConformanceCheck: Sendable {
+    let name: String
+    let body: @Sendable (ConformanceBench) throws -> Void
+
+    init(_ name: String, _ body: @escaping @Sendable (ConformanceBench) throws -> Void) {
+        self.name = name
+        self.body = body
+    }
+}
+
+/// A store under test behind a container.
+final class ConformanceBench {
+    private(set) var container: PersistentContainer
+    private let reopening: () throws -> PersistentStoreDescription?
+
+    init(_ description: PersistentStoreDescription, reopening: @escaping () throws -> PersistentStoreDescription?) throws {
+        container = try Self.open(description)
+        self.reopening = reopening
+    }
+
+    private static func open(_ description: PersistentStoreDescription) throws -> PersistentContainer {
+        let container = try PersistentContainer(name: "Conformance", model: ConformanceModel.model())
+        container.persistentStoreDescriptions = [description]
+        try container.loadPersistentStores()
+        return container
+    }
+
+    func newContext() -> ManagedObjectContext { container.newContext() }
+
+    func close() throws { try container.close() }
+
+    /// Looks at what was saved: in a new context, and once more after the store was opened again, where it keeps its rows.
+    func everywhere(_ body: (ManagedObjectContext) throws -> Void) throws {
+        try body(newContext())
+        guard let description = try reopening() else { return }
+        try container.close()
+        container = try Self.open(description)
+        try body(newContext())
+    }
+
+    func require(_ holds: Bool, _ text: @autoclosure () -> String) throws {
+        if !holds { throw ConformanceFinding(text: text()) }
+    }
+
+    func requireError(_ codes: HornbeamError.Code..., from body: () throws -> Void) throws {
+        do { try body() } catch let error as HornbeamError {
+            return try require(codes.contains(error.code), "the error is \(error)")
+        }
+        throw ConformanceFinding(text: "nothing was thrown")
+    }
+}

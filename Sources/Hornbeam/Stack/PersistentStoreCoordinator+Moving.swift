@@ -1,0 +1,93 @@
+internal import Foundation
+internal import HornbeamModel
+internal import HornbeamStore
+
+// Stores that move, take another's place, or go.
+
+extension PersistentStoreCoordinator {
+    /// Moves a store to another place or type, and goes on with it there (PSC-14).
+    ///
+    /// The new store is the old one with all its history: IDs stay, and so do the objects of contexts. What was at the old place stays
+    /// there, closed, unless another container has it open; destroy it when you need it no more. Saves wait meanwhile; one that met the
+    /// old store after all throws `closed` and can be tried again.
+    /// - Returns: The store at its new place.
+    /// - Throws: `notAStore` when there is something at the new place; `closed` when the store is not of this coordinator; `full`,
+    ///   `inputOutput`. The store stays where it was then.
+    @discardableResult
+    public func migratePersistentStore(
+        _ store: PersistentStore, to description: PersistentStoreDescription
+    ) throws -> PersistentStore {
+        let old = try open(store)
+        guard store.type != .custom, description.type != .custom else {
+            throw HornbeamError(
+                .unsupportedRequest, "The rows of a custom store lie elsewhere and cannot be moved by files. Copy the objects.")
+        }
+        return try old.withoutSaves {
+            let copy = try old.copy(to: description.location)
+            return try withExtendedLifetime(copy) {
+                let lease = try Store.lease(description.location, model: managedObjectModel, options: description.options)
+                return try put(lease, description, inPlaceOf: store)
+            }
+        }
+    }
+
+    /// Puts a copy of one store in the place of another; for restoring backups (PSC-15).
+    ///
+    /// The source may be open, here or in another process, and its copy is the state at the call. The target must not be; it may be
+    /// missing. The copy is whole before it takes the target's place. Copies share the identity of the source.
+    /// - Throws: `storeInUse` when the target is open; `notAStore` when there is no source; `unsupportedRequest` for stores in memory;
+    ///   `full`, `inputOutput`.
+    public func replacePersistentStore(
+        _ target: PersistentStoreDescription, with source: PersistentStoreDescription
+    ) throws {
+        guard target.type == .onDisk, source.type == .onDisk else {
+            throw HornbeamError(
+                .unsupportedRequest, "Only a store on disk can take the place of another. Use migratePersistentStore for stores in memory.")
+        }
+        var reading = source
+        reading.isReadOnly = true
+        reading.createsIfMissing = false
+        let lease = try Store.lease(source.location, model: managedObjectModel, options: reading.options)
+        let draft = target.url.path + ".replacement-" + UUID().uuidString
+        do {
+            _ = try lease.store.copy(to: .directory(draft))
+            try lease.end()
+            try Store.withUnusedFolder(target.location) { path in try swap(draft, path) }
+        } catch {
+            try? lease.end()
+            try? FileManager.default.removeItem(atPath: draft)
+            throw error
+        }
+    }
+
+    /// Deletes a store with all its files; one that is not there is fine (PSC-16).
+    ///
+    /// - Throws: `storeInUse` when it is open, here or in another process; `inputOutput` when files cannot be removed.
+    public func destroyPersistentStore(_ description: PersistentStoreDescription) throws {
+        guard description.type == .onDisk else { return }
+        try Store.withUnusedFolder(description.location) { path in
+            guard FileManager.default.fileExists(atPath: path) else { return }
+            try files(description.url) { try FileManager.default.removeItem(atPath: path) }
+        }
+    }
+
+    private func swap(_ draft: String, _ path: String) throws {
+        let url = URL(filePath: path)
+        let old = path + ".replaced-" + UUID().uuidString
+        let isThere = FileManager.default.fileExists(atPath: path)
+        try files(url) {
+            if isThere { try FileManager.default.moveItem(atPath: path, toPath: old) }
+            try FileManager.default.moveItem(atPath: draft, toPath: path)
+            if isThere { try FileManager.default.removeItem(atPath: old) }
+        }
+    }
+
+    private func files(_ url: URL, _ body: () throws -> Void) throws {
+        do { try body() } catch {
+            throw HornbeamError(
+                .inputOutput,
+                "The files of the store \(url.lastPathComponent) cannot be replaced or removed. Check the permissions of its folder.",
+                cause: "\(error)")
+        }
+    }
+}

@@ -1,0 +1,32 @@
+public import Foundation
+
+/// Which stores came to a coordinator, left it or moved (PSC-17).
+public struct StoresChange: Hashable, Sendable {
+    /// A store at its old and its new place.
+    public struct Move: Hashable, Sendable {
+        public let from: PersistentStore
+        public let to: PersistentStore
+    }
+
+    public var added: [PersistentStore] = []
+    public var removed: [PersistentStore] = []
+    public var moved: [Move] = []
+}
+
+extension PersistentStoreCoordinator {
+    /// Stores were added, removed or moved (PSC-17).
+    public static let storesDidChangeNotification = Notification.Name("HornbeamStoresDidChange")
+    /// A store is about to be removed: its objects can still be read and saved (PSC-17).
+    public static let willRemoveStoreNotification = Notification.Name("HornbeamWillRemoveStore")
+    /// The key of the `StoresChange` in a notification's `userInfo`.
+    public static let storesKey = "stores"
+
+    func post(_ name: Notification.Name, _ change: StoresChange) {
+        NotificationCenter.default.post(name: name, object: self, userInfo: [Self.storesKey: change])
+    }
+}
+
+extension Notification {
+    /// What a coordinator's notification tells; nil for other notifications.
+    public var storesChange: StoresChange? { userInfo?[PersistentStoreCoordinator.storesKey] as? StoresChange }
+}

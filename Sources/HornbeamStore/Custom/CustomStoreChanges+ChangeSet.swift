@@ -1,0 +1,44 @@
+internal import HornbeamModel
+
+extension CustomStoreChanges {
+    /// A change set in the words of custom stores.
+    init(_ changes: ChangeSet, _ store: Store) {
+        self.init()
+        author = changes.author
+        contextName = changes.contextName
+        for insert in changes.inserts {
+            let row = Self.row(CustomStoreKey(insert.entity.name, insert.key), insert.values)
+            inserted.append(row.row)
+        }
+        for update in changes.updates {
+            let (row, empty) = Self.row(CustomStoreKey(update.entity.name, update.key), update.values)
+            updated.append(row)
+            if !empty.isEmpty { cleared[row.object] = empty }
+        }
+        deleted = changes.deletes.map { CustomStoreKey($0.entity.name, $0.key) }
+        members = changes.links.map { link in
+            Members(
+                owner: store.customKey(link.owner), relationship: link.relationship.name, added: link.added.map(store.customKey),
+                removed: link.removed.map(store.customKey), order: link.order?.map(store.customKey))
+        }
+    }
+
+    private static func row(
+        _ object: CustomStoreKey, _ values: [(PropertyDescription, PropertyValue)]
+    ) -> (row: CustomStoreRow, cleared: [String]) {
+        var row = CustomStoreRow(object)
+        var cleared: [String] = []
+        for (property, value) in values {
+            guard property.isRelationship else {
+                row.values[property.name] = value
+                continue
+            }
+            if case .objectID(let id) = value {
+                row.destinations[property.name] = CustomStoreKey(id.entityName, id.reference)
+            } else {
+                cleared.append(property.name)
+            }
+        }
+        return (row, cleared)
+    }
+}

@@ -1,0 +1,84 @@
+internal import Foundation
+package import HornbeamModel
+internal import HornbeamThreads
+
+/// What lies behind a store whose rows are somebody else's: this process keeps those that it has read in a store in memory.
+package final class StoreBacking: Sendable {
+    let custom: any CustomStore
+    /// One call at a time.
+    private let turn = Monitor()
+    /// The relationships whose members were asked for.
+    private let known = Guarded<Set<Relationship>>([])
+
+    private struct Relationship: Hashable {
+        let owner: UInt64
+        let name: String
+    }
+
+    package init(_ custom: any CustomStore) { self.custom = custom }
+
+    func call<Result>(_ body: (any CustomStore) throws -> Result) throws -> Result {
+        try turn.withLock { try body(custom) }
+    }
+
+    /// True the first time.
+    func asks(for relationship: String, of owner: UInt64) -> Bool {
+        known.withLock { $0.insert(Relationship(owner: owner, name: relationship)).inserted }
+    }
+}
+
+extension Store {
+    /// Opens a custom store: its rows so far, in memory.
+    package static func open(_ backing: StoreBacking, model: ManagedObjectModel) throws -> Store {
+        try backing.call { try $0.open(model) }
+        var options = Options()
+        options.backing = backing
+        let store = try open(.memory(name: "custom-" + UUID().uuidString), model: model, options: options)
+        if backing.custom.isAtomic { try store.absorb(try backing.call { try $0.rows(for: .everything) }) }
+        return store
+    }
+
+    /// True when rows may be missing here that the store behind has.
+    package var isIncremental: Bool { backing.map { !$0.custom.isAtomic } ?? false }
+
+    // MARK: Reading
+
+    /// Brings the rows here that a request needs, and drops those that the store behind has no more.
+    package func load(_ request: FetchDescription) throws {
+        guard let backing, isIncremental else { return }
+        let rows = try backing.call { try $0.rows(for: .fetch(request)) }
+        try absorb(rows)
+        guard request.fetchLimit == 0, request.fetchOffset == 0 else { return }
+        var all = request
+        all.sortDescriptors = []
+        let given = Set(rows.map(\.object.key))
+        let doubtful = try snapshot().fetch(all).references.filter { !given.contains($0.key) }
+        if !doubtful.isEmpty { try renew(doubtful) }
+    }
+
+    /// Brings one row here; false when the store behind has none.
+    package func load(_ reference: ObjectReference) throws -> Bool {
+        guard isIncremental else { return false }
+        try renew([reference])
+        return try snapshot().exists(model.entities[Int(reference.entityIndex)], reference.key)
+    }
+
+    /// Brings the members of a to-many relationship here, the first time that they are asked for.
+    package func loadMembers(of relationship: PropertyDescription, owner: ObjectReference) throws -> Bool {
+        guard let backing, isIncremental, backing.asks(for: relationship.name, of: owner.key) else { return false }
+        let key = customKey(owner)
+        try absorb(try backing.call { try $0.rows(for: .members(of: key, relationship: relationship.name)) })
+        return true
+    }
+
+    private func renew(_ references: [ObjectReference]) throws {
+        guard let backing else { return }
+        let rows = try backing.call { try $0.rows(for: .objects(references.map(customKey))) }
+        let present = Set(rows.map(\.object.key))
+        try absorb(rows, without: references.filter { !present.contains($0.key) })
+    }
+
+    func customKey(_ reference: ObjectReference) -> CustomStoreKey {
+        CustomStoreKey(model.entities[Int(reference.entityIndex)].name, reference.key)
+    }
+}
