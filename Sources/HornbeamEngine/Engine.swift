@@ -73,6 +73,7 @@ package final class Engine: Sendable {
         var checkpointPause = 0
         var lock: (any FileLock)?
         var loss: OpeningLoss?
+        var recovered = TransactionNumber.zero
     }
 
     init(
@@ -134,10 +135,15 @@ package final class Engine: Sendable {
         loss = other.loss
     }
 
+    /// The newest transaction that opening the store for writing found.
+    package var recovered: TransactionNumber { state.withLock { $0.recovered } }
+
     private func start(_ log: LogWriter, _ lock: any FileLock) {
+        let newest = latest
         state.withLock { state in
             state.log = log
             state.lock = lock
+            state.recovered = newest
         }
         core.pipeline.start(log)
         guard options.usesBackgroundThread else { return }
@@ -164,6 +170,9 @@ package final class Engine: Sendable {
             "The state after transaction \(number ?? latest) is kept no more; the oldest that is, is \(core.registry.live[0]). "
                 + "Retain more transactions, or pin those that will be needed.", path: path)
     }
+
+    /// Why nothing can be written any more until the store is opened again; nil while all is well.
+    package var failure: EngineError? { core.pipeline.failure }
 
     /// The transactions whose states can be read now, ascending; the newest is the last.
     package var retainedTransactions: [TransactionNumber] { core.registry.live }

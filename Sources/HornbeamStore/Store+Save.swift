@@ -1,11 +1,22 @@
 internal import HornbeamEngine
-internal import HornbeamModel
+package import HornbeamModel
+
+/// A save of which nobody knows whether it is durable, since a sync failed. Opening the store again tells.
+package struct DoubtfulSave: Error {
+    package let store: Store
+    package let transaction: UInt64
+    /// What users see.
+    package let error: HornbeamError
+}
 
 extension Store {
+    /// True after a sync failed: nothing can be written until the store is opened again.
+    package var hasFailed: Bool { engine.failure != nil }
+
     /// Writes a change set: all or nothing, durable when it returns (unless the store was opened with lazy durability).
     ///
     /// - Throws: `SaveConflicts` when rows changed meanwhile or unique values are taken; `HornbeamError` for values of
-    ///   the wrong type and for what goes wrong below. Nothing is written then.
+    ///   the wrong type and for what goes wrong below. Nothing is written then. `DoubtfulSave` when a sync failed.
     package func save(_ changes: ChangeSet) throws -> SaveReceipt {
         try requireWritable()
         return try write(changes, passingOn: true)
@@ -22,7 +33,7 @@ extension Store {
             transaction.abort()
             try rethrow(error, base: transaction)
         }
-        return SaveReceipt(transaction: try commit(transaction, durability, announcing: execution.change))
+        return SaveReceipt(transaction: try commitOrDoubt(transaction, durability, announcing: execution.change))
     }
 
     /// Hands changes to the custom store, where there is one.
@@ -47,6 +58,18 @@ extension Store {
             try waitForBase(of: transaction)
             throw conflicts
         default: throw error
+        }
+    }
+
+    /// As `commit`, for changes that somebody will want to save again.
+    func commitOrDoubt(
+        _ transaction: WriteTransaction, _ durability: SaveDurability, announcing change: StoreChange
+    ) throws -> UInt64 {
+        let number = transaction.baseTransaction.rawValue + 1
+        do {
+            return try commit(transaction, durability, announcing: change)
+        } catch let error as HornbeamError where error.code == .durabilityLost {
+            throw DoubtfulSave(store: self, transaction: number, error: error)
         }
     }
 

@@ -31,6 +31,20 @@ package final class StoreLease: Sendable {
         try OpenStores.release(key)
     }
 
+    /// Gives up a store that failed, and opens it as it was opened before.
+    ///
+    /// - Throws: `storeInUse` while another coordinator of this process has it; what keeps it from being opened.
+    package func reopened() throws -> StoreLease {
+        // Closing says again what failed.
+        try? end()
+        let lease = try Store.lease(store.location, model: store.model, options: store.options)
+        guard lease.store === store else { return lease }
+        try lease.end()
+        throw HornbeamError(
+            .storeInUse,
+            "“\(store.location)” failed, and another container of this process still has it open. Close it there, then open it again.")
+    }
+
     /// A coordinator that is let go without being closed leaves the log as it is, to be replayed at the next opening.
     deinit {
         if let key, !isOver.withLock({ $0 }) { OpenStores.forget(key) }

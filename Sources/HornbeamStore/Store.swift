@@ -18,6 +18,11 @@ package final class Store: Sendable {
     let durability: SaveDurability
     /// The custom store of whose rows this one keeps a copy.
     let backing: StoreBacking?
+    /// What the store was opened with.
+    let options: Options
+    /// The newest transaction that opening the store found. Of a save that failed with `durabilityLost` it tells what
+    /// became of it: what is not newer is there.
+    package let recoveredTransaction: UInt64
     /// Where the store stands in saves over several stores.
     let joint = JointState()
     let announcer = Announcer()
@@ -49,6 +54,8 @@ package final class Store: Sendable {
         isReadOnly = options.readOnly
         durability = options.durability
         backing = options.backing
+        self.options = options
+        recoveredTransaction = engine.recovered.rawValue
         keys = Guarded(KeyReserve())
         cachedMetadata = Guarded(metadata)
     }

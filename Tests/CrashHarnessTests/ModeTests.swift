@@ -16,6 +16,15 @@ import Testing
         #expect(try Self.run(SimulateMode.self, ["--seed", "\(seed)", "--count", "\(count)"]) == 0)
     }
 
+    @Test(
+        "After a failed sync a context keeps its changes; once the store is opened again, its save neither loses nor doubles the doubtful one",
+        arguments: GraphFaultTrial.Fault.allCases)
+    func aDoubtfulSaveIsNeitherLostNorDoubled(fault: GraphFaultTrial.Fault) throws {
+        let run = try Run(SimulateMode.self, try HarnessOptions(["simulate", "--seed", "7", "--count", "1000000"]))
+        try GraphFaultTrial.all(of: GraphWorkload(seed: 7), run, faults: [fault])
+        #expect(run.figures["failing saves of object graphs", default: 0] > 20)
+    }
+
     /// From these seeds the loss is found in the first workload.
     @Test(arguments: SyncSite.allCases)
     func withoutAnyOneSyncSomethingIsLost(site: SyncSite) throws {

@@ -48,7 +48,7 @@ import Testing
     ])
     func theSupervisorSees(command: String, status: Int32) throws {
         let options = try HarnessOptions(["simulate"])
-        let supervisor = Supervisor(options, program: URL(fileURLWithPath: "/bin/sh"), words: ["-c", command], caseSecondsMax: 1)
+        let supervisor = Supervisor(options, program: URL(fileURLWithPath: "/bin/sh"), words: ["-c", command], caseSecondsMax: 5)
         #expect(try supervisor.run() == status)
     }
 }

@@ -30,11 +30,7 @@ enum GraphTrial {
     static func change(_ step: Int, in context: ManagedObjectContext) throws {
         let author = try author(GraphOracle.author(of: step), in: context)
         author.stamp = step
-        let book = Book(context: context)
-        book.number = step
-        book.title = "book \(step)"
-        book.author = author
-        for tag in GraphOracle.tags(of: step) { book.tags.insert(try self.tag(tag, in: context)) }
+        try addBook(step, in: context)
         if let moved = try self.book(GraphOracle.movedBook(step), in: context) {
             moved.author = author
             moved.title = "moved by \(step)"
@@ -46,6 +42,15 @@ enum GraphTrial {
         let old = try FetchRequest<Mark>().where("step < %d", step - GraphOracle.markAge)
         for mark in try context.fetch(old) { context.delete(mark) }
         Mark(context: context).step = step
+    }
+
+    /// The book that a step makes.
+    static func addBook(_ step: Int, in context: ManagedObjectContext) throws {
+        let book = Book(context: context)
+        book.number = step
+        book.title = "book \(step)"
+        book.author = try author(GraphOracle.author(of: step), in: context)
+        for tag in GraphOracle.tags(of: step) { book.tags.insert(try self.tag(tag, in: context)) }
     }
 
     private static func author(_ number: Int, in context: ManagedObjectContext) throws -> Author {

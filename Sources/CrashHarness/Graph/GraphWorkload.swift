@@ -3,10 +3,10 @@ import HornbeamEngine
 import HornbeamStore
 
 /// Steps of an object graph on a simulated disk.
-struct GraphWorkload {
+struct GraphWorkload: Sendable {
     private let model: ManagedObjectModel
     private let seed: UInt64
-    private let steps: Int
+    let steps: Int
 
     init(seed: UInt64) throws {
         model = try TrialModel.make()
@@ -14,7 +14,7 @@ struct GraphWorkload {
         steps = 7 + Int(seed / 8 % 5)
     }
 
-    private func open(_ fileSystem: any FileSystem) throws -> PersistentContainer {
+    func open(_ fileSystem: any FileSystem) throws -> PersistentContainer {
         var options = Store.Options()
         options.fileSystem = fileSystem
         options.backgroundCheckpoints = false

@@ -96,11 +96,12 @@ final class Run {
         let first = seed
         var finding: (any Error)?
         do {
-            repeat {
+            while true {
                 try mode.round(seed, self)
                 rounds += 1
+                if options.replay != nil { break }
                 seed += 1
-            } while options.replay == nil
+            }
         } catch is IsOver {
             rounds += 1
         } catch {

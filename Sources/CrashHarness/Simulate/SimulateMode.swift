@@ -2,7 +2,7 @@ import HornbeamEngine
 
 /// Crashes a workload at every operation on a simulated disk, lets every call fail, and opens what may be left.
 ///
-/// Of eight seeds five crash the engine, one a backup, one lets calls fail, one crashes saves of an object graph.
+/// Of eight seeds five crash the engine, one a backup, one lets calls fail, one is for object graphs.
 enum SimulateMode: Mode {
     static let name = "simulate"
     static let summary = "crashes and failing calls on a simulated disk, recovered and judged"
@@ -13,7 +13,9 @@ enum SimulateMode: Mode {
         switch seed % 8 {
         case 5: try crash(BackupTrial(seed: seed), seed, run)
         case 6: try FaultTrial.all(of: SimulatedWorkload(seed: seed, length: 6...14), run)
-        case 7: try crash(try GraphWorkload(seed: seed), seed, run)
+        case 7:
+            let workload = try GraphWorkload(seed: seed)
+            if seed / 8 % 4 == 3 { try GraphFaultTrial.all(of: workload, run) } else { try crash(workload, seed, run) }
         default: try crash(SimulatedWorkload(seed: seed), seed, run)
         }
     }

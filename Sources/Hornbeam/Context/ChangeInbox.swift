@@ -45,6 +45,15 @@ final class ChangeInbox: Sendable {
         alarm?()
     }
 
+    /// More has changed than can be told.
+    func overflow() {
+        let alarm = state.withLock { state in
+            state.delivery = Delivery(changes: [], isOverflowing: true)
+            return state.alarm
+        }
+        alarm?()
+    }
+
     /// What has arrived; the inbox is empty afterwards.
     func drain() -> Delivery {
         state.withLock { state in

@@ -20,6 +20,7 @@ extension ManagedObjectContext {
     ///
     /// - Parameter settled: Keys of objects that were just saved, which show their new rows in any case.
     func move(toAtLeast transaction: UInt64 = 0, settled: Set<UInt64> = []) throws {
+        try settleDoubt()
         let arrived = inbox.drain()
         try parent?.advance()
         let cameFromAway = isAway || parent?.isAway == true

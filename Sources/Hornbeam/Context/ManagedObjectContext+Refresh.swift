@@ -20,6 +20,7 @@ extension ManagedObjectContext {
         failures.removeAll()
         event = PendingEvent()
         mergeReport = MergeReport()
+        doubt = nil
         upserted.removeAll()
         edits &+= 1
         for object in rolledBack where !object.state.contains(.detached) { object.awake(fromSnapshotEvents: .rollback) }
@@ -53,6 +54,7 @@ extension ManagedObjectContext {
         snapshot = nil
         isAway = false
         mergeReport = MergeReport()
+        doubt = nil
         upserted.removeAll()
         edits &+= 1
         postObjectsDidChange(ObjectChanges(invalidatedAll: true))

@@ -16,6 +16,7 @@ extension ManagedObjectContext {
         processPendingChanges()
         tracked.compact()
         if let failure = firstFailure() { throw failure }
+        try settleDoubt()
         guard hasChanges || !tracked.isEmpty else { return }
         post(WillSave.name, WillSave())
         try runWillSaveHooks()
@@ -79,6 +80,10 @@ extension ManagedObjectContext {
             do {
                 let receipt = try draft.stack.save(draft.changes)
                 return try finish(draft, receipt)
+            } catch let doubtful as DoubtfulSave {
+                // A save that a store refuses because it failed before is not in doubt; the earlier one still is.
+                if doubt?.save.store !== doubtful.store { doubt = SaveDoubt(doubtful, draft, tracked.all) }
+                throw doubtful.error
             } catch let conflicts as SaveConflicts {
                 try withoutUndo { try resolve(conflicts, draft) }
                 try validate()

@@ -75,6 +75,8 @@ public final class ManagedObjectContext {
     var listeners: [(ObjectChanges) -> Bool] = []
     /// Those who follow what happens in memory.
     var mailboxes: [WeakMailbox] = []
+    /// A save that may have reached the disk or not, until its store is opened again.
+    var doubt: SaveDoubt?
     /// What the last successful save, and the merges before it, did with others' changes to the same objects.
     public internal(set) var lastMergeReport = MergeReport()
     /// What was merged since then.

@@ -31,6 +31,11 @@ final class ChangeBroadcast: Sendable {
         for mailbox in mailboxes { mailbox.deliver(change.transaction, count: count) { ObjectChanges(change, of: store) } }
     }
 
+    /// What the stores hold may be older than what was announced: all contexts compare their objects.
+    func announceUnknown() {
+        for inbox in state.withLock({ Array($0.inboxes.values) }) { inbox.overflow() }
+    }
+
     /// The commits from now on.
     func sequence() -> ChangeSequence {
         let mailbox = ChangeMailbox()

@@ -176,6 +176,38 @@ public final class PersistentStoreCoordinator: Sendable {
         if let failure = failures.first { throw failure }
     }
 
+    /// Opens those stores again whose disk failed during a save (`durabilityLost`); does nothing when none did.
+    ///
+    /// Contexts keep their objects and their unsaved changes. At their next fetch, merge or save they learn what became of
+    /// the save that failed: where it reached the disk its changes count as saved, and where it did not, the next `save()`
+    /// writes them. Nothing is lost and nothing is written twice. A batch request that failed so is not repeated: look
+    /// whether it happened.
+    /// - Throws: What keeps a store from being opened, such as a disk that still fails: try again later. `storeInUse` while
+    ///   another container of this process has the store too.
+    public func reopenFailedStores() throws {
+        let failed = state.withLock { state in
+            state.entries.indices.filter { state.entries[$0]?.lease.store.hasFailed ?? false }
+        }
+        guard !failed.isEmpty else { return }
+        for index in failed { try reopen(at: index) }
+        broadcast.announceUnknown()
+        try stack.settle()
+    }
+
+    private func reopen(at index: Int) throws {
+        guard let entry = state.withLock({ $0.entries[index] }) else { return }
+        let lease = try entry.lease.reopened()
+        let reopened = StoreEntry(lease, entry.description, slot: StoreSlot(index), broadcast)
+        state.withLock { state in
+            state.entries[index] = reopened
+            var parts = state.stack.parts
+            parts[index] = parts[index].map {
+                StoreStack.Part(lease.store, isReadOnly: $0.isReadOnly, entities: $0.entities)
+            }
+            state.stack = StoreStack(parts)
+        }
+    }
+
     // MARK: Contexts
 
     func nextContextToken() -> UInt64 { lastToken.wrappingAdd(1, ordering: .relaxed).newValue }

@@ -55,7 +55,7 @@ struct JointSave {
             var receipt = StackReceipt(transactions: [])
             do {
                 receipt.transactions.append((parts[0].slot, try decide(deciding)))
-            } catch let error as HornbeamError where error.code == .durabilityLost {
+            } catch let error as DoubtfulSave {
                 // The decision may have reached the disk: only opening the stores again can tell.
                 for part in parts.dropFirst() {
                     stillHeld.removeAll { $0 === part.store }
@@ -144,7 +144,7 @@ struct JointSave {
             transaction.abort()
             throw error
         }
-        return try decider.commit(transaction, .full, announcing: execution.change)
+        return try decider.commitOrDoubt(transaction, .full, announcing: execution.change)
     }
 
     private func doubt(_ part: Part) {

@@ -1,0 +1,144 @@
+import Hornbeam
+import HornbeamEngine
+import HornbeamModel
+import HornbeamStore
+
+/// A sync fails under an object graph; its store is opened again, and the same context saves once more: nothing is lost,
+/// nothing is there twice.
+struct GraphFaultTrial: Sendable {
+    enum Fault: String, CaseIterable {
+        case error = "error of a sync"
+        case keepsNew = "failed sync that keeps the new"
+        case bringsBackOld = "failed sync that brings back the old"
+
+        var effect: FaultRule.Effect {
+            switch self {
+            case .error: .fail(.inputOutput)
+            case .keepsNew: .failSyncKeepingNew
+            case .bringsBackOld: .failSyncRevertingToOld
+            }
+        }
+    }
+
+    /// What the app does between the failure and the opening.
+    enum Meanwhile: String, CaseIterable {
+        case nothing
+        case edits
+        case deletes
+    }
+
+    let workload: GraphWorkload
+    let fault: Fault
+    let meanwhile: Meanwhile
+    /// How many syncs of commits succeed first.
+    let index: Int
+
+    var name: String { "\(fault.rawValue) \(index), then \(meanwhile.rawValue)" }
+
+    /// Every fault at every sync of the commits.
+    static func all(of workload: GraphWorkload, _ run: Run, faults: [Fault] = Fault.allCases) throws {
+        for fault in faults {
+            for meanwhile in Meanwhile.allCases {
+                var index = 0
+                while try GraphFaultTrial(workload: workload, fault: fault, meanwhile: meanwhile, index: index).perform(run) {
+                    index += 1
+                }
+            }
+        }
+        run.add("object graphs failed at every sync")
+    }
+
+    /// False when the workload makes no such call any more.
+    private func perform(_ run: Run) throws -> Bool {
+        let isAskedFor = run.includes(name) || run.options.replay?.hasPrefix(name + " > ") == true
+        guard isAskedFor else { return index < 100 }
+        try run.trying(name, as: "failing saves of object graphs")
+        let disk = SimulatedDisk()
+        let faults = FaultInjector(disk)
+        let container = try workload.open(faults)
+        faults.add(FaultRule(fault.effect, calls: [.sync], site: .commits, after: index))
+        try container.performAndWait { context in
+            for step in 1...workload.steps {
+                disk.mark(.submitted(UInt64(step)))
+                do {
+                    try GraphTrial.perform(step, in: context)
+                } catch let error as HornbeamError where error.code == .durabilityLost {
+                    faults.removeRules()
+                    try goOn(from: step, in: context, container.persistentStoreCoordinator)
+                }
+                disk.mark(.acknowledged(UInt64(step)))
+                try expect(step, in: context)
+            }
+        }
+        try container.performAndWait { context in try expect(workload.steps, in: context) }
+        let report = try container.openStore().check()
+        guard report.isSound else { throw Finding(report.description) }
+        try container.close()
+        if meanwhile == .nothing { try crash(disk, run) }
+        return faults.firedCount > 0
+    }
+
+    /// Power fails at some moments afterwards: a save that was found to be there must stay.
+    private func crash(_ disk: SimulatedDisk, _ run: Run) throws {
+        var enumerator = CrashEnumerator(seed: UInt64(index))
+        enumerator.subsetsUpTo = 2
+        enumerator.randomImagesPerPoint = 1
+        enumerator.stride = 29
+        do {
+            _ = try enumerator.crash(disk) { image in
+                try run.trying(name + " > " + image.name)
+                try workload.judge(image)
+            }
+        } catch let failure as CrashEnumerator.Failure where failure.cause is Run.IsOver {
+            throw failure.cause
+        }
+    }
+
+    private func expect(_ step: Int, in context: ManagedObjectContext) throws {
+        var oracle = GraphOracle()
+        oracle.advance(to: step)
+        try GraphTrial.expect(oracle, in: context)
+    }
+
+    private func goOn(
+        from step: Int, in context: ManagedObjectContext, _ coordinator: PersistentStoreCoordinator
+    ) throws {
+        guard GraphOracle.kind(step) == .save else {
+            try coordinator.reopenFailedStores()
+            // Whether a batch happened is for the app to see.
+            if try GraphTrial.newestStep(in: context) < step { try GraphTrial.perform(step, in: context) }
+            return
+        }
+        guard context.hasChanges else { throw Finding("a context has lost its changes to a save that failed") }
+        switch meanwhile {
+        case .nothing: break
+        case .edits: try book(step, in: context)?.title = "edited"
+        case .deletes: if let book = try book(step, in: context) { context.delete(book) }
+        }
+        try coordinator.reopenFailedStores()
+        try context.save()
+        guard !context.hasChanges else { throw Finding("a context has changes left after its save") }
+        try takeBack(step, in: context)
+    }
+
+    /// Sees that what was done meanwhile has been saved, and undoes it.
+    private func takeBack(_ step: Int, in context: ManagedObjectContext) throws {
+        let book = try book(step, in: context)
+        switch meanwhile {
+        case .nothing: break
+        case .edits:
+            guard let book, book.title == "edited" else { throw Finding("a change of a doubtful object is lost") }
+            book.title = "book \(step)"
+        case .deletes:
+            guard book == nil else { throw Finding("a doubtful object that was deleted is back") }
+            try GraphTrial.addBook(step, in: context)
+        }
+        try context.save()
+    }
+
+    private func book(_ step: Int, in context: ManagedObjectContext) throws -> Book? {
+        let books = try context.fetch(try FetchRequest<Book>().where("number == %d", step))
+        guard books.count < 2 else { throw Finding("a doubtful object is there twice") }
+        return books.first
+    }
+}
