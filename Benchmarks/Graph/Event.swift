@@ -47,6 +47,8 @@ extension PersistentContainer {
     ) throws -> PersistentContainer {
         let container = try PersistentContainer(name: "Benchmark", model: model, classes: classes)
         var description = PersistentStoreDescription(url: URL(filePath: path))
+        // The rivals keep none.
+        description.history = nil
         description.poolBytes = poolBytes
         container.persistentStoreDescriptions = [description]
         try container.loadPersistentStores()

@@ -21,6 +21,13 @@ private func threadTime() -> Double {
     return Double(time.tv_sec) + Double(time.tv_nsec) * 1e-9
 }
 
+/// Seconds of processor that all threads of the process have used.
+func processTime() -> Double {
+    var time = timespec()
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+    return Double(time.tv_sec) + Double(time.tv_nsec) * 1e-9
+}
+
 /// The seconds of processor that a body takes: for work of one thread without I/O, where they equal the seconds of a
 /// quiet machine, and other programs disturb them less.
 func processorTimed<R>(_ body: () throws -> R) rethrows -> (seconds: Double, result: R) {

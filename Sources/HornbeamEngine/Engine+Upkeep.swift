@@ -24,18 +24,6 @@ extension Engine {
         if !options.usesBackgroundThread { core.reserve.prepare() }
     }
 
-    /// The disk is full: frees what only the log and older checkpoints keep, in the room of the reserve, so that the
-    /// transactions after the one that failed can delete something.
-    func relieve() {
-        guard let log = state.withLock({ $0.log }), core.pipeline.failure == nil else { return }
-        attempt { () throws(EngineError) in
-            try checkpointer.run(log: log)
-            try checkpointer.run(log: log, isForced: true)
-            try winSpace(log)
-        }
-        core.reserve.prepare(isUrgent: true)
-    }
-
     /// Moves all pages to new files, in the order of their keys, and lets go of the old ones.
     ///
     /// Never necessary: checkpoints keep the store within its bound. Needs room for the live pages meanwhile. `progress` is

@@ -209,16 +209,6 @@ package final class Engine: Sendable {
         _ transaction: WriteTransaction, _ durability: Durability,
         published: (@Sendable (TransactionNumber) -> Void)?, isUpkeep: Bool
     ) throws(EngineError) -> TransactionNumber {
-        do throws(EngineError) { return try carryOut(transaction, durability, published, isUpkeep) } catch {
-            if error.code == .full, !isUpkeep { relieve() }
-            throw error
-        }
-    }
-
-    private func carryOut(
-        _ transaction: WriteTransaction, _ durability: Durability,
-        _ published: (@Sendable (TransactionNumber) -> Void)?, _ isUpkeep: Bool
-    ) throws(EngineError) -> TransactionNumber {
         guard transaction.hasChanges else {
             abort(transaction)
             return transaction.base.number

@@ -21,9 +21,9 @@ import Testing
         var (level, growing) = (SoakGauge(), SoakGauge())
         for number in 0..<40 {
             level.note(SoakSample(resident: (100 << 20) + number % 3, stored: 10 << 20, openFiles: 9))
-            growing.note(SoakSample(resident: 100 << 20, stored: (10 + number) << 20, openFiles: 9))
+            growing.note(SoakSample(resident: 100 << 20, stored: (10 + 10 * number) << 20, openFiles: 9))
         }
         #expect(level.finding == nil)
-        #expect(growing.finding?.description == "the store grew from 26214400 to 47185920")
+        #expect(growing.finding?.description == "the store grew from 167772160 to 377487360")
     }
 }

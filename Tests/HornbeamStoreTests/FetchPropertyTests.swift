@@ -52,6 +52,7 @@ struct FetchPropertyTests {
     func sharedGroupsAreTheSame(_ seed: UInt64) throws {
         let filled = try FilledLibrary(seed: seed, size: 300)
         var requests = RandomRequest(filled, seed: seed)
+        var generator = SeededGenerator(seed: seed)
         let snapshot = try filled.library.store.snapshot()
         for _ in 0 ..< 60 {
             var request = try requests.next()
@@ -59,7 +60,9 @@ struct FetchPropertyTests {
             request.resultType = .dictionaries
             let entity = filled.library.entity(request.entityName)
             let numbers = entity.attributes.filter { [.integer16, .integer32, .integer64, .double].contains($0.attributeType) }
-            guard let group = entity.attributes.randomElement(), let number = numbers.randomElement() else { continue }
+            guard let group = entity.attributes.filter({ !$0.isTransient }).randomElement(using: &generator),
+                let number = numbers.randomElement(using: &generator)
+            else { continue }
             request.propertiesToGroupBy = seed % 2 == 0 ? [group.name] : []
             request.propertiesToFetch = [
                 .count(as: "n"), .minimum(of: number.name, as: "least"), .maximum(of: number.name, as: "most"),

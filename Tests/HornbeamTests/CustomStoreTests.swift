@@ -34,9 +34,9 @@ import Testing
             .custom(ServerStore(fault: .forgetsMembers))
         }
         let failures = conformance.run().map(\.check)
-        #expect(failures == [
-            "members of many-to-many relationships are there from both sides", "ordered relationships keep their order",
-        ])
+        // An order that was forgotten may still come out right by chance.
+        #expect(failures.first == "members of many-to-many relationships are there from both sides")
+        #expect(failures.dropFirst().allSatisfy { $0 == "ordered relationships keep their order" })
     }
 
     private func container(_ store: ServerStore, _ others: [PersistentStoreDescription] = []) throws -> PersistentContainer {

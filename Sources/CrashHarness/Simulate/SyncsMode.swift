@@ -31,6 +31,7 @@ enum SyncsMode: Mode {
             let faults = FaultInjector(disk)
             faults.add(FaultRule(.lie, site: site, isSticky: true))
             try trial?.perform(on: faults, marking: disk) ?? workload.perform(on: faults, marking: disk)
+            guard faults.firedCount > 0 else { continue }
             var enumerator = CrashEnumerator(seed: seed &+ attempt)
             enumerator.subsetsUpTo = 3
             enumerator.randomImagesPerPoint = 0

@@ -44,7 +44,7 @@ extension ContextChanges.Kind {
             self = .deleted
         } else if object.isInserted {
             self = .inserted
-        } else if object.isUpdated || object.isChangedThoughGone {
+        } else if object.isUpdated {
             self = .updated
         } else if object.state.contains(.watched) {
             self = .watched

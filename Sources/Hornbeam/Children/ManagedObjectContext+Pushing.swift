@@ -34,16 +34,14 @@ extension ManagedObjectContext {
     private func conflictsWithParent() throws -> [(ManagedObject, VersionConflict)] {
         var conflicts: [(ManagedObject, VersionConflict)] = []
         for object in tracked.all where !object.isInserted && object.hasChanges || object.state.contains(.watched) {
-            let isGone = object.state.contains(.gone)
-            if isGone, !object.isChangedThoughGone { continue }
-            guard let version = isGone ? 1 : object.record?.frozenRow?.version else { continue }
-            let row = isGone ? nil : try parentRow(of: object)
-            if let row, row.values == object.record?.frozenRow?.values { continue }
+            guard !object.state.contains(.gone), let base = object.record?.frozenRow else { continue }
+            let row = try parentRow(of: object)
+            if let row, row.values == base.values { continue }
             conflicts.append(
                 (
                     object,
                     VersionConflict(
-                        reference: object.reference, expectedVersion: version,
+                        reference: object.reference, expectedVersion: base.version,
                         storedVersion: row?.version ?? 0, storedValues: row?.values)
                 ))
         }

@@ -22,6 +22,7 @@ extension ManagedObject {
         if let row = record?.frozenRow { return row.values[property.index] }
         guard isReadable, !property.isTransient else { return .null }
         fireIfNeeded()
+        if let row = record?.frozenRow { return row.values[property.index] }
         do {
             let snapshot = try scope.readingSnapshot()
             if let value = try snapshot.value(of: property, scope.entity, key, &hint) { return value }
@@ -91,6 +92,7 @@ extension ManagedObject {
         if let row = record?.frozenRow { return row.version }
         guard isReadable else { return 0 }
         fireIfNeeded()
+        if let row = record?.frozenRow { return row.version }
         do {
             let snapshot = try scope.readingSnapshot()
             if let version = try snapshot.withRow(scope.entity, key, &hint, { $0.version }) { return version }

@@ -29,6 +29,9 @@ final class PropertyProbe {
     }
 }
 
+extension ManagedSet: CountedMembers {}
+extension ManagedArray: CountedMembers {}
+
 /// `FetchPredicate(#Predicate<Event> { $0.latitude > 37 })` works on managed classes whose accessors read one token each.
 extension ManagedObject: PredicateSubject {
     /// The keys that a key path from this class reads: one, or none for `\.self` and `\.objectID`.

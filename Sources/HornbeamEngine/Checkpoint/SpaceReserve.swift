@@ -1,9 +1,8 @@
 // Room that a store keeps for itself, so that a full disk does not keep it from freeing some.
 //
 // A file of zeros, really written but not synced: it holds nothing, and the file system has set its room aside. When a
-// checkpoint, or the log, finds the disk full, the file goes and a checkpoint takes its room: then old log segments and
-// emptied page files can go, and what is deleted afterwards frees more. The reserve is laid in again when there is room
-// for it.
+// checkpoint finds the disk full, the file goes and the checkpoint takes its room: then old log segments and emptied
+// page files can go. The reserve is laid in again when there is room for it.
 
 import HornbeamThreads
 
@@ -30,11 +29,10 @@ final class SpaceReserve: Sendable {
     private var path: String { join(directory, SpaceReserve.fileName) }
 
     /// Lays the reserve in, if it is not there and there may be room for it. It can do without; nothing is reported.
-    /// `isUrgent`: without a pause after an attempt that found none.
-    func prepare(isUrgent: Bool = false) {
+    func prepare() {
         state.withLock { state in
             guard bytes > 0, !state.isThere else { return }
-            guard state.pause == 0 || isUrgent else { return state.pause -= 1 }
+            guard state.pause == 0 else { return state.pause -= 1 }
             do throws(EngineError) {
                 try write()
                 state.isThere = true

@@ -25,8 +25,7 @@ extension LogWriter {
             try state.withLock { (state) throws(EngineError) in
                 if let refusal = state.refusal { throw refusal }
                 if state.hasRoom(for: bound) { return }
-                let least = bound + LogSegmentHeader.bytes + LogFrame.blockBytes
-                let spare = try takeSpare(bytes: max(state.nextSegmentBytes, least), atLeast: least)
+                let spare = try takeSpare(bytes: max(state.nextSegmentBytes, bound + LogSegmentHeader.bytes + LogFrame.blockBytes))
                 try syncOld(&state)
                 let header = try writeHeader(&state, into: spare)
                 try name(header, &state)
@@ -110,8 +109,7 @@ extension LogWriter {
         }
     }
 
-    /// A segment's file of so many bytes; of the fewest that will do where the disk has no room for more.
-    private func takeSpare(bytes: Int, atLeast least: Int) throws(EngineError) -> LogSpare {
+    private func takeSpare(bytes: Int) throws(EngineError) -> LogSpare {
         isWaitingForSpare.store(true, ordering: .relaxed)
         defer { isWaitingForSpare.store(false, ordering: .relaxed) }
         return try spare.withLock { (spare) throws(EngineError) in
@@ -120,10 +118,7 @@ extension LogWriter {
                 wantsSpare.store(true, ordering: .relaxed)
             }
             if let ready = spare, ready.bytes >= bytes { return ready }
-            do throws(EngineError) { return try makeSpare(bytes: bytes, isPaced: false) } catch {
-                guard error.code == .full, least < bytes else { throw error }
-            }
-            return try makeSpare(bytes: least, isPaced: false)
+            return try makeSpare(bytes: bytes, isPaced: false)
         }
     }
 

@@ -49,6 +49,8 @@ enum HistoryState {
     private static let floorName = "history"
     private static let consumersName = "history/consumers"
 
+    static func owns(_ name: String) -> Bool { name == floorName || name == consumersName }
+
     /// The newest commit that history may not tell of; 0 when it tells of all.
     static func floor(in snapshot: Snapshot) throws -> UInt64 {
         let bytes = try EngineError.translated { () throws(EngineError) in try snapshot.value(floorName) }

@@ -91,9 +91,10 @@ final class Salvage {
         }
     }
 
-    /// Named values, and trees that the catalogue does not tell of.
+    /// Named values, and trees that the catalogue does not tell of. Not history, whose transactions are not the new store's:
+    /// whoever reads it is told to begin anew.
     private func copyRest() throws {
-        for (name, id) in source.allTrees {
+        for (name, id) in source.allTrees where name != HistoryKey.treeName {
             let tree = try readable(id)
             if name.isEmpty {
                 try copyValues(tree)
@@ -108,7 +109,7 @@ final class Salvage {
         try write { transaction in
             try tree.forEachEntry { (key, value) throws(EngineError) in
                 let name = String(decoding: key, as: UTF8.self)
-                guard let value, try transaction.value(name) == nil else { return }
+                guard let value, !HistoryState.owns(name), try transaction.value(name) == nil else { return }
                 try transaction.setValue(name, [UInt8](value))
             }
         }

@@ -67,6 +67,7 @@ struct JointSave {
                 throw error
             }
             var fulfilled = JointState.Finished(decision: id)
+            var failure: HornbeamError?
             for part in parts.dropFirst() {
                 do {
                     let number = try part.store.fulfil(part.changes)
@@ -75,9 +76,10 @@ struct JointSave {
                 } catch {
                     stillHeld.removeAll { $0 === part.store }
                     doubt(part)
-                    throw Self.incomplete(part.store, error)
+                    failure = failure ?? Self.incomplete(part.store, error)
                 }
             }
+            if let failure { throw failure }
             decider.joint.finish(fulfilled)
             return receipt
         }

@@ -53,6 +53,8 @@ private final class Tag: ManagedObject {
         #expect(try format(#Predicate { $0.place?.city == "Oslo" }) == "place.city == \"Oslo\"")
         #expect(try format(#Predicate { $0.tags.contains { $0.label == "a" && $0.weight > 2 } })
             == "SUBQUERY(tags, $x, $x.label == \"a\" AND $x.weight > 2).@count != 0")
+        #expect(try format(#Predicate { $0.tags.count > 1 && !$0.steps.isEmpty }) == "tags.@count > 1 AND (NOT steps.@count == 0)")
+        #expect(try format(#Predicate { $0.tags.isEmpty }) == "tags.@count == 0")
         #expect(try format(#Predicate { $0.tags.allSatisfy { $0.weight < 3 } }) == "SUBQUERY(tags, $x, NOT $x.weight < 3).@count == 0")
     }
 

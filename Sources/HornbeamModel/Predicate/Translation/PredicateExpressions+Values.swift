@@ -44,6 +44,10 @@ extension PredicateExpressions.KeyPath: TranslatablePart {
         case nil: break
         @unknown default: throw PredicateTranslator.untranslatable(self)
         }
+        if Root.Output.self is any CountedMembers.Type {
+            if Output.self == Int.self { return .expression(Self.count(of: base)) }
+            if Output.self == Bool.self { return .predicate(.comparison(.init(Self.count(of: base), .equal, .constant(.int(0))))) }
+        }
         let steps = try PredicateTranslator.steps(keyPath, from: Root.Output.self)
         return .expression(steps.isEmpty ? base : PredicateSide(base).appending(steps))
     }

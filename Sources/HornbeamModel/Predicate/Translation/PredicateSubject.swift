@@ -9,6 +9,10 @@ public protocol PredicateSubject {
     static func predicateKeys(along keyPath: AnyKeyPath) throws -> [String]
 }
 
+/// A collection whose `count` and `isEmpty` are its own, so that Foundation does not know key paths to them: of what can be
+/// read of it, a number is its count, and a truth says whether it is empty.
+package protocol CountedMembers {}
+
 extension FetchPredicate {
     /// Translates a predicate of Foundation's `#Predicate` macro.
     ///
