@@ -1,4 +1,6 @@
+import Dispatch
 import Glibc
+import HornbeamThreads
 import Testing
 
 @testable import CrashHarness
@@ -146,9 +148,15 @@ import Testing
         try PosixFileSystem().createDirectory(parent(ofPath: path))
         let folder = OwnedFolder(parent(ofPath: path))
         defer { folder.remove() }
-        async let readings = Task.detached { try Self.readUntilTheEnd(path) }.value
+        // On a thread of its own: tests that block take all threads of the tasks.
+        let readings = Readings()
+        DispatchQueue.global().async {
+            let result = Result { try Self.readUntilTheEnd(path) }
+            readings.result.withLock { $0 = result }
+            readings.result.signal()
+        }
         await #expect(processExitsWith: .signal(SIGKILL)) { try ReaderTests.writeAndDie() }
-        let (states, refreshes) = try await readings
+        let (states, refreshes) = try readings.result.wait { $0 }.get()
         print("readers beside a writer: \(states) states verified in \(refreshes) refreshes")
         #expect(states > 5)
         let oracle = EngineOracle(transactions: Self.transactions)
@@ -179,6 +187,11 @@ import Testing
         }
         return (seen.count, refreshes)
     }
+}
+
+/// What the reading thread found.
+private final class Readings: Sendable {
+    let result = Guarded<Result<(states: Int, refreshes: Int), any Error>?>(nil)
 }
 
 /// A folder that a test made under a name of its own.
