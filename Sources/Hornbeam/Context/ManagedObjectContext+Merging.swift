@@ -107,7 +107,8 @@ extension ManagedObjectContext {
     private func takeIn(_ changes: [ForeignChange], _ new: StackSnapshot) {
         var summary = ObjectChanges()
         for change in changes {
-            for reference in change.inserted { summary.inserted.insert(objectID(reference)) }
+            // A store may be gone again by the time its last commits are heard of.
+            for reference in change.inserted where new[reference.slot] != nil { summary.inserted.insert(objectID(reference)) }
             for reference in change.updated {
                 guard let object = registry[reference.key] else { continue }
                 if !object.hasChanges, !object.scope.isNested { object.record?.frozenRow = nil }
