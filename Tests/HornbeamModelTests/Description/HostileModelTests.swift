@@ -46,6 +46,19 @@ import Testing
         #expect(throws: HornbeamError.self) { try ManagedObjectModel(json: Data(model.utf8)) }
     }
 
+    @Test("Composites in composites are counted, not followed without end", .timeLimit(.minutes(1)), arguments: [(3000, 1), (40, 2)])
+    func nestedCompositesAreBounded(count: Int, width: Int) {
+        let composites = (0..<count).map { number in
+            CompositeDescription("C\(number)", (0..<width).map { place in
+                number + 1 == count
+                    ? AttributeDescription("e\(place)", .integer64)
+                    : AttributeDescription("e\(place)", .composite, composite: "C\(number + 1)")
+            })
+        }
+        let entity = Entity("E", attributes: [AttributeDescription("a", .composite, composite: "C0")])
+        #expect(throws: HornbeamError.self) { try ManagedObjectModel(ModelDefinition(entities: [entity], composites: composites)) }
+    }
+
     @Test("A large model is checked in well under a second", .timeLimit(.minutes(1)))
     func largeModelIsCheckedQuickly() throws {
         let entities = (0..<500).map { number in

@@ -130,19 +130,42 @@ extension ModelCompiler {
                 report("allows external storage: an element of a composite cannot.", element, composite.name)
             }
         }
-        if contains(composite, within: composite.name, depth: 0) {
-            report(
-                "The composite “\(composite.name)” contains itself: remove the element that leads back.",
-                entity: composite.name)
+        if let problem = nestingProblem(of: composite) {
+            report("The composite “\(composite.name)” \(problem)", entity: composite.name)
         }
     }
 
-    private func contains(_ composite: CompositeDescription, within name: String, depth: Int) -> Bool {
-        composite.elements.contains { element in
-            guard let inner = element.compositeName else { return false }
-            if inner == name { return true }
-            guard depth < compositesByName.count, let next = compositesByName[inner] else { return false }
-            return contains(next, within: name, depth: depth + 1)
+    /// The most other composites that one may lead to, and the most elements that it may have in all.
+    private static let innerCompositesMax = 100
+    private static let innerElementsMax = 10_000
+
+    private func nestingProblem(of composite: CompositeDescription) -> String? {
+        var open = [composite.name]
+        var seen: Set<String> = []
+        while let name = open.popLast() {
+            for inner in compositesByName[name]?.elements.compactMap(\.compositeName) ?? [] {
+                if inner == composite.name { return "contains itself: remove the element that leads back." }
+                if seen.insert(inner).inserted { open.append(inner) }
+            }
+            if seen.count > Self.innerCompositesMax {
+                return "leads to more than \(Self.innerCompositesMax) others: use fewer."
+            }
         }
+        var counts: [String: Int] = [:]
+        guard elementCount(composite.name, 0, &counts) > Self.innerElementsMax else { return nil }
+        return "has more than \(Self.innerElementsMax) elements with those of the composites in it: use fewer."
+    }
+
+    /// The elements of a composite and of those in it, counted no further than the most that are allowed.
+    private func elementCount(_ name: String, _ level: Int, _ counts: inout [String: Int]) -> Int {
+        if let known = counts[name] { return known }
+        guard level <= Self.innerCompositesMax else { return Self.innerElementsMax + 1 }
+        var count = 0
+        for element in compositesByName[name]?.elements ?? [] where count <= Self.innerElementsMax {
+            count += 1
+            if let inner = element.compositeName { count += elementCount(inner, level + 1, &counts) }
+        }
+        counts[name] = count
+        return count
     }
 }

@@ -26,6 +26,8 @@ struct BoundedPattern: Sendable {
         self.pattern = pattern
         let isFolding = options.contains(.caseInsensitive) && !options.contains(.normalized)
         do {
+            // By itself first: `a)|(?:b` is none, and would become one between brackets.
+            _ = try NSRegularExpression(pattern: pattern)
             expression = try NSRegularExpression(
                 pattern: "\\A(?:\(pattern))\\z", options: isFolding ? [.caseInsensitive] : [])
         } catch {
