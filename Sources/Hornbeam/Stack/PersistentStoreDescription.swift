@@ -42,6 +42,7 @@ public struct PersistentStoreDescription: Hashable, Sendable {
     public var history: HistoryTracking? = HistoryTracking()
     /// The memory for pages of the store; a quarter of the machine's at most 1 GiB when nil.
     public var poolBytes: Int?
+    /// Which state a damaged store is opened at: the newest, or an older one, with what came after lost.
     public var startingPoint = StoreStartingPoint.newest
     /// A state that was replaced longer ago than this cannot be read on: whoever does gets `snapshotExpired`, and saves need
     /// not keep its pages. No limit when nil. States that are pinned or retained on purpose have none.
