@@ -18,6 +18,7 @@ import Foundation
         if let step = options.memory { return try MemorySuite(options: options, folder: folder).measure(step) }
         if let profile = options.profile {
             if profile.hasPrefix("event-") || profile.hasPrefix("graph-") { return try EventProfile(options: options, folder: folder).run(profile) }
+            if profile == "walk" { return try StaffSuite(options: options, folder: folder, contestants: []).profile() }
             if profile == "tails" { return try EngineTails(folder: folder, seconds: 20).run() }
             let words = profile.split(separator: "@").map(String.init)
             let type = keyValueContestants.first { words.count > 1 && $0.contestant.rawValue == words[1] }

@@ -34,6 +34,18 @@ struct StaffSuite {
         }
     }
 
+    /// Walks again and again for a profiler to look at.
+    func profile() throws {
+        let store = try GraphStaff(path: try folder.empty("staff"))
+        try store.load(departments: departments, staff: Self.staff)
+        let end = now() + 8
+        while now() < end {
+            let seconds = try processorTimed { try store.walk() }.seconds
+            note("walk: \((seconds * 1e9 / Double(departments * Self.staff)).short) ns an employee")
+        }
+        try store.close()
+    }
+
     static func salary(_ number: Int) -> Int { 1000 + number &* 7919 % 5000 }
 }
 

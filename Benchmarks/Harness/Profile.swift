@@ -92,7 +92,11 @@ struct EventProfile {
         let loaded = Array(events[..<options.rows])
         var end = now() + 8
         func say(_ seconds: Double, _ count: Int) { note("\(step): \((seconds * 1e9 / Double(count)).short) ns a row") }
-        func time(_ count: Int, _ body: () throws -> Void) throws { say(try processorTimed(body).seconds, count) }
+        func time(_ count: Int, _ body: () throws -> Void) throws {
+            let (clocked, processor) = try timed { try processorTimed(body).seconds }
+            say(processor, count)
+            note("  by the clock \((clocked * 1e9 / Double(count)).short)")
+        }
         while words[1] == "insert", now() < end {
             let store = try type.init(path: try folder.empty("events"))
             try time(loaded.count) { try store.load(loaded) }
@@ -111,8 +115,10 @@ struct EventProfile {
             switch words[1] {
             case "uid": try time(uids.count) { _ = try store.get(uids: uids) }
             case "key": try time(keys.count) { _ = try store.get(keys: keys) }
+            case "sort": try time(loaded.count) { _ = try store.firstByLongitude() }
             case "count": try time(loaded.count) { _ = try store.countEast() }
             case "read": try time(loaded.count) { _ = try store.readEast() }
+            case "sevens": try time(loaded.count) { _ = try store.countSevens() }
             case "save":
                 guard next + 500 <= events.count else { return }
                 try time(500) { for event in events[next..<(next + 500)] { try store.insertOne(event) } }

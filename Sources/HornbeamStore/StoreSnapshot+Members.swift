@@ -8,6 +8,11 @@ extension StoreSnapshot {
         try EngineError.translated { () throws(EngineError) in try members(relationship).references(owner: owner) }
     }
 
+    /// What reads the members of a relationship, for whoever asks many owners.
+    package func memberReader(of relationship: PropertyDescription) throws -> MemberReader {
+        try EngineError.translated { () throws(EngineError) in try members(relationship) }
+    }
+
     /// The members at some places of the stored order, in O(log n + count).
     package func members(
         of relationship: PropertyDescription, owner: UInt64, range: Range<Int>
@@ -35,5 +40,12 @@ extension StoreSnapshot {
         try MemberReader(schema.link(relationship).forward, schema: schema) { (id) throws(EngineError) in
             try engineSnapshot.index(id)
         }
+    }
+}
+
+extension MemberReader {
+    /// All members of one owner, in stored order.
+    package func members(owner: UInt64) throws -> [ObjectReference] {
+        try EngineError.translated { () throws(EngineError) in try references(owner: owner) }
     }
 }

@@ -65,24 +65,16 @@ package final class StoreSnapshot: Sendable {
         return result ?? nil
     }
 
-    /// Lends the rows of many keys, which ascend; missing ones are left out. `body` gets the position in `keys`, and false ends.
-    package func forEachRow(
-        _ entity: EntityDescription, _ keys: [UInt64], _ body: (Int, StoredRow, RowHint) throws -> Bool
-    ) throws {
-        let table = schema.table(entity)
-        var failure: (any Error)?
+    /// Where the rows of many keys lie, which ascend; nothing is known of missing ones.
+    package func hints(_ entity: EntityDescription, _ keys: [UInt64]) throws -> [RowHint?] {
+        var hints = [RowHint?](repeating: nil, count: keys.count)
         try EngineError.translated { () throws(EngineError) in
-            try view(table).forEachRow(keys) { (position, row, location) throws(EngineError) -> Bool in
-                do {
-                    let row = StoredRow(key: keys[position], view: row, table: table, reader: reader)
-                    return try body(position, row, RowHint(location))
-                } catch {
-                    failure = error
-                    return false
-                }
+            try view(schema.table(entity)).forEachRow(keys) { (position, _, location) throws(EngineError) -> Bool in
+                hints[position] = RowHint(location)
+                return true
             }
         }
-        if let failure { throw failure }
+        return hints
     }
 
     /// All values of an object, copied; nil when there is no row.

@@ -114,7 +114,7 @@ extension XcodeModelReader {
             // Limits are often written with a decimal point.
             Int64(text).map { .int($0) } ?? Double(text).flatMap { Int64(exactly: $0) }.map { .int($0) }
         case .double, .float: Double(text).map { .double($0) }
-        case .decimal: Decimal(string: text, locale: nil).map { .decimal($0) }
+        case .decimal: Decimal(predicateText: text).map { .decimal($0) }
         case .boolean: ["YES": true, "NO": false, "true": true, "false": false, "1": true, "0": false][text].map { .bool($0) }
         case .string: .string(text)
         case .uuid: UUID(uuidString: text).map { .uuid($0) }

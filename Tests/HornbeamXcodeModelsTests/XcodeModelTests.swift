@@ -153,6 +153,16 @@ import Testing
         _ = try ManagedObjectModel(oneWay.definition)
     }
 
+    @Test("ATT-4: a number with something behind it is left out and told, not cut", arguments: ["12abc", "1.2.3", "1e", "--1", ".", "12,5"])
+    func cutNumbersAreTold(_ text: String) throws {
+        let model = try changed([("defaultValueString=\"0.10\"", "defaultValueString=\"\(text)\"")])
+        #expect(
+            model.lint().map(\.description) == [
+                "Shop.xcdatamodel/contents:13: warning: In the model file, “defaultValueString” of “Book.price” is “\(text)”, "
+                    + "which is not of type decimal, and was left out."
+            ])
+    }
+
     @Test(
         "A file that is no model says why, with its line",
         arguments: [

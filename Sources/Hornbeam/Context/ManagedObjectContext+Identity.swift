@@ -91,13 +91,32 @@ extension ManagedObjectContext {
         return withExtendedLifetime(made) { ids.map { object(with: $0) } }
     }
 
+    /// The objects of rows, in their order, with the places of those looked up together that are not here yet.
+    func objects(for references: ArraySlice<ObjectReference>) -> [ManagedObject] {
+        guard let first = references.first else { return [] }
+        var keys: [UInt64] = []
+        keys.reserveCapacity(references.count)
+        var isRun = true
+        for reference in references where registry[reference.key] == nil {
+            let key = StoreSlot.local(reference.key)
+            if reference.entityIndex != first.entityIndex || keys.last.map({ $0 >= key }) == true { isRun = false }
+            keys.append(key)
+        }
+        guard isRun else { return objects(with: references.map(objectID)) }
+        // Held here, so that no sweep lets them go before they are asked for below.
+        let made = makeFaults(scope(at: Int(first.entityIndex), in: first.slot), keys: keys)
+        if made.count == references.count { return made }
+        return withExtendedLifetime(made) { references.map { object(for: $0, hint: RowHint()) } }
+    }
+
     /// Faults for those keys that have a row. A failure is left to the first access, which meets it again.
     private func makeFaults(_ scope: EntityScope, keys: [UInt64]) -> [ManagedObject] {
         guard keys.count > 1 else { return [] }
         var made: [ManagedObject] = []
-        try? scope.readingSnapshot().forEachRow(scope.entity, keys) { index, _, hint in
-            made.append(makeFault(scope, key: keys[index], hint: hint))
-            return true
+        made.reserveCapacity(keys.count)
+        guard let hints = try? scope.readingSnapshot().hints(scope.entity, keys) else { return [] }
+        for (key, hint) in zip(keys, hints) {
+            if let hint { made.append(makeFault(scope, key: key, hint: hint)) }
         }
         return made
     }

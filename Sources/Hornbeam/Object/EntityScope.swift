@@ -32,6 +32,8 @@ public final class EntityScope {
     private var lastSnapshot: StackSnapshot?
     /// Reads cells of the snapshot that the context holds; nil before the first read.
     private(set) var cells: CellReader?
+    /// The relationship whose members were read last, and what reads them in the snapshot that the context holds.
+    private var lastMembers: (property: Int, reader: MemberReader)?
     private let coordinator: PersistentStoreCoordinator
     /// How many faults of the entity were fired in the context.
     var faultsFired = 0
@@ -73,6 +75,16 @@ public final class EntityScope {
     /// The context reads from another snapshot now.
     func read(from snapshot: StackSnapshot?) {
         cells = entity.isAbstract ? nil : snapshot?[slot]?.cells(entity)
+        lastMembers = nil
+    }
+
+    /// What reads the members of a relationship now.
+    func readingMembers(of property: PropertyDescription) throws -> MemberReader {
+        if let lastMembers, lastMembers.property == property.index { return lastMembers.reader }
+        let reader = try readingSnapshot().memberReader(of: property)
+        // An afterlife has no snapshot that could end.
+        if livingContext != nil { lastMembers = (property.index, reader) }
+        return reader
     }
 
     /// The state of the objects' store that properties are read from.

@@ -14,6 +14,16 @@ extension ManagedObject {
         return kept + change.addedInOrder
     }
 
+    /// The members as rows, in their order, of a relationship that nothing was changed in here; nil for others.
+    final func unchangedMembers(of property: PropertyDescription) -> [ObjectReference]? {
+        guard parentObject == nil, record?.toMany[property.index] == nil else { return nil }
+        scope.hub?.noteAccess(self, property.index)
+        return readStored(property, or: []) {
+            let members = try scope.readingMembers(of: property).members(owner: key)
+            return scope.keyBits == 0 ? members : members.map { $0.inSlot(scope.slot) }
+        }
+    }
+
     /// The number of members; loads nothing.
     final func memberCount(of property: PropertyDescription) -> Int {
         scope.hub?.noteAccess(self, property.index)
@@ -32,37 +42,36 @@ extension ManagedObject {
 
     final func storedMembers(of property: PropertyDescription) -> [ManagedObjectID] {
         if let parentObject { return parentObject.members(of: property) }
-        return readStored(property, or: []) { snapshot, context in
-            try snapshot.members(of: property, owner: key).map { context.objectID($0.inSlot(scope.slot)) }
+        return readStored(property, or: []) {
+            let context = scope.context
+            return try scope.readingMembers(of: property).members(owner: key).map { context.objectID($0.inSlot(scope.slot)) }
         }
     }
 
     final func storedMemberCount(of property: PropertyDescription) -> Int {
         if let parentObject { return parentObject.memberCount(of: property) }
-        return readStored(property, or: 0) { snapshot, _ in
-            try snapshot.memberCount(of: property, owner: key)
+        return readStored(property, or: 0) {
+            try scope.readingSnapshot().memberCount(of: property, owner: key)
         }
     }
 
     final func isStoredMember(_ member: ManagedObjectID, of property: PropertyDescription) -> Bool {
         if let parentObject { return parentObject.hasMember(member, in: property) }
         guard !member.isTemporaryID, let reference = scope.localReference(member) else { return false }
-        return readStored(property, or: false) { snapshot, _ in
-            try snapshot.contains(reference, in: property, owner: key)
+        return readStored(property, or: false) {
+            try scope.readingSnapshot().contains(reference, in: property, owner: key)
         }
     }
 
-    /// Runs the body on the snapshot where the object has a row; a failure is kept for `save()`.
+    /// Runs the body where the object has a row; a failure is kept for `save()`.
     private func readStored<Result>(
-        _ property: PropertyDescription, or nothing: Result,
-        _ body: (StoreSnapshot, ManagedObjectContext) throws -> Result
+        _ property: PropertyDescription, or nothing: Result, _ body: () throws -> Result
     ) -> Result {
         if state.contains(.fault) { fireIfNeeded() }
         guard isReadable, !property.isTransient else { return nothing }
         do {
-            let context = scope.context
-            if scope.isIncremental { try context.loadMembers(of: property, owner: self) }
-            return try body(try scope.readingSnapshot(), context)
+            if scope.isIncremental { try scope.context.loadMembers(of: property, owner: self) }
+            return try body()
         } catch {
             markFailed(error)
             return nothing

@@ -1,46 +1,81 @@
 internal import HornbeamModel
+internal import HornbeamStore
 
 /// Walks the members of a relationship.
 ///
 /// The order is that of the moment when the walk began. Faults are made 64 at a time, with the places of
 /// their rows looked up together, so that touching one member does not look up each of its siblings alone.
 public struct MemberIterator<Element: ManagedObject>: IteratorProtocol {
+    /// What is still to be made.
+    private enum Source {
+        case nothing
+        /// Members as the store has them.
+        case references([ObjectReference])
+        /// Members of which some are new or taken out here.
+        case ids([ManagedObjectID])
+    }
+
+    private static var width: Int { 64 }
+
     private let owner: ManagedObject?
     private let property: PropertyDescription?
-    private let ids: [ManagedObjectID]
+    private let source: Source
     private var batch: [ManagedObject]
     private var place = 0
-    private var nextID = 0
+    private var nextMember = 0
+    /// The class of the last member, which most others have too.
+    private var known: ManagedObject.Type?
 
     init(owner: ManagedObject, property: PropertyDescription) {
         self.owner = owner
         self.property = property
-        ids = owner.readingContext == nil ? [] : owner.members(of: property)
+        if owner.readingContext == nil {
+            source = .nothing
+        } else if let references = owner.unchangedMembers(of: property) {
+            source = .references(references)
+        } else {
+            source = .ids(owner.members(of: property))
+        }
         batch = []
     }
 
     init(_ objects: [Element]) {
         owner = nil
         property = nil
-        ids = []
+        source = .nothing
         batch = objects
     }
 
     public mutating func next() -> Element? {
         if place == batch.count { loadBatch() }
         guard place < batch.count else { return nil }
-        defer { place += 1 }
-        if let owner, let property { return owner.typed(batch[place], property) }
-        return batch[place] as? Element
+        let object = batch[place]
+        place += 1
+        if type(of: object) == known { return unsafeDowncast(object, to: Element.self) }
+        guard let owner, let property else { return object as? Element }
+        let typed: Element = owner.typed(object, property)
+        known = type(of: object)
+        return typed
     }
 
     private mutating func loadBatch() {
-        guard nextID < ids.count, let context = owner?.readingContext else { return }
-        let end = min(nextID + 64, ids.count)
-        batch = []
-        context.sweepIfDue()
-        batch = context.objects(with: ids[nextID..<end])
-        nextID = end
+        guard let context = owner?.readingContext else { return }
         place = 0
+        batch = []
+        switch source {
+        case .nothing: return
+        case .references(let references):
+            guard nextMember < references.count else { return }
+            let end = min(nextMember + Self.width, references.count)
+            context.sweepIfDue()
+            batch = context.objects(for: references[nextMember..<end])
+            nextMember = end
+        case .ids(let ids):
+            guard nextMember < ids.count else { return }
+            let end = min(nextMember + Self.width, ids.count)
+            context.sweepIfDue()
+            batch = context.objects(with: ids[nextMember..<end])
+            nextMember = end
+        }
     }
 }

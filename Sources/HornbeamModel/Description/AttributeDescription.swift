@@ -109,7 +109,7 @@ extension PropertyValue {
 }
 
 /// A predicate that each value of a property must satisfy, and what is said when one does not (ATT-8).
-public struct ValidationRule: Hashable, Sendable, Codable {
+public struct ValidationRule: Hashable, Sendable {
     /// The format of a predicate in which `SELF` is the value: `SELF >= 0`.
     public var predicate: String
     /// The text of the error; nil for a general one. Localised through `ErrorString/…` (MDL-3).

@@ -132,11 +132,31 @@ extension FetchExpression.CastType {
 
 extension Decimal {
     /// A decimal that is written in full; unlike `Decimal(string:)` it refuses trailing text.
-    init?(predicateText text: String) {
-        let isPlain = text.utf8.allSatisfy {
-            ($0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9")) || "+-.eE".utf8.contains($0)
-        }
-        guard isPlain, let value = Decimal(string: text, locale: nil) else { return nil }
+    package init?(predicateText text: String) {
+        guard text == "NaN" || Self.isNumber(text.utf8), let value = Decimal(string: text, locale: nil) else { return nil }
         self = value
+    }
+
+    /// A sign, digits with a point among them, and an exponent; all but one digit may be left out.
+    private static func isNumber(_ text: String.UTF8View) -> Bool {
+        var rest = text[...]
+        func takeSign() { if let first = rest.first, "+-".utf8.contains(first) { rest.removeFirst() } }
+        func takeDigits() -> Int {
+            let digits = rest.prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }.count
+            rest.removeFirst(digits)
+            return digits
+        }
+        takeSign()
+        var digits = takeDigits()
+        if rest.first == UInt8(ascii: ".") {
+            rest.removeFirst()
+            digits += takeDigits()
+        }
+        guard digits > 0 else { return false }
+        guard let letter = rest.first else { return true }
+        guard "eE".utf8.contains(letter) else { return false }
+        rest.removeFirst()
+        takeSign()
+        return takeDigits() > 0 && rest.isEmpty
     }
 }

@@ -8,14 +8,16 @@ package func suggestion(for name: String, among known: some Sequence<String>) ->
 ///
 /// Names longer than 64 characters get no suggestion, so that hostile input costs little.
 package func nearestName(to name: String, among known: some Sequence<String>) -> String? {
-    let wanted = Array(name.lowercased())
+    let wanted = Array(name.lowercased().unicodeScalars)
     guard !wanted.isEmpty, wanted.count <= 64 else { return nil }
     var best: (name: String, distance: Int)?
     for candidate in known where candidate != name {
-        let letters = Array(candidate.lowercased())
+        guard candidate.utf8.count <= 256 else { continue }
+        let letters = Array(candidate.lowercased().unicodeScalars)
         guard letters.count <= 64 else { continue }
-        let distance = editDistance(wanted, letters)
         let limit = max(1, max(wanted.count, letters.count) / 3)
+        guard abs(wanted.count - letters.count) <= limit else { continue }
+        let distance = editDistance(wanted, letters)
         guard distance <= limit else { continue }
         if let known = best, (known.distance, known.name) <= (distance, candidate) { continue }
         best = (candidate, distance)
@@ -24,7 +26,7 @@ package func nearestName(to name: String, among known: some Sequence<String>) ->
 }
 
 /// The edits (insert, remove, replace, swap of neighbours) that turn one text into the other.
-private func editDistance(_ a: [Character], _ b: [Character]) -> Int {
+private func editDistance(_ a: [Unicode.Scalar], _ b: [Unicode.Scalar]) -> Int {
     var beforeLast: [Int] = []
     var last = Array(0...b.count)
     for i in a.indices {

@@ -97,7 +97,7 @@ extension PropertyValue: Codable {
             if let value = try? container.decode(Double.self, forKey: kind) { return .double(value) }
             return Double(try container.decode(String.self, forKey: kind)).map { .double($0) }
         case .decimal:
-            return Decimal(string: try container.decode(String.self, forKey: kind), locale: nil).map { .decimal($0) }
+            return Decimal(predicateText: try container.decode(String.self, forKey: kind)).map { .decimal($0) }
         case .date: return .date(Date(timeIntervalSince1970: try container.decode(Double.self, forKey: kind)))
         case .instant: return .date(Date(timeIntervalSinceReferenceDate: try container.decode(Double.self, forKey: kind)))
         case .data:

@@ -14,15 +14,12 @@ extension PropertyValue {
     /// True when a predicate's `==` holds: numbers by value whatever their type (`true` is 1), texts by
     /// UTF-8 bytes, `nil` with `nil` only, NaN with nothing.
     ///
-    /// A decimal meets a double as the double that is nearest to it, so that `0.1` is `0.1`.
+    /// A decimal meets a double as the double that is nearest to it, so that `0.1` is `0.1`. The same holds for the
+    /// members of collections; a dictionary's missing element is `nil`.
     public func isEqual(to other: PropertyValue) -> Bool {
-        switch (self, other) {
-        case (.null, .null): return true
-        case (.array(let a), .array(let b)):
-            return a.count == b.count && zip(a, b).allSatisfy { $0.isEqual(to: $1) }
-        case (.set, .set), (.dictionary, .dictionary): return self == other
-        default: return compared(to: other) == .same
-        }
+        var work = EvaluationWork.unbounded
+        let test = ComparisonTest(comparator: .equal, options: [])
+        return (try? test.isEqual(.value(self), .value(other), &work)) ?? false
     }
 
     /// The order of two values of comparable kinds; nil when there is none: `nil`, NaN, collections, a
@@ -63,7 +60,7 @@ extension PropertyValue {
         }
     }
 
-    private var isNaN: Bool {
+    var isNaN: Bool {
         switch self {
         case .double(let value): value.isNaN
         case .decimal(let value): value.isNaN

@@ -77,6 +77,7 @@ extension TextTest {
         guard let nulls = leaf.nullBits(column) else {
             return try selection.filter { (slot) throws(EngineError) -> Bool in try holds(leaf.row(slot), context) }
         }
+        if let tail = needle.tail, !nullResult, leaf.keepRows(&selection.words, endingWith: tail, in: column) { return }
         try selection.filter { (slot) throws(EngineError) -> Bool in
             if nulls[slot >> 3] >> UInt8(slot & 7) & 1 == 1 { return nullResult }
             guard let bytes = leaf.bytesInLeaf(column, slot) else { return try holds(leaf.row(slot), context) }

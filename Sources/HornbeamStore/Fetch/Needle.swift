@@ -1,4 +1,5 @@
 internal import Foundation
+internal import HornbeamEngine
 internal import HornbeamModel
 
 /// Bytes that a text is to equal, begin with or end with, as they are.
@@ -8,6 +9,8 @@ struct Needle: Sendable {
     private let bytes: [UInt8]
     private let last: UInt8
     private let place: Place
+    /// What the text is to end with, where that is short enough to be compared at once.
+    let tail: CellTail?
 
     /// Nil for other operators, for options that fold texts, and for the empty text, which is no part of any.
     init?(_ comparator: FetchPredicate.Comparator, _ text: String, _ options: FetchPredicate.Options) {
@@ -19,6 +22,7 @@ struct Needle: Sendable {
         default: return nil
         }
         bytes = Array(text.utf8)
+        tail = place == .end ? CellTail(bytes) : nil
         self.last = last
     }
 

@@ -1,7 +1,7 @@
 internal import HornbeamEngine
 
 /// Reads the members of a to-many from its trees, in a snapshot or in a transaction.
-struct MemberReader {
+package struct MemberReader {
     let trees: MemberTrees
     let schema: Schema
     let members: IndexView
@@ -26,6 +26,7 @@ struct MemberReader {
     /// Members in stored order: by position where the relationship is ordered, else by key.
     func references(owner: UInt64, skipping: Int = 0, limit: Int = .max) throws(EngineError) -> [ObjectReference] {
         var references: [ObjectReference] = []
+        references.reserveCapacity(min(limit, 16))
         try forEach(owner: owner, skipping: skipping) { reference in
             if references.count < limit { references.append(reference) }
             return references.count < limit
@@ -36,12 +37,30 @@ struct MemberReader {
     func forEach(
         owner: UInt64, skipping: Int = 0, _ body: (ObjectReference) -> Bool
     ) throws(EngineError) {
+        guard trees.isPolymorphic else { return try forEachOfOneEntity(owner: owner, skipping: skipping, body) }
         try (order ?? members).forEach(in: MemberTrees.range(ofOwner: owner), skipping: skipping) {
             (key, value) throws(EngineError) -> Bool in
             guard key.count >= 16, let entity = trees.entityIndex(value, schema: schema), entity >= 0 else {
                 throw Self.damaged
             }
             return body(ObjectReference(entityIndex: entity, key: KeyBytes.suffix(key)))
+        }
+    }
+
+    /// The keys alone tell the members: neither whole keys nor values are read.
+    private func forEachOfOneEntity(
+        owner: UInt64, skipping: Int, _ body: (ObjectReference) -> Bool
+    ) throws(EngineError) {
+        let entity = trees.onlyMember
+        func take(_ key: UInt64) throws(EngineError) -> Bool {
+            guard entity >= 0 else { throw Self.damaged }
+            return body(ObjectReference(entityIndex: entity, key: key))
+        }
+        let range = MemberTrees.range(ofOwner: owner)
+        if let order {
+            try order.forEachSuffix(in: range, skipping: skipping, take)
+        } else {
+            try members.forEachSuffix(in: range, skipping: skipping, take)
         }
     }
 

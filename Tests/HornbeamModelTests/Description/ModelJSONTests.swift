@@ -169,5 +169,51 @@ import Testing
     func unreadableFileSaysWhy(_ text: String, _ message: String) throws {
         let error = #expect(throws: HornbeamError.self) { try ModelDefinition(json: Data(text.utf8)) }
         #expect(error?.message == message)
+        #expect(error?.details == [])
+    }
+
+    @Test("All faults that can be told apart are told at once, each once")
+    func faultsAreToldTogether() throws {
+        let text = #"""
+            {
+              "hornbeamModel": 1, "versions": [],
+              "entities": [
+                { "name": "A", "attributes": [
+                  { "name": "x", "type": "sting", "optionl": true },
+                  { "nam": "y", "type": "string" },
+                  { "name": "z", "type": "string", "default": { "decimal": "12abc" } } ] },
+                { "name": 5, "unique": [["x"], "y"] },
+                { "name": "B", "attributes": [{ "name": "b", "type": "double", "minimum": { "double": "-inf" } }] }
+              ]
+            }
+            """#
+        let error = #expect(throws: HornbeamError.self) { try ModelDefinition(json: Data(text.utf8)) }
+        let issues = ModelLint.issues(inJSON: Data(text.utf8), file: "M.json")
+        #expect(issues.map(\.description) == [
+            "M.json:2: error: The model file cannot be read: “versions” is not a member here.",
+            "M.json:5: error: The model file cannot be read at entities[0] “A” → attributes[0] “x”: "
+                + "“optionl” is not a member here (did you mean “optional”?).",
+            "M.json:5: error: The model file cannot be read at entities[0] “A” → attributes[0] “x” → type: "
+                + "“sting” is not an attribute type (did you mean “string”?).",
+            "M.json:6: error: The model file cannot be read at entities[0] “A” → attributes[1]: "
+                + "“nam” is not a member here (did you mean “name”?).",
+            "M.json:7: error: The model file cannot be read at entities[0] “A” → attributes[2] “z” → default → decimal: "
+                + "The decimal cannot be read.",
+            "M.json:8: error: The model file cannot be read at entities[1] → name: a value of another kind is expected (String).",
+        ])
+        #expect(error?.details.count == issues.count)
+        #expect(error?.message.hasPrefix("The model file has 6 faults. The model file cannot be read: “versions”") == true)
+    }
+
+    @Test("A model in which nothing fits is refused in good time", .timeLimit(.minutes(1)))
+    func unknownDestinationsAreCheap() {
+        let entities = (0..<1500).map { number in
+            Entity("Entity\(number)", relationships: [RelationshipDescription("next", to: "Entiti\(number)")])
+        }
+        let start = ContinuousClock.now
+        let issues = ModelLint.issues(in: ModelDefinition(entities: entities))
+        #expect(issues.count { $0.severity == .error } == 1500)
+        #expect(issues[0].message.contains("did you mean “Entity0”?"))
+        #expect(ContinuousClock.now - start < .seconds(20))
     }
 }

@@ -71,6 +71,54 @@ import Testing
             composites: [CompositeDescription("A", [AttributeDescription("a", .composite, composite: "A")])],
             problems: ["The composite “A” contains itself: remove the element that leads back."]),
         Mistake(
+            title: "ATT-13: names of composites and elements that no key path could say", entities: [],
+            composites: [
+                CompositeDescription("my point", [AttributeDescription("a.b", .double), AttributeDescription("", .double)]),
+                CompositeDescription("Point", [AttributeDescription("self", .double)]),
+            ],
+            problems: [
+                "The composite name “my point” is not an identifier: use letters, digits and underscores, and no digit first.",
+                "The element name “a.b” of the composite “my point” is not an identifier: "
+                    + "use letters, digits and underscores, and no digit first.",
+                "The element name “” of the composite “my point” is not an identifier: "
+                    + "use letters, digits and underscores, and no digit first.",
+                "“Point.self” has a name that stands for the object in key paths: choose another.",
+            ]),
+        Mistake(
+            title: "ATT-5: limits beyond the type",
+            entities: [
+                Entity("Book", attributes: [
+                    AttributeDescription("pages", .integer16, minimum: 40_000), AttributeDescription("year", .integer16, maximum: -40_000),
+                    AttributeDescription("size", .float, minimum: 1e39), AttributeDescription("sold", .boolean, minimum: 2),
+                ])
+            ],
+            problems: [
+                "“Book.pages” has a minimum above all that an integer of 16 bits can be: no value would be allowed.",
+                "“Book.year” has a maximum below all that an integer of 16 bits can be: no value would be allowed.",
+                "“Book.size” has a minimum above all that a float can be: no value would be allowed.",
+                "“Book.sold” has a minimum above all that a boolean can be: no value would be allowed.",
+            ]),
+        Mistake(
+            title: "ATT-8: rules that the values cannot answer",
+            entities: [
+                Entity("Book", attributes: [
+                    AttributeDescription("pages", .integer32, rules: [ValidationRule("SELF > 'many'"), ValidationRule("count > 3")]),
+                    AttributeDescription("isbn", .string, rules: [ValidationRule("SELF MATCHES '['"), ValidationRule("SELF.length == $x")]),
+                    AttributeDescription("place", .composite, rules: [ValidationRule("lattitude > 3")], composite: "Point"),
+                ])
+            ],
+            composites: [CompositeDescription("Point", [AttributeDescription("latitude", .double)])],
+            problems: [
+                "“Book.pages” has the rule SELF > 'many'. The predicate does not fit the attribute: > cannot compare “SELF”, which is "
+                    + "a number, with a string. Give a value of the same type, or convert with CAST.",
+                "“Book.pages” has the rule count > 3. The predicate does not fit the attribute: There is no key “count” in a number.",
+                "“Book.isbn” has the rule SELF MATCHES '['. The right side of MATCHES is not a regular expression: \"[\". "
+                    + "Check its brackets and escapes; a backslash in a format is written twice.",
+                "“Book.isbn” has the rule SELF.length == $x: nobody gives $x a value there, so write it out.",
+                "“Book.place” has the rule lattitude > 3. The predicate does not fit the attribute: There is no element “lattitude” "
+                    + "in the composite (did you mean “latitude”?).",
+            ]),
+        Mistake(
             title: "REL-1: a destination that is missing",
             entities: [Entity("Book") { ToOne("author", to: "Autor") }, Entity("Author")],
             problems: ["“Book.author” leads to the entity “Autor”, which is not in the model (did you mean “Author”?)."]),

@@ -5,8 +5,14 @@ import Testing
 /// An object that leads to itself a hundred times, and so without end.
 private final class Knot: KeyedValues {
     func evaluatedValue(forKey key: String) throws -> EvaluatedValue {
-        key == "name" ? .value("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa") : .collection(Array(repeating: .object(self), count: 100), isOrdered: true)
+        switch key {
+        case "name": .value("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa")
+        case "long": .value(.string(Self.long))
+        default: .collection(Array(repeating: .object(self), count: 100), isOrdered: true)
+        }
     }
+
+    private static let long = String(repeating: "a", count: 300_000)
 }
 
 /// Formats from strangers: whatever they say, it is over soon, and ends in an answer or an error.
@@ -37,6 +43,27 @@ private final class Knot: KeyedValues {
     func patternsOfManyMembers() {
         #expect(complaint("ANY a.name MATCHES '(a+)+b'").contains("gave up"))
         #expect(complaint("name MATCHES '(a|aa)*b' OR ALL a.name MATCHES 'a*'") != "")
+    }
+
+    @Test("LIKE and MATCHES are paid for by their steps, over all members together", .timeLimit(.minutes(1)), arguments: [
+        "SUBQUERY(a, $x, $x.long LIKE '*aaaaaaaaaaaaaaaaaaaab*').@count == 0",
+        "ANY a.a.name MATCHES '(a|b)+c'", "ANY a.a.name MATCHES 'a*a*a*a*b'",
+    ])
+    func stepsOfPatterns(format: String) {
+        let start = ContinuousClock.now
+        #expect(complaint(format) == Self.tooMuch)
+        #expect(ContinuousClock.now - start < .seconds(30))
+    }
+
+    @Test("plain patterns over many members cost little", arguments: ["ANY a.a.name MATCHES '.*b.*'", "ANY a.a.name LIKE '*b*'"])
+    func plainPatterns(format: String) { #expect(complaint(format) == "false") }
+
+    @Test("one LIKE on one long text is bounded too, compiled or not", .timeLimit(.minutes(1)))
+    func oneLongLike() throws {
+        let text = String(repeating: "a", count: 1_000_000)
+        let predicate = try FetchPredicate(format: "SELF LIKE %@", "*" + String(repeating: "a", count: 4000) + "b*")
+        let error = #expect(throws: HornbeamError.self) { try predicate.evaluate(with: .string(text)) }
+        #expect(error?.message == Self.tooMuch)
     }
 
     @Test("collections inside collections end somewhere")

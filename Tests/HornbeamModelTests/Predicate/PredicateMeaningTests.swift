@@ -73,6 +73,34 @@ struct PredicateMeaningTests {
         if let result = try? value(format) { #expect(result == expected) } else { #expect(try holds(format)) }
     }
 
+    @Test("equality is one, whatever the values lie in", arguments: [
+        "{60} == {60.0}", "c == {a: 60}", "c == d", "{{1}} == l", "{{1}} == {{1.0}}", "l == {{CAST('1', 'NSDecimalNumber')}}",
+        "({l} MINUS {{{1.0}}}).@count == 0", "({c} MINUS {d}).@count == 0", "({c} INTERSECT {d}).@count == 1", "({c, d} UNION {d}).@count == 1",
+        "({{1}} MINUS l).@count == 0", "({{n}} MINUS {{1}}).@count == 0", "c IN {d}", "{c, 1} == {d, 1.0}", "s == {2.0, 1}", "c.a == 60",
+        "e == f", "NOT {c} == {e}", "{c}.@distinctUnionOfObjects.a == {60}", "{c, d}.@distinctUnionOfObjects.a == {60.0}",
+        "{CAST('0.1', 'NSDecimalNumber')} == {0.1}",
+    ])
+    func equalityIsOne(format: String) throws {
+        let object: [String: PropertyValue] = [
+            "n": 1, "l": .array([.array([1])]), "s": .set([1, 2]), "c": .dictionary(["a": 60]), "d": .dictionary(["a": 60.0]),
+            "e": .dictionary(["a": 61, "b": .null]), "f": .dictionary(["a": 61]),
+        ]
+        let format = format.replacing("{a: 60}", with: "CAST({'a', 60.0}, 'NSDictionary')")
+        #expect(try holds(format, object))
+        #expect(PropertyValue.dictionary(["a": [1, 2.0]]).isEqual(to: .dictionary(["a": [1.0, 2], "b": .null])))
+        #expect(!PropertyValue.dictionary(["a": 1]).isEqual(to: .dictionary(["b": 1])))
+    }
+
+    @Test("decimals stay decimals through every operator", arguments: [
+        ("D(7.5) % 2", "1.5"), ("D(-7.5) % 2", "-1.5"), ("D(1e60) % 7", "1"), ("D(0.3) % D(0.1)", "0"), ("D(1.1) ** 2", "1.21"),
+        ("D(2) ** -1", "0.5"), ("D(10) ** 100", "1e100"), ("D(4) ** 0.5", "2"), ("D(7) % 0", nil), ("D(0) ** -1", nil), ("D(10) ** 1000", nil),
+        ("D(0.1) + D(0.2)", "0.3"), ("max:({D(1.5), D(2.5)})", "2.5"), ("mode:({D(0.1), D(0.1), D(0.2)})[0]", "0.1"),
+    ])
+    func decimalsStayDecimals(format: String, expected: String?) throws {
+        let written = format.replacing(/D\(([^)]*)\)/) { "CAST(\"\($0.output.1)\", \"NSDecimalNumber\")" }.replacing("%", with: "%%")
+        #expect(try value(written) == expected.map { .decimal(Decimal(string: $0)!) } ?? .null)
+    }
+
     @Test func distanceIsTheWayOverTheEarth() throws {
         let result = try value("distanceToLocation:fromLocation:({59.91, 10.75}, {48.86, 2.35})")?.doubleValue ?? 0
         #expect(abs(result - 1_343_000) < 3_000)

@@ -3,7 +3,8 @@ public import Foundation
 extension ModelLint {
     /// Everything that is wrong with a model kept as JSON or seldom meant, errors first, each with file and line.
     ///
-    /// What is not JSON, or no model, is one error that says where; then nothing else can be found.
+    /// What is not JSON is one error that says where. Where parts cannot be read, these are all errors that are shown: what
+    /// the rest means cannot be told without them.
     /// - Parameter file: The path that issues name.
     public static func issues(inJSON json: Data, file: String) -> [ModelIssue] {
         let lines = JSONLines(json)
@@ -13,10 +14,13 @@ extension ModelLint {
                 lines.line(definition.path(entity: entity, key: key))
             }
         } catch {
-            var issue = ModelIssue(.error, message(of: error))
-            issue.file = file
-            issue.line = lines.faultLine ?? (error as? HornbeamError).flatMap(\.modelPath).map(lines.line) ?? 1
-            return [issue]
+            let fault = error as? HornbeamError ?? HornbeamError(.malformedModelFile, message(of: error))
+            let faults = fault.details.isEmpty ? [fault] : fault.details
+            let issues = faults.map { fault in
+                let line = lines.faultLine ?? fault.modelPath.map(lines.line) ?? 1
+                return ModelIssue(.error, fault.message, line: line)
+            }
+            return located(issues, file: file) { _, _ in nil }
         }
     }
 

@@ -10,10 +10,13 @@ public enum ModelLint {
         }
         let notices = definition.entities.flatMap { entity in
             warnings(about: entity)
-                + entity.attributes.flatMap { warnings(about: $0, in: entity) }
+                + entity.attributes.flatMap { warnings(about: $0, in: entity.name) }
                 + entity.relationships.flatMap { warnings(about: $0, in: entity, definition) }
         }
-        return errors + notices + unusedComposites(in: definition)
+        let elements = definition.composites.flatMap { composite in
+            composite.elements.flatMap { warnings(about: $0, in: composite.name) }
+        }
+        return errors + notices + elements + unusedComposites(in: definition)
     }
 
     private static func warnings(about entity: Entity) -> [ModelIssue] {
@@ -50,11 +53,11 @@ public enum ModelLint {
         return expression?.node == .keyPath(name)
     }
 
-    private static func warnings(about attribute: AttributeDescription, in entity: Entity) -> [ModelIssue] {
+    private static func warnings(about attribute: AttributeDescription, in owner: String) -> [ModelIssue] {
         var found: [ModelIssue] = []
         func warn(_ message: String) {
             found.append(ModelIssue(
-                .warning, "“\(entity.name).\(attribute.name)” \(message)", entity: entity.name, key: attribute.name))
+                .warning, "“\(owner).\(attribute.name)” \(message)", entity: owner, key: attribute.name))
         }
         if attribute.type == .transformable, attribute.valueTransformerName == nil {
             warn("is transformable and names no transformer: values are kept as JSON of a Codable type.")
@@ -70,6 +73,12 @@ public enum ModelLint {
         }
         if !attribute.defaultValue.isNull, let reason = reasonAgainstDefault(of: attribute) {
             warn("has a default value that \(reason): a new object cannot be saved as it is.")
+        }
+        if let (least, greatest) = attribute.type.extremes {
+            let limits = [(attribute.minimum, ValueOrder.less, least, "minimum"), (attribute.maximum, .greater, greatest, "maximum")]
+            for (limit, order, extreme, word) in limits where limit?.compared(to: extreme) == order {
+                warn("has a \(word) that \(attribute.type.withArticle) cannot reach, so that it limits nothing: remove it.")
+            }
         }
         if let first = attribute.name.first, first.isUppercase {
             warn("begins with a capital letter: properties are named as Swift's are.")

@@ -63,6 +63,23 @@ extension AttributeDescription: Codable {
     }
 }
 
+extension ValidationRule: Codable {
+    private enum Key: String, CodingKey, CaseIterable { case predicate, warning }
+
+    public func encode(to encoder: any Encoder) throws {
+        var members = encoder.container(keyedBy: Key.self)
+        try members.encode(predicate, forKey: .predicate)
+        try members.encodeIfPresent(warning, forKey: .warning)
+    }
+
+    public init(from decoder: any Decoder) throws {
+        let members = try decoder.strictContainer(keyedBy: Key.self)
+        self.init(
+            try members.decode(String.self, forKey: .predicate),
+            warning: try members.decodeIfPresent(String.self, forKey: .warning))
+    }
+}
+
 extension KeyedEncodingContainer {
     /// Writes a value of an attribute, a double as a plain number since the attribute's type tells what it is.
     fileprivate mutating func encode(_ value: PropertyValue, of type: AttributeType, forKey key: Key) throws {

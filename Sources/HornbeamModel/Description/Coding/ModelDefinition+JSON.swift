@@ -49,7 +49,7 @@ extension ModelDefinition {
         } catch let error as HornbeamError {
             throw error
         } catch let error as DecodingError {
-            throw Self.unreadable(error, in: json)
+            throw ModelFaults(json).error(first: error)
         } catch {
             throw HornbeamError(.malformedModelFile, "The model file cannot be read.", cause: "\(error)")
         }
@@ -58,45 +58,6 @@ extension ModelDefinition {
     /// The model as JSON for people: entities in their order, members in a fixed order, defaults left out.
     /// The same definition gives the same bytes.
     public func json() throws -> Data { Data(try OrderedJSON(encoding: self).pretty().utf8) }
-
-    private static func unreadable(_ error: DecodingError, in json: Data) -> HornbeamError {
-        let place: [any CodingKey]
-        let what: String
-        switch error {
-        case .keyNotFound(let key, let context):
-            (place, what) = (context.codingPath, "the member “\(key.stringValue)” is missing.")
-        case .typeMismatch(let type, let context):
-            (place, what) = (context.codingPath, "a value of another kind is expected (\(type)).")
-        case .valueNotFound(let type, let context):
-            (place, what) = (context.codingPath, "a value is missing (\(type)).")
-        case .dataCorrupted(let context):
-            let isJSON = (try? JSONSerialization.jsonObject(with: json)) != nil
-            (place, what) = (context.codingPath, isJSON ? context.debugDescription : "it is not JSON.")
-        @unknown default: (place, what) = ([], "it is not a model.")
-        }
-        let path = place.isEmpty ? "" : " at \(Self.path(place, in: json))"
-        return HornbeamError(
-            .malformedModelFile, "The model file cannot be read\(path): \(what)",
-            key: place.map { $0.intValue.map(String.init) ?? $0.stringValue }.joined(separator: "/"))
-    }
-
-    /// A place in the file as people find it: `entities[1] “Book” → attributes[0] “title”`.
-    private static func path(_ keys: [any CodingKey], in json: Data) -> String {
-        var value = try? JSONSerialization.jsonObject(with: json)
-        var steps: [String] = []
-        for key in keys {
-            if let index = key.intValue {
-                let list = value as? [Any]
-                value = list.flatMap { index < $0.count ? $0[index] : nil }
-                let name = (value as? [String: Any])?["name"] as? String
-                steps[max(0, steps.count - 1)] += "[\(index)]" + (name.map { " “\($0)”" } ?? "")
-            } else {
-                value = (value as? [String: Any])?[key.stringValue]
-                steps.append(key.stringValue)
-            }
-        }
-        return steps.joined(separator: " → ")
-    }
 }
 
 extension ManagedObjectModel {

@@ -31,6 +31,11 @@ struct TextKey: CodingKey {
     init?(intValue: Int) { return nil }
 }
 
+/// The member that an object has and should not have.
+struct UnknownMember: Error {
+    let key: String
+}
+
 extension Decoder {
     /// A container of known keys.
     ///
@@ -41,7 +46,8 @@ extension Decoder {
             throw DecodingError.dataCorrupted(.init(
                 codingPath: codingPath,
                 debugDescription: "“\(key.stringValue)” is not a member here"
-                    + suggestion(for: key.stringValue, among: known) + "."))
+                    + suggestion(for: key.stringValue, among: known) + ".",
+                underlyingError: UnknownMember(key: key.stringValue)))
         }
         return try container(keyedBy: type)
     }

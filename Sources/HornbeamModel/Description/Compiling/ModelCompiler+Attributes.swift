@@ -8,12 +8,26 @@ extension ModelCompiler {
         if let rule = attribute.mergeRule, !rule.fits(attribute.type) {
             report("has the merge rule \(rule), which means nothing for the type \(attribute.type).", attribute, entity)
         }
-        for rule in attribute.rules {
-            do {
-                _ = try FetchPredicate(format: rule.predicate)
-            } catch {
-                report("has the rule \(rule.predicate), which does not parse. \(message(of: error))", attribute, entity)
-            }
+        for rule in attribute.rules { check(rule, of: attribute, in: entity) }
+    }
+
+    private mutating func check(_ rule: ValidationRule, of attribute: AttributeDescription, in entity: String) {
+        let predicate: FetchPredicate
+        do {
+            predicate = try FetchPredicate(format: rule.predicate)
+        } catch {
+            report("has the rule \(rule.predicate), which does not parse. \(message(of: error))", attribute, entity)
+            return
+        }
+        if let name = predicate.variableNames.sorted().first {
+            report("has the rule \(rule.predicate): nobody gives $\(name) a value there, so write it out.", attribute, entity)
+        }
+        let elements = attribute.compositeName.flatMap { compositesByName[$0]?.elements } ?? []
+        var validator = PredicateValidator(values: ExpressionType(attribute, elements: elements))
+        do {
+            try validator.check(predicate.node)
+        } catch {
+            report("has the rule \(rule.predicate). \(message(of: error))", attribute, entity)
         }
     }
 
@@ -82,6 +96,13 @@ extension ModelCompiler {
         {
             report("has a minimum above its maximum: no value would be allowed.", attribute, entity)
         }
+        guard let (least, greatest) = attribute.type.extremes else { return }
+        if attribute.minimum?.compared(to: greatest) == .greater {
+            report("has a minimum above all that \(attribute.type.withArticle) can be: no value would be allowed.", attribute, entity)
+        }
+        if attribute.maximum?.compared(to: least) == .less {
+            report("has a maximum below all that \(attribute.type.withArticle) can be: no value would be allowed.", attribute, entity)
+        }
     }
 
     private mutating func checkLengths(of attribute: AttributeDescription, in entity: String) {
@@ -111,6 +132,12 @@ extension ModelCompiler {
         if definition.composites.count(where: { $0.name == composite.name }) > 1 {
             report("There are two composites named “\(composite.name)”: rename or remove one.", entity: composite.name)
         }
+        if !isIdentifier(composite.name) {
+            report(
+                "The composite name “\(composite.name)” is not an identifier: "
+                    + "use letters, digits and underscores, and no digit first.",
+                entity: composite.name)
+        }
         if composite.elements.isEmpty {
             report("The composite “\(composite.name)” has no elements: add one or remove it.", entity: composite.name)
         }
@@ -119,6 +146,7 @@ extension ModelCompiler {
             if !seen.insert(element.name).inserted {
                 report("has the same name as another element: rename one.", element, composite.name)
             }
+            checkName(of: element, in: composite)
             check(element, of: composite.name)
             if element.type == .undefined || element.type == .objectID {
                 report("is of type \(element.type), which no element of a composite can be.", element, composite.name)
@@ -132,6 +160,17 @@ extension ModelCompiler {
         }
         if let problem = nestingProblem(of: composite) {
             report("The composite “\(composite.name)” \(problem)", entity: composite.name)
+        }
+    }
+
+    private mutating func checkName(of element: AttributeDescription, in composite: CompositeDescription) {
+        if !isIdentifier(element.name) {
+            report(
+                "The element name “\(element.name)” of the composite “\(composite.name)” is not an identifier: "
+                    + "use letters, digits and underscores, and no digit first.",
+                entity: composite.name, key: element.name)
+        } else if element.name.lowercased() == "self" {
+            report("has a name that stands for the object in key paths: choose another.", element, composite.name)
         }
     }
 
@@ -167,5 +206,19 @@ extension ModelCompiler {
         }
         counts[name] = count
         return count
+    }
+}
+
+extension AttributeType {
+    /// The least and the greatest number that the type holds; nil where every number has a place.
+    var extremes: (least: PropertyValue, greatest: PropertyValue)? {
+        if let range = integerRange { return (.int(range.lowerBound), .int(range.upperBound)) }
+        switch self {
+        case .boolean: return (.int(0), .int(1))
+        case .float:
+            let greatest = Double(Float.greatestFiniteMagnitude)
+            return (.double(-greatest), .double(greatest))
+        default: return nil
+        }
     }
 }

@@ -65,6 +65,7 @@ extension ModelCompiler {
             if !seen.insert(index.name).inserted {
                 report("“\(entity.name)” has two indexes named “\(index.name)”: rename or remove one.", entity: entity.name, key: index.name)
             }
+            if index.name.isEmpty { report("An index of “\(entity.name)” has no name: give it one.", entity: entity.name) }
             if index.elements.isEmpty {
                 report("The index “\(index.name)” of “\(entity.name)” has no elements: name a property or remove it.", entity: entity.name, key: index.name)
             }

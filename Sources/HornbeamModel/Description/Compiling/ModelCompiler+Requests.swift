@@ -1,6 +1,7 @@
 extension ModelCompiler {
     mutating func checkConfigurations() {
         for (name, members) in definition.configurations.sorted(by: { $0.key < $1.key }) {
+            if name.isEmpty { report("A configuration has no name: give it one.") }
             for member in members where entitiesByName[member] == nil {
                 report(
                     "The configuration “\(name)” names the entity “\(member)”, which is not in the model"
@@ -16,6 +17,7 @@ extension ModelCompiler {
             if !seen.insert(template.name).inserted {
                 report("There are two fetch request templates named “\(template.name)”: rename or remove one.", key: template.name)
             }
+            if template.name.isEmpty { report("A fetch request template has no name: give it one.") }
             if entitiesByName[template.entityName] == nil {
                 report(
                     "The fetch request template “\(template.name)” names the entity “\(template.entityName)”, "

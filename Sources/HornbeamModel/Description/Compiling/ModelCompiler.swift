@@ -10,6 +10,8 @@ struct ModelCompiler {
     let compositesByName: [String: CompositeDescription]
     /// The superentities that exist and close no cycle, by the name of the subentity.
     private(set) var parents: [String: String] = [:]
+    /// A hint takes a look at every name there is, so that a model in which nothing fits gets a few only.
+    private var hintsLeft = 32
 
     init(_ definition: ModelDefinition) {
         self.definition = definition
@@ -50,6 +52,13 @@ struct ModelCompiler {
 
     mutating func report(_ message: String, entity: String? = nil, key: String? = nil) {
         problems.append(HornbeamError(.invalidModel, message, entity: entity, key: key))
+    }
+
+    /// “ (did you mean “x”?)”, or nothing.
+    mutating func suggestion(for name: String, among known: some Sequence<String>) -> String {
+        guard hintsLeft > 0 else { return "" }
+        hintsLeft -= 1
+        return HornbeamModel.suggestion(for: name, among: known)
     }
 
     // MARK: Names and hierarchy
@@ -222,7 +231,7 @@ public let reservedPropertyNames: Set<String> = [
 ]
 
 /// True for a word that can be a Swift name: letters, digits and underscores, and no digit first.
-private func isIdentifier(_ name: String) -> Bool {
+func isIdentifier(_ name: String) -> Bool {
     guard let first = name.first, first.isLetter || first == "_" else { return false }
     return name.allSatisfy { $0.isLetter || $0.isNumber || $0 == "_" }
 }

@@ -53,7 +53,8 @@ enum Arithmetic {
 
     static func modulus(_ a: PropertyValue, _ b: PropertyValue) -> PropertyValue {
         switch operands(a, b) {
-        case .integers(_, 0), .decimals, nil: return .null
+        case .integers(_, 0), .decimals(_, 0), nil: return .null
+        case .decimals(let x, let y): return x.remainder(dividingBy: y).map(PropertyValue.decimal) ?? .null
         case .integers(_, -1): return .int(0)
         case .integers(let x, let y): return .int(x % y)
         case .doubles(let x, let y): return .double(x.truncatingRemainder(dividingBy: y))
@@ -61,11 +62,14 @@ enum Arithmetic {
     }
 
     static func power(_ a: PropertyValue, _ b: PropertyValue) -> PropertyValue {
-        if case .integers(let base, let exponent) = operands(a, b), exponent >= 0, let whole = power(base, exponent) {
+        let operands = operands(a, b)
+        if case .integers(let base, let exponent) = operands, exponent >= 0, let whole = power(base, exponent) {
             return .int(whole)
         }
         guard let x = a.doubleValue, let y = b.doubleValue else { return .null }
-        return .double(pow(x, y))
+        guard case .decimals(let base, let exponent) = operands else { return .double(pow(x, y)) }
+        let exact = exponent.wholeNumber.flatMap { base.power($0) } ?? Decimal(shortest: pow(x, y))
+        return exact.map(PropertyValue.decimal) ?? .null
     }
 
     private static func power(_ base: Int64, _ exponent: Int64) -> Int64? {
@@ -128,10 +132,9 @@ enum Arithmetic {
 
     /// The most frequent values, in their order.
     static func mode(_ values: [PropertyValue]) -> PropertyValue {
-        var counts: [PropertyValue: Int] = [:]
-        for value in values { counts[value.normalizedForEquality, default: 0] += 1 }
-        let most = counts.values.max() ?? 0
-        return .array(counts.filter { $0.value == most }.keys.sorted { $0.sortOrder(to: $1) == .less })
+        let runs = Dictionary(grouping: values, by: \.normalizedForEquality).values
+        let most = runs.map(\.count).max() ?? 0
+        return .array(runs.filter { $0.count == most }.map { $0[0] }.sorted { $0.sortOrder(to: $1) == .less })
     }
 
     /// The standard deviation of the whole population; nil for no values.
@@ -146,5 +149,39 @@ enum Arithmetic {
 extension PropertyValue {
     fileprivate var normalizedNumber: PropertyValue {
         if case .bool(let flag) = self { .int(flag ? 1 : 0) } else { self }
+    }
+}
+
+extension Decimal {
+    /// What is left of the number after the divisor was taken from it as often as it goes, with the number's sign.
+    /// - Returns: nil when the number has more digits before the divisor's point than a decimal holds.
+    fileprivate func remainder(dividingBy divisor: Decimal) -> Decimal? {
+        let size = abs(divisor)
+        var rest = abs(self)
+        // A quotient of more digits than a decimal has is rounded, so that it takes a second round.
+        for _ in 0..<4 {
+            if rest < size { return self < 0 ? -rest : rest }
+            var quotient = rest / size
+            var whole = Decimal()
+            NSDecimalRound(&whole, &quotient, 0, .down)
+            rest -= whole * size
+            if rest < 0 { rest += size }
+            if rest.isNaN { return nil }
+        }
+        return nil
+    }
+
+    /// A whole power; nil when it has no decimal.
+    fileprivate func power(_ exponent: Int64) -> Decimal? {
+        var left = exponent.magnitude
+        var factor = self
+        var result = Decimal(1)
+        while left > 0, !result.isNaN {
+            if left & 1 == 1 { result *= factor }
+            left >>= 1
+            if left > 0 { factor *= factor }
+        }
+        if exponent < 0 { result = result == 0 ? .nan : 1 / result }
+        return result.isNaN ? nil : result
     }
 }

@@ -9,12 +9,15 @@ struct BoundedPattern: Sendable {
     /// failing, so the bound must lie well below that.
     private static let reportsMax = 500
 
-    private static let stepsInReport = 10_000
+    /// A report costs as much as looking at so many values.
+    private static let unitsInReport = PatternCost.unitsInReport
+
     /// Longer patterns are refused; no condition that people write needs as much.
     private static let lengthMax = 16_384
 
     private let expression: NSRegularExpression
     private let pattern: String
+    private let cost: PatternCost
 
     /// - Throws: `HornbeamError` with code `predicateEvaluation` when `pattern` is no regular expression.
     init(_ pattern: String, _ options: FetchPredicate.Options) throws {
@@ -24,6 +27,7 @@ struct BoundedPattern: Sendable {
                 "The right side of MATCHES has \(pattern.utf8.count) bytes, and may have \(Self.lengthMax). Pass long lists to IN.")
         }
         self.pattern = pattern
+        cost = PatternCost(pattern)
         let isFolding = options.contains(.caseInsensitive) && !options.contains(.normalized)
         do {
             // By itself first: `a)|(?:b` is none, and would become one between brackets.
@@ -42,8 +46,17 @@ struct BoundedPattern: Sendable {
 
     /// The pattern, compiled once; some hundred patterns are kept.
     static func cached(_ pattern: String, _ options: FetchPredicate.Options) throws -> BoundedPattern {
+        var work = EvaluationWork()
+        return try cached(pattern, options, &work)
+    }
+
+    /// The same, paid for when it has to be compiled.
+    static func cached(
+        _ pattern: String, _ options: FetchPredicate.Options, _ work: inout EvaluationWork
+    ) throws -> BoundedPattern {
         let key = "\(options.rawValue):\(pattern)"
         if let known = cache.withLock({ $0[key] }) { return known }
+        try work.spend(PatternCost.compiling(pattern))
         let made = try BoundedPattern(pattern, options)
         cache.withLock {
             if $0.count >= 200 { $0.removeAll() }
@@ -63,6 +76,7 @@ struct BoundedPattern: Sendable {
         var isFound = false
         var reports = 0
         let range = NSRange(location: 0, length: text.utf16.count)
+        try work.spend(cost.units(forLength: range.length))
         expression.enumerateMatches(in: text, options: [.reportProgress], range: range) { match, _, stop in
             if match != nil {
                 isFound = true
@@ -72,7 +86,7 @@ struct BoundedPattern: Sendable {
                 if reports > Self.reportsMax { stop.pointee = true }
             }
         }
-        try work.spend(1 + reports * Self.stepsInReport)
+        try work.spend(reports * Self.unitsInReport)
         guard isFound || reports <= Self.reportsMax else {
             throw HornbeamError(
                 .predicateEvaluation,

@@ -17,10 +17,10 @@ struct ComparisonTest {
         case .contains: return try isMember(right, of: left, &work)
         case .matches:
             guard case .value(.string(let text)) = left, case .value(.string(let pattern)) = right else { return false }
-            return try BoundedPattern.cached(pattern, options).matches(text, &work)
+            return try BoundedPattern.cached(pattern, options, &work).matches(text, &work)
         case .beginsWith, .endsWith, .like, .typeEquals:
             guard case .value(.string(let text)) = left, case .value(.string(let other)) = right else { return false }
-            return try StringTest(comparator, other, options)?.holds(text) ?? false
+            return try StringTest(comparator, other, options)?.holds(text, &work) ?? false
         case .typeConformsTo:
             throw HornbeamError(
                 .predicateEvaluation,
@@ -30,22 +30,21 @@ struct ComparisonTest {
 
     // MARK: Equality
 
-    private func isEqual(
-        _ left: EvaluatedValue, _ right: EvaluatedValue, _ work: inout EvaluationWork
-    ) throws -> Bool {
+    func isEqual(_ left: EvaluatedValue, _ right: EvaluatedValue, _ work: inout EvaluationWork) throws -> Bool {
         switch (left, right) {
         case (.value(.string(let a)), .value(.string(let b))):
             try work.spend(for: a)
             try work.spend(for: b)
             return isEqual(a, b)
-        case (.value(.dictionary(let a)), .value(.dictionary(let b))): return a == b
+        case (.value(.dictionary(let a)), .value(.dictionary(let b))): return try isEqual(a, b, &work)
         default: break
         }
         if let a = left.elements, let b = right.elements {
             return try isEqual(a, b, inOrder: left.isOrderedCollection && right.isOrderedCollection, &work)
         }
         switch (left, right) {
-        case (.value(let a), .value(let b)): return a.isEqual(to: b)
+        case (.value(.null), .value(.null)): return true
+        case (.value(let a), .value(let b)): return a.compared(to: b) == .same
         case (.object, .object), (.object, .value), (.value, .object):
             return left.equalityKey == right.equalityKey
         case (.collection, _), (_, .collection): return false
@@ -65,24 +64,17 @@ struct ComparisonTest {
             try work.spend(a.count)
             return try zip(a, b).allSatisfy { try isEqual($0, $1, &work) }
         }
-        var rest = Dictionary(grouping: b, by: bucket)
-        for element in a {
-            let bucket = bucket(element)
-            let candidates = rest[bucket] ?? []
-            try work.spend(1 + candidates.count)
-            guard let place = try candidates.firstIndex(where: { try isEqual(element, $0, &work) }) else { return false }
-            rest[bucket]?.remove(at: place)
-        }
-        return true
+        var rest = MemberTable(b, options)
+        return try a.allSatisfy { try rest.remove($0, &work) }
     }
 
-    /// The same for values that are equal, and different for most others; collections share one.
-    private func bucket(_ value: EvaluatedValue) -> EvaluatedValue.EqualityKey {
-        switch value {
-        case .value(.string(let text)): .text(TextFolding(options, isOrdering: false).folded(text))
-        case .collection, .value(.array), .value(.set), .value(.dictionary): .list([])
-        default: value.equalityKey
-        }
+    /// An element that is missing is nil.
+    private func isEqual(
+        _ a: [String: PropertyValue], _ b: [String: PropertyValue], _ work: inout EvaluationWork
+    ) throws -> Bool {
+        try work.spend(a.count + b.count)
+        for (key, value) in a where try !isEqual(.value(value), .value(b[key] ?? .null), &work) { return false }
+        return b.allSatisfy { a[$0.key] != nil || $0.value.isNull }
     }
 
     // MARK: Order
@@ -110,7 +102,7 @@ struct ComparisonTest {
         _ element: EvaluatedValue, of collection: EvaluatedValue, _ work: inout EvaluationWork
     ) throws -> Bool {
         if case .value(.string(let text)) = collection, case .value(.string(let part)) = element {
-            return try StringTest(.contains, part, options)?.holds(text) ?? false
+            return try StringTest(.contains, part, options)?.holds(text, &work) ?? false
         }
         switch collection {
         case .value(.array(let values)): return try values.contains { try isEqual(element, .value($0), &work) }

@@ -78,9 +78,9 @@ extension EvaluatedValue {
         case .unionOfObjects, .unionOfArrays, .unionOfSets:
             return .collection(operands.filter { !$0.isNull }, isOrdered: isOrderedCollection)
         case .distinctUnionOfObjects, .distinctUnionOfArrays, .distinctUnionOfSets:
-            var seen: Set<EqualityKey> = []
-            return .collection(
-                operands.filter { !$0.isNull && seen.insert($0.equalityKey).inserted }, isOrdered: isOrderedCollection)
+            var seen = MemberTable()
+            let distinct = try operands.filter { try !$0.isNull && seen.insert($0, &work) }
+            return .collection(distinct, isOrdered: isOrderedCollection)
         }
     }
 }

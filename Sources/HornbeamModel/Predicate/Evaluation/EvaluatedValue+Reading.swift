@@ -49,7 +49,7 @@ extension EvaluatedValue {
         isNull ? [] : (elements ?? [self])
     }
 
-    /// What equal values have in common, for sets and for looking up members.
+    /// What equal values have in common; others may have it too. See `MemberTable`.
     var equalityKey: EqualityKey {
         switch self {
         case .value(.string(let text)): return .text(Array(text.utf8))
@@ -57,7 +57,7 @@ extension EvaluatedValue {
         case .object(let object):
             if let identity = object.evaluatedIdentity { return .value(identity) }
             return .object(ObjectIdentifier(object as AnyObject))
-        case .collection(let elements, _): return .list(elements.map(\.equalityKey))
+        case .collection: return .collection
         }
     }
 
@@ -66,7 +66,8 @@ extension EvaluatedValue {
         /// Bytes, since `String` takes canonically equivalent texts for equal.
         case text([UInt8])
         case object(ObjectIdentifier)
-        case list([EqualityKey])
+        /// All collections: their members tell them apart.
+        case collection
     }
 }
 
@@ -77,7 +78,6 @@ extension PropertyValue {
         case .bool(let flag): .int(flag ? 1 : 0)
         case .double(let number): Int64(exactly: number).map(PropertyValue.int) ?? self
         case .decimal: intValue.map(PropertyValue.int) ?? doubleValue.map(PropertyValue.double) ?? self
-        case .array(let values): .array(values.map(\.normalizedForEquality))
         default: self
         }
     }

@@ -100,7 +100,7 @@ struct Evaluation {
     ) throws -> EvaluatedValue {
         try work.spend(for: left)
         try work.spend(for: right)
-        return sign.combine(left, right)
+        return try sign.combine(left, right, &work)
     }
 
     private mutating func call(_ function: PredicateFunction, _ nodes: [FetchExpression.Node]) throws -> EvaluatedValue {
@@ -162,24 +162,5 @@ struct Evaluation {
     private func cast(_ value: EvaluatedValue, _ type: FetchExpression.CastType) throws -> EvaluatedValue {
         if let plain = value.propertyValue, let result = type.cast(plain) { return .value(result) }
         return .value(.null)
-    }
-}
-
-extension FetchExpression.SetOperator {
-    /// The set that two collections make; nil counts as empty.
-    func combine(_ left: EvaluatedValue, _ right: EvaluatedValue) -> EvaluatedValue {
-        var seen: Set<EvaluatedValue.EqualityKey> = []
-        let others = Set(right.members.map(\.equalityKey))
-        var result = left.members.filter { element in
-            let key = element.equalityKey
-            guard seen.insert(key).inserted else { return false }
-            switch self {
-            case .union: return true
-            case .intersect: return others.contains(key)
-            case .minus: return !others.contains(key)
-            }
-        }
-        if self == .union { result += right.members.filter { seen.insert($0.equalityKey).inserted } }
-        return .collection(result, isOrdered: false)
     }
 }

@@ -41,12 +41,23 @@ struct LikePattern: Sendable {
         self.tokens = tokens
     }
 
-    func matches(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
+    /// - Throws: `HornbeamError` with code `predicateEvaluation` when it takes more steps than are left.
+    func matches(_ text: UnsafeBufferPointer<UInt8>, _ work: inout EvaluationWork) throws -> Bool {
+        var steps = 0
+        let isFound = matches(text, &steps, stepsMax: work.stepsLeft)
+        try work.spend(steps: steps)
+        return isFound
+    }
+
+    /// Gives up, one step too many, beyond the most steps.
+    private func matches(_ text: UnsafeBufferPointer<UInt8>, _ steps: inout Int, stepsMax: Int) -> Bool {
         var place = 0
         var index = 0
         // After the last run seen: where to go on in the pattern, and how much of the text the run takes.
         var retry: (token: Int, text: Int)?
         while place < text.count {
+            steps += 1
+            if steps > stepsMax { return false }
             if index < tokens.count, tokens[index] == Self.run {
                 index += 1
                 retry = (index, place)

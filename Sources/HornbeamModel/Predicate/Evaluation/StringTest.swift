@@ -43,21 +43,32 @@ package struct StringTest: Sendable {
         }
     }
 
+    /// - Throws: `HornbeamError` with code `predicateEvaluation` when LIKE or MATCHES takes too long.
     package func holds(_ text: String) throws -> Bool {
-        if case .matches(let pattern) = kind { return try pattern.matches(text) }
-        if let result = try text.utf8.withContiguousStorageIfAvailable({ try holds($0) }) { return result }
-        return try Array(text.utf8).withUnsafeBufferPointer { try holds($0) }
+        var work = EvaluationWork()
+        return try holds(text, &work)
     }
 
-    /// - Throws: `HornbeamError` when MATCHES takes too long.
+    /// - Throws: As `holds(_: String)` does.
     package func holds(_ text: UnsafeBufferPointer<UInt8>) throws -> Bool {
-        if case .matches(let pattern) = kind { return try pattern.matches(String(decoding: text, as: UTF8.self)) }
-        guard folds else { return holdsFolded(text) }
-        if folding == .lowercase, let result = holdsInASCII(text) { return result }
-        return folding.folded(text).withUnsafeBufferPointer(holdsFolded)
+        var work = EvaluationWork()
+        return try holds(text, &work)
     }
 
-    private func holdsFolded(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
+    func holds(_ text: String, _ work: inout EvaluationWork) throws -> Bool {
+        if case .matches(let pattern) = kind { return try pattern.matches(text, &work) }
+        if let result = try text.utf8.withContiguousStorageIfAvailable({ try holds($0, &work) }) { return result }
+        return try Array(text.utf8).withUnsafeBufferPointer { try holds($0, &work) }
+    }
+
+    private func holds(_ text: UnsafeBufferPointer<UInt8>, _ work: inout EvaluationWork) throws -> Bool {
+        if case .matches(let pattern) = kind { return try pattern.matches(String(decoding: text, as: UTF8.self), &work) }
+        guard folds else { return try holdsFolded(text, &work) }
+        if folding == .lowercase, let result = holdsInASCII(text) { return result }
+        return try folding.folded(text).withUnsafeBufferPointer { try holdsFolded($0, &work) }
+    }
+
+    private func holdsFolded(_ text: UnsafeBufferPointer<UInt8>, _ work: inout EvaluationWork) throws -> Bool {
         switch kind {
         case .equal: isEqual(text)
         case .notEqual: !isEqual(text)
@@ -70,7 +81,7 @@ package struct StringTest: Sendable {
             text.count >= needle.count
                 && memcmp(text.baseAddress! + (text.count - needle.count), needle, needle.count) == 0
         case .contains(let search): search.isFound(in: text)
-        case .like(let pattern): pattern.matches(text)
+        case .like(let pattern): try pattern.matches(text, &work)
         case .matches, .never: false
         }
     }

@@ -199,7 +199,9 @@ struct PredicatePrinter {
     private mutating func write(_ date: Date) {
         let seconds = date.timeIntervalSinceReferenceDate
         guard seconds.isFinite else { return writeCast("CAST(\"\(seconds)\", \"NSNumber\")", .date) }
-        writeCast(isExact ? "\(seconds)" : String(format: "%.6f", seconds), .date)
+        // To the microsecond, as Core Data prints dates; what lies nearer to 0 would print as no moment of its own.
+        let isShort = !isExact && (seconds == 0 || abs(seconds) >= 1e-6)
+        writeCast(isShort ? String(format: "%.6f", seconds == 0 ? 0 : seconds) : "\(seconds)", .date)
     }
 
     private mutating func writeCast(_ inner: String, _ type: FetchExpression.CastType) {

@@ -3,7 +3,7 @@ extension PredicateValidator {
     mutating func type(of node: FetchExpression.Node) throws -> ExpressionType {
         switch node {
         case .constant(let value): return ExpressionType(value)
-        case .evaluatedObject: return .object(entity)
+        case .evaluatedObject: return root
         case .variable(let name): return variables[name] ?? .unknown
         case .keyPath(let root, let steps):
             let start = try type(of: root)

@@ -1,12 +1,31 @@
-/// Checks a predicate against an entity before it is run: every key exists, every operator can hold for
+/// Checks a predicate against what it will be asked of before it is run: every key exists, every operator can hold for
 /// the types on its sides, every regular expression compiles.
 struct PredicateValidator {
-    let entity: EntityDescription
+    /// What `SELF` is.
+    let root: ExpressionType
+    /// What the predicate is for, as it stands in a sentence: “the entity “Book””.
+    let owner: String
+    let entityName: String?
     /// True for predicates of fetches, which see no transient properties.
     let readsStore: Bool
     var variables: [String: ExpressionType] = [:]
     /// The entities whose properties the predicate reads.
     var reached: Set<EntityDescription> = []
+
+    init(entity: EntityDescription, readsStore: Bool) {
+        root = .object(entity)
+        owner = "the entity “\(entity.name)”"
+        entityName = entity.name
+        self.readsStore = readsStore
+    }
+
+    /// For a rule about the values of an attribute.
+    init(values: ExpressionType) {
+        root = values
+        owner = "the attribute"
+        entityName = nil
+        readsStore = false
+    }
 
     mutating func check(_ node: FetchPredicate.Node) throws {
         switch node {
@@ -110,6 +129,6 @@ struct PredicateValidator {
     }
 
     func invalid(_ text: String, key: String? = nil) -> HornbeamError {
-        HornbeamError(.predicateInvalid, "The predicate does not fit the entity “\(entity.name)”: \(text)", entity: entity.name, key: key)
+        HornbeamError(.predicateInvalid, "The predicate does not fit \(owner): \(text)", entity: entityName, key: key)
     }
 }

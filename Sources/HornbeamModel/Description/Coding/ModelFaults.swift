@@ -1,0 +1,129 @@
+internal import Foundation
+
+/// Finds all that keeps a JSON document from being a model, as far as it can be told apart.
+///
+/// The decoder stops at the first fault. What is at fault is then left out and the rest is read again, so that each
+/// fault is found once; parts inside what was left out are not looked at.
+struct ModelFaults {
+    private let json: Data
+    private let document: Any?
+    /// The parts left out, by the way to them in the document as it is.
+    private var omitted: Set<[String]> = []
+
+    /// More would be read by nobody, and each takes another reading.
+    private static let faultsMax = 25
+
+    init(_ json: Data) {
+        self.json = json
+        document = try? JSONSerialization.jsonObject(with: json)
+    }
+
+    /// One error for all faults; the single one itself when there is but one.
+    func error(first: DecodingError) -> HornbeamError {
+        var search = self
+        var faults: [HornbeamError] = []
+        var next: DecodingError? = first
+        var readings = 0
+        while let error = next, readings < Self.faultsMax {
+            readings += 1
+            let fault = Fault(error)
+            let path = search.originalPath(fault.place)
+            let culprit = path + (fault.unknown.map { [$0] } ?? [])
+            // What is missing where something was left out was that, misspelled or of the wrong kind.
+            if fault.unknown != nil || !search.hasOmitted(from: path) { faults.append(search.error(fault, path, culprit)) }
+            guard !culprit.isEmpty, search.omitted.insert(culprit).inserted else { break }
+            next = search.nextError()
+        }
+        guard faults.count > 1 else { return faults[0] }
+        return HornbeamError(
+            .malformedModelFile, "The model file has \(faults.count) faults. " + faults.prefix(3).map(\.message).joined(separator: " ")
+                + (faults.count > 3 ? " … (all of them are among the details)" : ""),
+            key: faults[0].key, details: faults)
+    }
+
+    private func hasOmitted(from path: [String]) -> Bool { omitted.contains { $0.dropLast() == path[...] } }
+
+    private func nextError() -> DecodingError? {
+        guard let document, let rest = try? JSONSerialization.data(withJSONObject: kept(document, [])) else { return nil }
+        do {
+            _ = try JSONDecoder().decode(ModelDefinition.self, from: rest)
+            return nil
+        } catch {
+            return error as? DecodingError
+        }
+    }
+
+    /// A part of the document without what was left out of it.
+    private func kept(_ value: Any, _ path: [String]) -> Any {
+        if let list = value as? [Any] {
+            return list.enumerated().filter { !omitted.contains(path + ["\($0.offset)"]) }.map { kept($0.element, path + ["\($0.offset)"]) }
+        }
+        guard let members = value as? [String: Any] else { return value }
+        return Dictionary(uniqueKeysWithValues: members.filter { !omitted.contains(path + [$0.key]) }.map { ($0.key, kept($0.value, path + [$0.key])) })
+    }
+
+    /// The way in the whole document to a place in what was kept of it.
+    private func originalPath(_ place: [any CodingKey]) -> [String] {
+        var path: [String] = []
+        for key in place {
+            guard var left = key.intValue else {
+                path.append(key.stringValue)
+                continue
+            }
+            var index = 0
+            while omitted.contains(path + ["\(index)"]) || left > 0 {
+                if !omitted.contains(path + ["\(index)"]) { left -= 1 }
+                index += 1
+            }
+            path.append("\(index)")
+        }
+        return path
+    }
+
+    private func error(_ fault: Fault, _ path: [String], _ culprit: [String]) -> HornbeamError {
+        let what = document == nil ? "it is not JSON." : fault.text
+        return HornbeamError(
+            .malformedModelFile, "The model file cannot be read\(path.isEmpty ? "" : " at \(words(path))"): \(what)",
+            key: culprit.joined(separator: "/"))
+    }
+
+    /// A place in the file as people find it: `entities[1] “Book” → attributes[0] “title”`.
+    private func words(_ path: [String]) -> String {
+        var value = document
+        var steps: [String] = []
+        for key in path {
+            if let list = value as? [Any], let index = Int(key) {
+                value = index < list.count ? list[index] : nil
+                let name = (value as? [String: Any])?["name"] as? String
+                steps[max(0, steps.count - 1)] += "[\(index)]" + (name.map { " “\($0)”" } ?? "")
+            } else {
+                value = (value as? [String: Any])?[key]
+                steps.append(key)
+            }
+        }
+        return steps.joined(separator: " → ")
+    }
+
+    /// What the decoder says, taken apart.
+    private struct Fault {
+        let place: [any CodingKey]
+        let text: String
+        /// The member that should not be there.
+        var unknown: String?
+
+        init(_ error: DecodingError) {
+            switch error {
+            case .keyNotFound(let key, let context):
+                (place, text) = (context.codingPath, "the member “\(key.stringValue)” is missing.")
+            case .typeMismatch(let type, let context):
+                (place, text) = (context.codingPath, "a value of another kind is expected (\(type)).")
+            case .valueNotFound(let type, let context):
+                (place, text) = (context.codingPath, "a value is missing (\(type)).")
+            case .dataCorrupted(let context):
+                (place, text) = (context.codingPath, context.debugDescription)
+                unknown = (context.underlyingError as? UnknownMember)?.key
+            @unknown default: (place, text) = ([], "it is not a model.")
+            }
+        }
+    }
+}
