@@ -131,6 +131,14 @@ struct PlanTests {
                   filter row by row: pages + 1 > 100
                   order by ID
                 """)
+        #expect(
+            try plan("Book", "title ENDSWITH '7' AND (pages > 3 OR pages + 1 > 100)") == """
+                fetch Book
+                  scan Book: 150 rows
+                  filter columns, then row by row: title ENDSWITH "7" AND (pages > 3 OR pages + 1 > 100)
+                  only the evaluator can tell pages + 1 > 100
+                  order by ID
+                """)
     }
 
     @Test("a predicate that cannot hold reads nothing")

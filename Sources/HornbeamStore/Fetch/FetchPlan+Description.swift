@@ -19,11 +19,26 @@ private struct PlanText {
         text.access = access(plan.choice, "")
         if !plan.residual.isEmpty {
             let kind = plan.filters.compactMap { $0?.kind }.max() ?? .columns
-            text.filter = "filter \(kind.words): \(residual)"
+            text.filter = "filter \(isMixed ? "columns, then row by row" : kind.words): \(residual)"
+            if isMixed { text.filter? += "\n  only the evaluator can tell \(evaluated.map(words).joined(separator: ", "))" }
         }
         text.order = order
         text.window = window
         return text
+    }
+
+    /// What only the evaluator can tell, of any table.
+    private var evaluated: [FetchPredicate.Node] {
+        var nodes: [FetchPredicate.Node] = []
+        for node in plan.filters.compactMap({ $0?.evaluated }).joined() where !nodes.contains(node) { nodes.append(node) }
+        return nodes
+    }
+
+    /// True when a part is left to the evaluator, and another is not.
+    private var isMixed: Bool {
+        plan.filters.contains { filter in
+            if case .general? = filter { false } else { filter?.kind == .evaluator }
+        }
     }
 
     private func words(_ node: FetchPredicate.Node) -> String {
@@ -108,6 +123,18 @@ extension Filter.Kind {
         case .texts: "columns, then texts"
         case .relationships: "columns, then related objects"
         case .evaluator: "row by row"
+        }
+    }
+}
+
+extension Filter {
+    /// The parts that are left to the evaluator.
+    fileprivate var evaluated: [FetchPredicate.Node] {
+        switch self {
+        case .general(let test): [test.predicate.node]
+        case .and(let filters), .or(let filters): filters.flatMap(\.evaluated)
+        case .not(let filter): filter.evaluated
+        default: []
         }
     }
 }
