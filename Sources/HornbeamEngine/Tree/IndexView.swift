@@ -105,6 +105,21 @@ package struct IndexView: Sendable {
         }
     }
 
+    /// Walks the last eight bytes of each key as big-endian numbers: the members of a relationship.
+    package func forEachSuffix(
+        in range: KeyRange, skipping skipped: Int = 0, _ body: (UInt64) throws(EngineError) -> Bool
+    ) throws(EngineError) {
+        try walk(range, false, skipped) { leaf, entries throws(EngineError) in
+            for i in entries {
+                guard leaf.keyLength(i) >= 8 else {
+                    throw EngineError(.damaged, "An index entry has a key of \(leaf.keyLength(i)) bytes where 8 are needed.")
+                }
+                guard try body(leaf.keySuffix(i)) else { return false }
+            }
+            return true
+        }
+    }
+
     // MARK: Walking
 
     /// Visits a range leaf by leaf; starts again from the last key after some leaves to renew the epoch.

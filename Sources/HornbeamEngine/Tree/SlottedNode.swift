@@ -112,6 +112,14 @@ struct SlottedNode {
         return key
     }
 
+    /// The key's last eight bytes as a big-endian number; the key has at least eight.
+    func keySuffix(_ i: Int) -> UInt64 {
+        let rest = restLength(i)
+        if rest >= 16 { return UInt64(bigEndian: page.load(cell(i) + rest - 16)) }
+        if rest == 8 { return head(i) }
+        return key(i).suffix(8).reduce(0) { $0 << 8 | UInt64($1) }
+    }
+
     /// True if key `i` is above the one before it.
     func isAscending(_ i: Int) -> Bool {
         if head(i - 1) != head(i) { return head(i - 1) < head(i) }
