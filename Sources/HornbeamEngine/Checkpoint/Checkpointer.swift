@@ -183,14 +183,18 @@ final class Checkpointer: Sendable {
             defer { state.inner.removeAll() }
             return state.inner
         }
-        var kept: [(frame: UInt32, generation: UInt32)] = []
-        let slot = pool.epochs.enter()
-        defer { pool.epochs.leave(slot) }
-        for node in inner where pool.generation(node.frame) == node.generation {
-            if redirect(node.frame) { kept.append(node) }
-        }
+        let kept = redirect(inner)
         state.withLock { $0.inner += kept }
         pool.unpin(image.written.keys.filter { !image.roots.contains($0) })
+        pool.trim()
+    }
+
+    /// As below, for several nodes; those are given back that still have children in memory only.
+    private func redirect(_ nodes: [(frame: UInt32, generation: UInt32)]) -> [(frame: UInt32, generation: UInt32)] {
+        let pool = engine.pool
+        let slot = pool.epochs.enter()
+        defer { pool.epochs.leave(slot) }
+        return nodes.filter { node in pool.generation(node.frame) == node.generation && redirect(node.frame) }
     }
 
     /// Replaces frames by disk addresses in the links of a node; true if some children are still in memory only.

@@ -259,6 +259,40 @@ struct FrameInfo: ~Copyable {
         state.withLock { $0.free.append(frame) }
     }
 
+    /// Gives the memory of free frames back to the system, down to what the pool aims for or, if more, to a quarter above what is in use.
+    ///
+    /// Nodes that wait for a checkpoint, or for a reader of an old version, may need far more for a while. Frames stay where they are; one
+    /// that is taken again costs a fault.
+    func trim() {
+        state.withLock { state in
+            if state.inUse > capacity { sweep(&state, wanted: state.inUse - capacity) }
+            reclaim(&state)
+            let excess = Int(state.end) - 1 - max(capacity, state.inUse + capacity / 4)
+            guard excess > 0 else { return }
+            // The lowest are taken first from now on, so that those given back stay so.
+            state.free.sort(by: >)
+            giveBack(state.free.prefix(excess))
+        }
+    }
+
+    /// - Parameter frames: Free ones, descending.
+    private func giveBack(_ frames: ArraySlice<UInt32>) {
+        var rest = frames
+        while let last = rest.first {
+            var first = last
+            rest = rest.dropFirst()
+            while let next = rest.first, next + 1 == first {
+                first = next
+                rest = rest.dropFirst()
+            }
+            // Whole pages of the system only: those at the ends may hold frames in use.
+            let unit = Int(getpagesize())
+            let start = (Int(first) * pageSize + unit - 1) / unit * unit
+            let end = (Int(last) + 1) * pageSize / unit * unit
+            if start < end { _ = unsafe madvise(base + start, end - start, MADV_DONTNEED) }
+        }
+    }
+
     // MARK: Pages from disk
 
     /// The frame that holds a page, read from its file if it is not here. Only inside an epoch.

@@ -1,0 +1,43 @@
+import Glibc
+import Testing
+
+@testable import HornbeamEngine
+
+@Suite("Frame pool") struct FramePoolTests {
+    /// How many bytes of the first frames are in memory.
+    private func residentBytes(_ pool: FramePool, frames: Int) -> Int {
+        let unit = Int(getpagesize())
+        let start = UInt(bitPattern: pool.page(0).base)
+        var states = [UInt8](repeating: 0, count: frames * pool.pageSize / unit)
+        guard mincore(UnsafeMutableRawPointer(bitPattern: start), states.count * unit, &states) == 0 else { return -1 }
+        return states.count { $0 & 1 != 0 } * unit
+    }
+
+    @Test("memory beyond the pool's aim goes back to the system with the next checkpoint, and what is stored stays", arguments: [512, 4096, 16384])
+    func excessIsGivenBack(pageSize: Int) throws {
+        let store = try TestStore(pageSize: pageSize) { $0.frameCeiling = 4_000 }
+        let pool = store.engine.core.pool
+        func value(_ number: Int, _ round: Int) -> [UInt8] { Array("\(round) \(number) ".utf8) + Array(repeating: 7, count: pageSize / 5) }
+        for round in 1...2 {
+            let before = try store.write { transaction in
+                let tree = try transaction.tree(named: "t") ?? transaction.createIndex(named: "t")
+                for number in 0..<5_000 {
+                    try transaction.put(Array("key \(number)".utf8), value(number, round), in: tree)
+                }
+                return residentBytes(pool, frames: 4_000)
+            }
+            #expect(before > 1_000 * pageSize)
+            try store.engine.checkpoint()
+            let after = residentBytes(pool, frames: 4_000)
+            #expect(after < before / 4, "\(before) before and \(after) after round \(round)")
+            let snapshot = try store.engine.snapshot()
+            let index = try snapshot.index(try #require(snapshot.tree(named: "t")))
+            for number in stride(from: 0, to: 5_000, by: 7) {
+                let found = try index.get(Array("key \(number)".utf8))
+                #expect(found == value(number, round))
+            }
+        }
+        #expect(try store.engine.check().problems == [])
+        try store.engine.close()
+    }
+}
