@@ -1,12 +1,19 @@
+package import Foundation
 internal import HornbeamEngine
 package import HornbeamModel
 
-/// A save of which nobody knows whether it is durable, since a sync failed. Opening the store again tells.
+/// A save that is not over. Either nobody knows whether it is durable, since a sync failed, and opening the store again tells. Or it
+/// was over several stores and has happened, and one of them could not write its part yet.
 package struct DoubtfulSave: Error {
+    /// Where to look; of a save over several stores the one that decides.
     package let store: Store
     package let transaction: UInt64
+    /// True when the save has happened, and only parts of it are still to be written.
+    package var isDecided = false
+    /// The stores that write their parts after the decision.
+    package var participants: [UUID] = []
     /// What users see.
-    package let error: HornbeamError
+    package var error: HornbeamError
 }
 
 extension Store {
@@ -44,10 +51,11 @@ extension Store {
     }
 
     /// Refuses what goes past the custom store.
-    func requireOwnRows() throws {
+    package func requireOwnRows() throws {
         guard backing != nil else { return }
         throw HornbeamError(
-            .unsupportedRequest, "A custom store takes no batch requests. Fetch the objects, change them and save.")
+            .unsupportedRequest,
+            "A custom store takes no batch requests. Fetch the objects, change them and save; or name other stores in affectedStores.")
     }
 
     /// A conflict tells of other commits, so these must have reached the disk before it is reported.

@@ -1,5 +1,6 @@
 import Foundation
 import HornbeamEngine
+import HornbeamModel
 import Testing
 
 @testable import CrashHarness
@@ -23,6 +24,16 @@ import Testing
         let run = try Run(SimulateMode.self, try HarnessOptions(["simulate", "--seed", "7", "--count", "1000000"]))
         try GraphFaultTrial.all(of: GraphWorkload(seed: 7), run, faults: [fault])
         #expect(run.figures["failing saves of object graphs", default: 0] > 20)
+    }
+
+    @Test(
+        "SAV-11: a save over two stores that fails anywhere, promising, deciding or carrying out, is neither lost nor doubled nor halved",
+        arguments: JointFaultTrial.Fault.allCases)
+    func aSaveOverTwoStoresIsNeitherLostNorDoubled(fault: JointFaultTrial.Fault) throws {
+        let run = try Run(SimulateMode.self, try HarnessOptions(["simulate", "--seed", "7", "--count", "1000000"]))
+        try JointFaultTrial.all(run, faults: [fault])
+        #expect(run.figures["failing saves over two stores", default: 0] >= 60)
+        #expect(fault != .isFull || run.figures["saves that ended in \(HornbeamError.Code.incompleteSave)", default: 0] > 10, "\(run.figures)")
     }
 
     /// From these seeds the loss is found in the first workload.

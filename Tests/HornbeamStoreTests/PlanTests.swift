@@ -68,7 +68,7 @@ struct PlanTests {
                 """)
     }
 
-    @Test("a comparison without case and accents uses the folded index, and the next element narrows it")
+    @Test("FET-3 (1.29, 17): a comparison without case and accents uses the folded index, and the next element narrows it")
     func foldedCompound() throws {
         #expect(
             try plan("Publication", "title ==[cd] 'TITLE 7' AND year > 1950 AND price != 3") == """

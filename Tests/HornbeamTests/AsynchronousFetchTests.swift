@@ -41,6 +41,26 @@ import Testing
         #expect(found.map(\.counter) == [499, 10_000])
     }
 
+    @Test("ASY-1: where unsaved changes matter, and in children, the fetch is carried out at once, with progress and errors as ever",
+          arguments: StoreKind.allCases)
+    @MainActor func carriedOutAtOnce(kind: StoreKind) async throws {
+        let view = try stack(kind).container.viewContext
+        let child = view.newChildContext()
+        PEntity(context: view).counter = 10_000
+        PEntity(context: child).counter = 20_000
+        let request = FetchRequest<PEntity>().where(try FetchPredicate(format: "counter > 497")).sorted(by: "counter")
+        for (context, expected) in [(view, [498, 499, 10_000]), (child, [498, 499, 10_000, 20_000])] {
+            let asynchronous = AsynchronousFetchRequest(request)
+            #expect(try await context.fetch(asynchronous).map { Int($0.counter) } == expected)
+            #expect(asynchronous.progress.isFinished && asynchronous.progress.completedUnitCount == Int64(expected.count))
+            let cancelled = AsynchronousFetchRequest(request)
+            cancelled.cancel()
+            await #expect(throws: CancellationError.self) { _ = try await context.fetch(cancelled).count }
+            let wrong = AsynchronousFetchRequest(FetchRequest<PEntity>(sortedBy: [FetchSort("colour")]))
+            await #expect(throws: HornbeamError.self) { _ = try await context.fetch(wrong).count }
+        }
+    }
+
     @Test("ASY-1: the view context can have a completion instead of somebody who waits", arguments: StoreKind.allCases)
     @MainActor func completionIsCalled(kind: StoreKind) async throws {
         let view = try stack(kind).container.viewContext

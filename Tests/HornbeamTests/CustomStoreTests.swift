@@ -97,6 +97,44 @@ import Testing
         #expect(hornbeamError { try context.execute(delete) }?.code == .unsupportedRequest)
     }
 
+    @Test("BAT-1, BAT-2, BAT-3: a custom store takes no batches, and a request over it and others does nothing", arguments: StoreKind.allCases)
+    func customStoresTakeNoBatches(kind: StoreKind) throws {
+        let container = try container(ServerStore(), [Stack.freshDescription(kind)])
+        let context = container.newContext()
+        let stores = container.persistentStoreCoordinator.persistentStores
+        for store in stores {
+            let tag = try context.insert(entityNamed: "Tag")
+            try tag.setValue("t", forKey: "label")
+            try context.assign(tag, to: store)
+        }
+        try context.save()
+        var insert = BatchInsertRequest(entityName: "Tag", objects: [["label": "new"]])
+        var update = BatchUpdateRequest(entityName: "Tag")
+        update.set("label", to: "changed")
+        var delete = BatchDeleteRequest(entityName: "Tag")
+        let errors = [
+            hornbeamError { try context.execute(insert) }, hornbeamError { try context.execute(update) },
+            hornbeamError { try context.execute(delete) },
+        ]
+        for error in errors {
+            #expect(error?.code == .unsupportedRequest)
+            #expect(error?.message == """
+                A custom store takes no batch requests. Fetch the objects, change them and save; or name other stores in affectedStores.
+                """)
+        }
+        let all = FetchRequest<ManagedObject>(entityName: "Tag", sortedBy: [FetchSort("label")])
+        #expect(try context.fetch(all).map { try $0.value(forKey: "label") } == ["t", "t"])
+        let own = [stores[1].identifier]
+        (insert.affectedStores, update.affectedStores, delete.fetch.affectedStores) = (own, own, own)
+        try context.execute(update)
+        let changed = try context.fetch(all).map { try $0.value(forKey: "label") }
+        #expect(changed == ["changed", "t"])
+        try context.execute(delete)
+        try context.execute(insert)
+        let labels = try context.fetch(all).map { try $0.value(forKey: "label") }
+        #expect(labels == ["new", "t"])
+    }
+
     @Test("CST-3, PSC-2: a custom store stands beside built-in ones, and a save over both is refused by either", arguments: StoreKind.allCases)
     func besideBuiltInStores(kind: StoreKind) throws {
         let server = ServerStore()

@@ -97,7 +97,7 @@ import Testing
         #expect(try context.count(request) == 3)
     }
 
-    @Test("FET-15: a having predicate speaks of columns by name, of totals and of grouped values", arguments: StoreKind.allCases)
+    @Test("FET-15 (1.29, 6): a having predicate speaks of columns by name, of totals and of grouped values", arguments: StoreKind.allCases)
     func having(kind: StoreKind) throws {
         let (_, context) = try stack(kind)
         let request = FetchRequest<Employee>().selecting("salary", .count(as: "n")).grouped(by: "salary").sorted(by: "salary")
@@ -164,7 +164,7 @@ import Testing
         #expect(try child.fetch(names).map { $0["name"] } == ["e1", "e9"])
     }
 
-    @Test("FET-10: groups over stored and changed objects agree with a reference", arguments: StoreKind.allCases, [21 as UInt64, 22, 23])
+    @Test("FET-10 (1.29, 5): groups over stored and changed objects agree with a reference", arguments: StoreKind.allCases, [21 as UInt64, 22, 23])
     func groupsAgreeWithReference(kind: StoreKind, seed: UInt64) throws {
         var random = SplitMix(seed)
         let stack = try Company.stack(kind)

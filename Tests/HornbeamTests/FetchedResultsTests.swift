@@ -4,8 +4,9 @@ import Hornbeam
 
 @Suite("Fetched results") struct FetchedResultsTests {
     /// Departments a and b with two employees each: a: 1 and 3, b: 2 and 4.
-    private func company(_ kind: StoreKind) throws -> (ManagedObjectContext, [Employee]) {
-        let stack = try Stack(kind, Company.model(), Company.classes)
+    private func company(_ kind: StoreKind) throws -> (ManagedObjectContext, [Employee]) { try company(Company.stack(kind)) }
+
+    private func company(_ stack: Stack) throws -> (ManagedObjectContext, [Employee]) {
         let context = stack.newContext()
         var employees: [Employee] = []
         let departments = ["a", "b"].map { name in
@@ -117,6 +118,122 @@ import Hornbeam
         context.processPendingChanges()
         #expect(controller.sections.map(\.name) == ["0", "a"])
         #expect(controller.fetchedObjects?.map(\.name) == ["2", "4", "3"])
+    }
+
+    @Test("FRC-10: an object that nobody holds becomes a result when others change it, one batch or save or generation at a time",
+          arguments: StoreKind.allCases)
+    func strangersBecomeResults(kind: StoreKind) throws {
+        let stack = try Stack(kind, Company.model(), Company.classes) { $0.retainedGenerations = 10 }
+        let (context, employees) = try company(stack)
+        let ids = employees.map(\.objectID)
+        let list = stack.newContext()
+        let empty = try FetchedResultsController(FetchRequest<Employee>().where("salary > 100").sorted(by: "salary"), in: list)
+        var told: [[String]] = []
+        empty.onChange = { told.append(words($0)) }
+        try empty.performFetch()
+        #expect(empty.fetchedObjects == [])
+        employees[1].salary = 200
+        try context.save()
+        try list.mergeChanges()
+        #expect(told == [["section +0", "+2 0.0"]])
+        var update = BatchUpdateRequest(Employee.self, predicate: try FetchPredicate(format: "name == '3'"))
+        update.set(Employee.salary, to: 150)
+        try context.execute(update)
+        try list.mergeChanges()
+        #expect(told.last == ["+3 0.0"])
+        employees[1].salary = 1
+        try context.execute(BatchDeleteRequest(entityName: "Employee", objectIDs: [ids[2]]))
+        try context.save()
+        let then = try #require(stack.container.history.fetch(after: nil).get().dropLast(2).last)
+        try list.mergeChanges()
+        #expect(told.last == ["section -0", "-2 0.1", "-3 0.0"])
+        #expect(empty.fetchedObjects == [])
+        try list.setQueryGeneration(from: stack.container.persistentStoreCoordinator.queryGeneration(at: then.number))
+        #expect(empty.fetchedObjects?.map(\.name) == ["3", "2"])
+    }
+
+    @Test("FRC-8, MOC-6: results in a child follow what its parent changes and takes in", arguments: StoreKind.allCases)
+    func resultsInChildren(kind: StoreKind) throws {
+        let stack = try Company.stack(kind)
+        let (context, employees) = try company(stack)
+        let child = context.newChildContext()
+        let list = try FetchedResultsController(FetchRequest<Employee>().where("salary > 20").sorted(by: "name"), in: child)
+        var told: [[String]] = []
+        list.onChange = { told.append(words($0)) }
+        try list.performFetch()
+        employees[0].salary = 21
+        try child.mergeChanges()
+        #expect(told == [["+1 0.0"]])
+        employees[2].salary = 0
+        try context.save()
+        try child.mergeChanges()
+        #expect(told.contains { $0.contains("-3 0.1") })
+        let other = stack.newContext()
+        try other.existingObject(Employee.self, with: employees[1].objectID).salary = 22
+        try other.save()
+        try child.mergeChanges()
+        #expect(list.fetchedObjects?.map(\.name) == ["1", "2", "4"])
+    }
+
+    @Test("FRC-10, NOT-1, UND-2: what is taken back shows: by hand, by undo, by deleting what is new, by insert and by rollback",
+          arguments: StoreKind.allCases)
+    func takenBack(kind: StoreKind) throws {
+        let (context, employees) = try company(kind)
+        context.undoStack = UndoStack()
+        let controller = try controller(context)
+        var told: [[String]] = []
+        controller.onChange = { told.append(words($0)) }
+        try controller.performFetch()
+        func step(_ expected: [String]..., change: () -> Void) {
+            told = []
+            change()
+            context.processPendingChanges()
+            #expect(told == expected)
+        }
+        step(["-1 0.0"]) { employees[0].salary = 0 }
+        step(["+1 0.0"]) { employees[0].salary = 10 }
+        step { (employees[0].salary, employees[0].salary) = (0, 10) }
+        step(["5 0.0>0.1"]) { employees[0].name = "5" }
+        step(["1 0.1>0.0"]) { context.undo() }
+        let new = context.employee("0", salary: 1)
+        step(["section +0", "+0 0.0"]) {}
+        step(["section -0", "-0 0.0"]) { context.delete(new) }
+        step(["-2 1.0"]) { context.delete(employees[1]) }
+        step(["+2 1.0"]) { context.insert(employees[1]) }
+        step(["-2 1.0"]) { context.delete(employees[1]) }
+        step(["+2 1.0"]) { context.undo() }
+        step { context.delete(employees[1]); context.insert(employees[1]) }
+        step(["-3 0.1"]) { context.delete(employees[2]) }
+        step(["section -0", "-1 0.0"]) { employees[0].salary = 0 }
+        let other = context.employee("9", salary: 1)
+        step(["section +0", "+9 0.0"]) {}
+        step(["section -0", "section +0", "-9 0.0", "+1 0.0", "+3 0.1"]) { context.rollback() }
+        #expect(other.managedObjectContext == nil)
+        #expect(controller.fetchedObjects?.map(\.name) == ["1", "3", "2", "4"])
+    }
+
+    @Test("NOT-10, BAT-4, FRC-17: results show batches and others' saves as soon as the context takes them in", arguments: StoreKind.allCases)
+    func batchesShow(kind: StoreKind) throws {
+        let stack = try Company.stack(kind)
+        let (context, employees) = try company(stack)
+        let controller = try controller(context)
+        var told: [[String]] = []
+        controller.onChange = { told.append(words($0)) }
+        try controller.performFetch()
+        var update = BatchUpdateRequest(Employee.self, predicate: try FetchPredicate(format: "name == '3'"))
+        update.set(Employee.salary, to: 0)
+        try context.execute(update)
+        #expect(told == [["-3 0.1"]])
+        try context.execute(BatchDeleteRequest(Employee.self, predicate: FetchPredicate(format: "name == '4'")))
+        #expect(told.last == ["-4 1.1"])
+        let other = stack.newContext()
+        try other.existingObject(Employee.self, with: employees[0].objectID).name = "7"
+        try other.save()
+        #expect(told.count == 2)
+        try context.mergeChanges()
+        #expect(told.last == ["*7 0.0=0.0"])
+        try context.execute(BatchInsertRequest(entityName: "Employee", objects: [["name": "5", "salary": 5]]))
+        #expect(told.last == ["section +0", "+5 0.0"])
     }
 
     @Test("FRC-13, FRC-14: a snapshot of names and IDs, and the difference of two", arguments: StoreKind.allCases)

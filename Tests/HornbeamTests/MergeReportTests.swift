@@ -230,7 +230,7 @@ final class Post: ManagedObject {
         #expect(try pair.stored().title == "mine")
     }
 
-    @Test("NOT-7, MOC-32: a context that does not follow takes in a save on request, or of contexts that it observes",
+    @Test("NOT-7, NOT-8, MOC-32: a context that does not follow takes in a save on request, or of contexts that it observes",
           arguments: StoreKind.allCases)
     func mergingOnRequest(kind: StoreKind) throws {
         let pair = try Pair(kind, follows: false)

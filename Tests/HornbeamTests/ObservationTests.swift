@@ -18,7 +18,7 @@ import Testing
         func raise() { isRaised = true }
     }
 
-    @Test("OBJ-9: observers of a property hear when it changes, and of nothing else", arguments: StoreKind.allCases)
+    @Test("OBJ-18: observers of a property hear when it changes, and of nothing else", arguments: StoreKind.allCases)
     func observersHear(kind: StoreKind) throws {
         let view = try Stack(kind, Company.model(), Company.classes).container.viewContext
         let (ada, grace) = (Employee(context: view), Employee(context: view))
@@ -32,7 +32,7 @@ import Testing
         #expect(hears({ _ = try? ada.value(forKey: "isActive") }) { ada.isActive = false })
     }
 
-    @Test("OBJ-9: an observer hears once, and again after it looked again", arguments: StoreKind.allCases)
+    @Test("OBJ-18: an observer hears once, and again after it looked again", arguments: StoreKind.allCases)
     func observersHearOnce(kind: StoreKind) throws {
         let view = try Parity.stack(kind).container.viewContext
         let object = PEntity(context: view)

@@ -84,6 +84,25 @@ import Testing
         #expect(ada.changedValues.isEmpty && ada.changedValuesForCurrentEvent.isEmpty)
     }
 
+    @Test("MOC-18, UND-1: the view context settles an event by itself, once for each turn of the main actor", arguments: StoreKind.allCases)
+    @MainActor func viewContextSettlesByItself(kind: StoreKind) async throws {
+        let stack = try Parity.stack(kind)
+        let view = stack.container.viewContext
+        let undo = UndoStack()
+        view.undoStack = undo
+        let object = PEntity(context: view)
+        var changes = view.changes().makeAsyncIterator()
+        object.name = "a"
+        object.counter = 1
+        #expect(await changes.next() == ObjectChanges(inserted: [object.objectID]))
+        object.name = "b"
+        object.counter = 2
+        #expect(await changes.next()?.changedKeys == [object.objectID: ["name", "counter"]])
+        #expect(undo.undoCount == 2)
+        view.undo()
+        #expect(object.name == "a" && object.counter == 1)
+    }
+
     @Test("MOC-18: processing twice tells once, and fetching and saving process by themselves", arguments: StoreKind.allCases)
     func processing(kind: StoreKind) throws {
         let context = try Parity.stack(kind).newContext()

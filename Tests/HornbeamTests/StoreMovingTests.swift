@@ -164,7 +164,7 @@ import Testing
         #expect(coordinator.persistentStore(for: employee.objectID) == store)
     }
 
-    @Test("PSC-17: adding, moving and removing stores is announced with their values", arguments: StoreKind.allCases)
+    @Test("PSC-17, NOT-6: adding, moving and removing stores is announced with their values", arguments: StoreKind.allCases)
     func announcingStores(kind: StoreKind) throws {
         let container = try PersistentContainer(name: "Test", model: Company.model(), classes: Company.classes)
         let coordinator = container.persistentStoreCoordinator

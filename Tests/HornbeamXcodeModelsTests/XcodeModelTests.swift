@@ -204,7 +204,7 @@ import Testing
         #expect(entity != "Book" || key != "pages" || property.defaultValue == 1)
     }
 
-    @Test("MDL-1: flags of a fetch request that are not written have the API's defaults, and a mixture is told")
+    @Test("MDL-1 (1.29, 8): flags of a fetch request that are not written have the API's defaults, and a mixture is told")
     func missingFlagsAreTold() throws {
         let some = try changed([("fetchLimit=\"20\"", "fetchLimit=\"20\" includeSubentities=\"NO\" returnObjectsAsFaults=\"YES\"")])
         let template = try #require(some.definition.fetchRequestTemplates.first)

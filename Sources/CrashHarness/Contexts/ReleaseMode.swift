@@ -13,16 +13,21 @@ enum ReleaseMode: Mode {
         let soak = try Soak(seed: seed, rows: rows)
         defer { soak.remove() }
         let context = soak.container.newContext()
-        // Once for caches that stay, then what is measured.
-        _ = try hold(context)
-        _ = context.registeredObjects
+        // The store's caches are filled without objects; they stay.
+        let reads = FetchRequest<Soak.Event>().selecting(.sum(of: "number", as: "sum"))
+        _ = try context.fetch(reads)
         let before = Soak.residentBytes
         let held = try hold(context)
         let left = context.registeredObjects.count
         let after = Soak.residentBytes
-        Terminal.line("  MiB resident before \(before >> 20), with the objects \(held >> 20), after \(after >> 20)")
+        let again = try hold(context)
+        let end = context.registeredObjects.count == left ? Soak.residentBytes : .max
+        Terminal.line(
+            "  MiB resident before \(before >> 20), with the objects \(held >> 20), after \(after >> 20); once more \(again >> 20) and \(end >> 20)")
         guard left == 0 else { throw Finding("\(left) objects are still registered") }
-        guard after <= before + before / 10 else { throw Finding("\(before >> 20) MiB before became \(after >> 20) MiB after") }
+        for later in [after, end] where later > before + before / 10 {
+            throw Finding("\(before >> 20) MiB before became \(later >> 20) MiB after")
+        }
         for number in 0..<rows { try run.trying("object \(number)") }
         throw Run.IsOver()
     }

@@ -15,7 +15,11 @@ enum SimulateMode: Mode {
         case 6: try FaultTrial.all(of: SimulatedWorkload(seed: seed, length: 6...14), run)
         case 7:
             let workload = try GraphWorkload(seed: seed)
-            if seed / 8 % 4 == 3 { try GraphFaultTrial.all(of: workload, run) } else { try crash(workload, seed, run) }
+            switch seed / 8 % 8 {
+            case 3: try GraphFaultTrial.all(of: workload, run)
+            case 7: try JointFaultTrial.all(run)
+            default: try crash(workload, seed, run)
+            }
         default: try crash(SimulatedWorkload(seed: seed), seed, run)
         }
     }

@@ -73,7 +73,10 @@ extension ManagedObjectContext {
     private func storeForBatch(of entity: EntityDescription, _ affected: [UUID]?) throws -> Store {
         let stack = persistentStoreCoordinator.stack
         let stores = try stack.writableSlots(for: entity).map(stack.store)
-        if let store = stores.first(where: { affected?.contains($0.identifier) ?? true }) { return store }
+        if let store = stores.first(where: { affected?.contains($0.identifier) ?? true }) {
+            try store.requireOwnRows()
+            return store
+        }
         throw HornbeamError(
             .readOnly, "No store takes new objects of \(entity.name). Add one for writing whose configuration has the entity.",
             entity: entity.name)
@@ -91,10 +94,14 @@ extension ManagedObjectContext {
     }
 
     /// The stores whose objects a request is about. Each does its part on its own.
+    ///
+    /// - Throws: `unsupportedRequest` when one of them takes no batches, before any has done its part.
     private func storesForBatch(_ request: FetchDescription) throws -> [Store] {
         let stack = persistentStoreCoordinator.stack
         if stack.isEmpty { _ = try stack.firstStore() }
-        return try stack.writableSlots(for: request).map(stack.store)
+        let stores = try stack.writableSlots(for: request).map(stack.store)
+        for store in stores { try store.requireOwnRows() }
+        return stores
     }
 
     private var batchOrigin: BatchOrigin { BatchOrigin(author: transactionAuthor, contextName: name) }

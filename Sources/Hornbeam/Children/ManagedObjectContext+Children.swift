@@ -54,6 +54,7 @@ extension ManagedObjectContext {
         guard let parent, editsSeen != parent.edits else { return }
         editsSeen = parent.edits
         guard automaticallyMergesChangesFromParent else { return }
+        var refreshed: Set<ManagedObjectID> = []
         for object in registry.objects where !object.isInserted {
             if object.hasChanges {
                 if let row = try? parentRow(of: object) { rebase(object, on: row) }
@@ -62,10 +63,12 @@ extension ManagedObjectContext {
                 object.hint = RowHint()
                 object.state.remove(.gone)
                 object.state.insert(.fault)
+                refreshed.insert(object.objectID)
                 hub?.noteChange(object)
             }
         }
         rebaseMembers()
+        tellListeners(ObjectChanges(refreshed: refreshed))
     }
 
     /// Objects that were new have the IDs that they keep, in this context and in those below.

@@ -21,12 +21,14 @@ extension ManagedObjectContext {
             "An object of \(object.scope.entity.name) was changed after its context was released. Keep the "
                 + "context until it has saved.")
         edits &+= 1
+        let before = object.state
         object.state.insert(.stirred)
         if !object.state.contains(.inserted) { object.state.insert(.updated) }
         if !object.state.contains(.tracked) { tracked.append(object) }
         if !object.state.contains(.touched) {
             object.state.insert(.touched)
-            event.touched.append(object)
+            if event.touched.isEmpty { eventBegan?() }
+            event.touched.append((object, before))
         }
     }
 
@@ -56,18 +58,19 @@ extension ManagedObjectContext {
 
     /// Settles what happened since the last time, and tells observers (MOC-18).
     ///
-    /// Called by itself at the end of `perform`, before a fetch, a count and a save.
+    /// Called by itself before a fetch, a count and a save, at the end of `perform`, and for the view context at the end of the main
+    /// actor's turn.
     public func processPendingChanges() {
         undoStack?.closeEvent()
         guard event.isDue else { return }
         let past = event
         event = PendingEvent()
-        for object in past.touched {
+        for (object, _) in past.touched {
             settleUpdatedState(of: object)
             object.state.remove(.touched)
         }
         postObjectsDidChange(past)
-        for object in past.touched {
+        for (object, _) in past.touched {
             object.record?.changedInEvent.removeAll()
             if !object.hasChanges { tracked.noteIdle() }
         }
@@ -85,7 +88,7 @@ extension ManagedObjectContext {
     func rest() {
         sweepIfDue()
         guard !isPinned else { return }
-        if registry.count == 0 {
+        if registry.count == 0, listeners.isEmpty, mailboxes.isEmpty {
             _ = inbox.drain()
             isAway = false
             snapshot = nil
@@ -98,7 +101,9 @@ extension ManagedObjectContext {
     /// Lets go of the objects that nobody uses, and of those that were made ahead of their use.
     func sweep() {
         forgetAhead()
+        let count = registry.count
         registry.sweep()
+        FreedMemory.giveBack(after: count - registry.count)
     }
 
     func sweepIfDue() {

@@ -43,7 +43,6 @@ extension ManagedObjectContext {
         if !object.state.contains(.inserted) { _ = object.writableRecord() }
         noteChange(of: object)
         object.state.insert(.deleted)
-        if !object.state.contains(.inserted) { event.deleted.append(object.objectID) }
     }
 
     /// Applies the delete rules of one object; returns the objects that must go with it.

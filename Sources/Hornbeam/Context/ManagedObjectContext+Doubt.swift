@@ -4,6 +4,8 @@ internal import HornbeamStore
 // A failed sync leaves a save in doubt: its changes may be on the disk or not. The context keeps them as unsaved, and
 // remembers what the save would have written. Once the store was opened again, its newest transaction tells: either the
 // save is there, and what it wrote becomes the base of whatever changed since, or it is not, and all is still to be saved.
+// A save over several stores can be in doubt too after it has happened, while a store could not write its part: until it can,
+// the context reads the state before the save, with the changes on top.
 
 /// What a save in doubt would have written.
 struct SaveDoubt {
@@ -22,18 +24,29 @@ struct SaveDoubt {
 }
 
 extension ManagedObjectContext {
-    /// Finds out what became of a save in doubt, once its store was opened again.
+    /// Finds out what became of a save in doubt, once its stores can tell.
     ///
     /// - Throws: The store's error; the doubt stays then.
     func settleDoubt() throws {
         guard let doubt else { return }
-        let stack = persistentStoreCoordinator.stack
-        guard let slot = stack.slot(of: doubt.save.store.identifier), let store = stack[slot]?.store, store !== doubt.save.store
-        else { return }
-        guard store.recoveredTransaction >= doubt.save.transaction else {
+        switch try persistentStoreCoordinator.stack.outcome(of: doubt.save) {
+        case .unknown: return
+        case .dropped:
             self.doubt = nil
-            return
+            // The state that it was pinned to went with the store that failed.
+            if isPinned { try move() }
+        case .kept: try takeAsSaved(doubt)
         }
+    }
+
+    /// True while a save has happened and not all of its stores show it: reads stay at the state before it.
+    func staysBeforeDoubt() -> Bool {
+        guard let doubt, doubt.save.isDecided, snapshot?.stack === persistentStoreCoordinator.stack else { return false }
+        do { try settleDoubt() } catch { return true }
+        return self.doubt != nil
+    }
+
+    private func takeAsSaved(_ doubt: SaveDoubt) throws {
         let new = try newestSnapshot()
         let inserted = try doubt.inserted.map { ($0.object, $0.reference, try row($0.object.scope.entity, $0.reference, new)) }
         let updated = try doubt.updated.map { ($0, try row($0.scope.entity, $0.reference, new)) }
@@ -51,7 +64,7 @@ extension ManagedObjectContext {
         tracked.compact()
         // What others did meanwhile cannot be told from what was lost: everything is compared.
         inbox.overflow()
-        try advance()
+        try move()
         rebaseMembers()
         for object in inserted.map(\.0) + updated.map(\.0) { dropSettledMembers(of: object) }
         // New objects that were deleted meanwhile have vanished here; their rows are to be deleted like any others.

@@ -30,8 +30,8 @@ extension ManagedObjectContext {
             "The \(object.scope.entity.name) belongs to another context or to none. Make a new object here.")
         guard object.state.contains(.deleted) else { return }
         object.undoStack?.register(.undelete(object))
-        object.state.remove(.deleted)
         noteChange(of: object)
+        object.state.remove(.deleted)
         settleUpdatedState(of: object)
     }
 

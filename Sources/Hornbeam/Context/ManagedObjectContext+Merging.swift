@@ -13,13 +13,16 @@ extension ManagedObjectContext {
 
     /// Moves to the newest state of the store unless the context is pinned.
     func advance() throws {
-        if isPinned { _ = try readingSnapshot() } else { try move() }
+        guard isPinned else { return try move() }
+        if !staysBeforeDoubt() { try settleDoubt() }
+        _ = try readingSnapshot()
     }
 
     /// Moves to the newest state of the store and takes in what was announced.
     ///
     /// - Parameter settled: Keys of objects that were just saved, which show their new rows in any case.
     func move(toAtLeast transaction: UInt64 = 0, settled: Set<UInt64> = []) throws {
+        if staysBeforeDoubt() { return followParent() }
         try settleDoubt()
         let arrived = inbox.drain()
         try parent?.advance()
@@ -106,24 +109,35 @@ extension ManagedObjectContext {
 
     private func takeIn(_ changes: [ForeignChange], _ new: StackSnapshot) {
         var summary = ObjectChanges()
+        var isElsewhere = false
         for change in changes {
             // A store may be gone again by the time its last commits are heard of.
             for reference in change.inserted where new[reference.slot] != nil { summary.inserted.insert(objectID(reference)) }
             for reference in change.updated {
-                guard let object = registry[reference.key] else { continue }
+                guard let object = registry[reference.key] else {
+                    isElsewhere = true
+                    continue
+                }
                 if !object.hasChanges, !object.scope.isNested { object.record?.frozenRow = nil }
                 rebase(object, new)
                 summary.refreshed.insert(object.objectID)
                 hub?.noteChange(object)
             }
             for reference in change.deleted {
-                guard let object = registry[reference.key] else { continue }
+                guard let object = registry[reference.key] else {
+                    isElsewhere = true
+                    continue
+                }
                 summary.deleted.insert(object.objectID)
                 takeInDeletion(of: object)
                 hub?.noteChange(object)
             }
         }
-        guard !summary.isEmpty else { return }
+        guard !summary.isEmpty else {
+            // An object that nobody holds here may be a result from now on.
+            if isElsewhere { tellListeners(summary) }
+            return
+        }
         post(DidMergeChanges.name, DidMergeChanges(changes: summary), summary)
         event.refreshed.formUnion(summary.refreshed)
         postObjectsDidChange(summary)

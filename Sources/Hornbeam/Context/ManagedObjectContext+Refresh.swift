@@ -8,6 +8,7 @@ extension ManagedObjectContext {
     public func rollback() {
         undoStack?.removeAllActions()
         let rolledBack = tracked.all
+        let changes = changesOfRollback
         for object in tracked.all {
             if object.isInserted {
                 forget(object)
@@ -24,6 +25,25 @@ extension ManagedObjectContext {
         upserted.removeAll()
         edits &+= 1
         for object in rolledBack where !object.state.contains(.detached) { object.awake(fromSnapshotEvents: .rollback) }
+        postObjectsDidChange(changes)
+    }
+
+    /// What a rollback is for observers, who were not told of the event that is open.
+    private var changesOfRollback: ObjectChanges {
+        var changes = ObjectChanges()
+        let untold = Set(event.inserted.map(ObjectIdentifier.init))
+        let states = Dictionary(uniqueKeysWithValues: event.touched.map { (ObjectIdentifier($0.object), $0.before) })
+        for object in tracked.all {
+            let told = states[ObjectIdentifier(object)] ?? object.state
+            if object.isInserted {
+                if !untold.contains(ObjectIdentifier(object)) { changes.deleted.insert(object.objectID) }
+            } else if told.contains(.deleted) {
+                changes.inserted.insert(object.objectID)
+            } else if told.contains(.updated) || object.hasChanges {
+                changes.refreshed.insert(object.objectID)
+            }
+        }
+        return changes
     }
 
     private func restore(_ object: ManagedObject) {
@@ -45,7 +65,9 @@ extension ManagedObjectContext {
             object.state = object.state.intersection(.temporary).union([.fault, .detached])
             object.didTurnIntoFault()
         }
+        let count = registry.count
         registry.removeAll()
+        FreedMemory.giveBack(after: count)
         forgetAhead()
         tracked.removeAll()
         failures.removeAll()

@@ -17,6 +17,7 @@ extension ManagedObjectContext {
         tracked.compact()
         if let failure = firstFailure() { throw failure }
         try settleDoubt()
+        if let doubt { throw doubt.save.error }
         guard hasChanges || !tracked.isEmpty else { return }
         post(WillSave.name, WillSave())
         try runWillSaveHooks()
@@ -81,8 +82,7 @@ extension ManagedObjectContext {
                 let receipt = try draft.stack.save(draft.changes)
                 return try finish(draft, receipt)
             } catch let doubtful as DoubtfulSave {
-                // A save that a store refuses because it failed before is not in doubt; the earlier one still is.
-                if doubt?.save.store !== doubtful.store { doubt = SaveDoubt(doubtful, draft, tracked.all) }
+                doubt = SaveDoubt(doubtful, draft, tracked.all)
                 throw doubtful.error
             } catch let conflicts as SaveConflicts {
                 try withoutUndo { try resolve(conflicts, draft) }

@@ -58,6 +58,8 @@ public final class ManagedObjectContext {
     var failures: [ObjectIdentifier: HornbeamError] = [:]
     /// What happened since the last `processPendingChanges`.
     var event = PendingEvent()
+    /// Called with the first change of an event; the view context's has it settled when the main actor comes to rest.
+    var eventBegan: (() -> Void)?
     var isSaving = false
     /// True for the context that the main actor uses, whose observers may be told of objects.
     var isViewContext = false

@@ -68,6 +68,7 @@ extension ManagedObjectContext {
         }
         rebaseMembers()
         followParent()
+        tellListeners(ObjectChanges(refreshed: event.refreshed))
     }
 
     private func show(_ object: ManagedObject, in new: StackSnapshot, insteadOf old: StackSnapshot?) {

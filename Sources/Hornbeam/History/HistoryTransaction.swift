@@ -48,8 +48,9 @@ public struct HistoryTransaction: Sendable, Identifiable {
         }
     }
 
-    /// The place after this transaction.
-    public var token: HistoryToken { HistoryToken([storeIdentifier: record.position]) }
+    /// The place after this transaction, in its store. To go on in all stores use the token of the answer.
+    public var token: HistoryToken { HistoryToken([storeIdentifier: position]) }
+    var position: HistoryPosition { record.position }
 
     /// How many changes there are. Does not make them.
     public var changeCount: Int { record.groups.reduce(0) { $0 + $1.count } }

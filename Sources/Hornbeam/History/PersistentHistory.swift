@@ -4,20 +4,38 @@ internal import HornbeamStore
 
 /// What happened in the stores of a coordinator: each save, batch and migration as one transaction (section 1.22).
 ///
-/// May be used from any thread; reading blocks on the disk and on nobody else.
+/// That of several stores is one, in the order of time; stores that keep none are passed over. May be used from any thread; reading
+/// blocks on the disk and on nobody else.
 public struct PersistentHistory: Sendable {
     private let coordinator: PersistentStoreCoordinator
+    /// The stores that it is about; nil for all.
+    private let identifiers: Set<UUID>?
 
-    init(_ coordinator: PersistentStoreCoordinator) { self.coordinator = coordinator }
+    init(_ coordinator: PersistentStoreCoordinator, of identifiers: Set<UUID>? = nil) {
+        self.coordinator = coordinator
+        self.identifiers = identifiers
+    }
 
+    /// The history of some of the stores by themselves, with tokens of theirs; of all when none is named (PSC-19).
+    public func of(_ stores: PersistentStore...) -> PersistentHistory {
+        PersistentHistory(coordinator, of: stores.isEmpty ? identifiers : Set(stores.map(\.identifier)))
+    }
+
+    /// The stores that keep history; where none does, all, of which the first says so.
     private func stores() throws -> [Store] {
-        _ = try coordinator.stack.firstStore()
-        return coordinator.stack.stores
+        let stack = coordinator.stack
+        let first = try stack.firstStore()
+        let stores = identifiers.map { identifiers in stack.stores.filter { identifiers.contains($0.identifier) } } ?? stack.stores
+        guard let identifiers, stores.count < identifiers.count else {
+            let keeping = stores.filter(\.keepsHistory)
+            return keeping.isEmpty ? [stores.first ?? first] : keeping
+        }
+        throw HornbeamError(.closed, "A store whose history was asked for was removed from its coordinator. Add it again.")
     }
 
     /// The place after the newest transaction (PSC-19).
     ///
-    /// - Throws: `unsupportedRequest` when a store keeps no history; the store's error.
+    /// - Throws: `unsupportedRequest` when no store keeps history; the store's error.
     public func currentToken() throws -> HistoryToken {
         HistoryToken(Dictionary(uniqueKeysWithValues: try stores().map { ($0.identifier, try $0.historyPosition()) }))
     }
@@ -30,39 +48,44 @@ public struct PersistentHistory: Sendable {
     ///   - predicate: Which transactions; see `HistoryTransaction` for its keys. Others are passed over, and the token of the answer is
     ///     behind them too.
     ///   - limit: The transactions given back at most, the oldest; 0 for all. Ask again with the token for more.
-    /// - Throws: `predicateEvaluation`; `unsupportedRequest` when a store keeps no history; the store's error. Not for a token that is
+    /// - Throws: `predicateEvaluation`; `unsupportedRequest` when no store keeps history; the store's error. Not for a token that is
     ///   too old: that is an answer.
     public func fetch(
         after token: HistoryToken?, where predicate: FetchPredicate? = nil, limit: Int = 0
     ) throws -> HistoryAnswer {
-        var transactions: [HistoryTransaction] = []
-        var reached: [UUID: HistoryPosition] = [:]
+        var portions: [HistoryPortion] = []
         var gap: HistoryAnswer.Gap?
         for store in try stores() {
             let position = token?.positions[store.identifier]
             if token != nil, position == nil { gap = .unknownStore }
+            // Looked up first: what is trimmed meanwhile is asked for again, and missed.
+            let start = try position ?? store.historyStart()
             switch try store.history(after: position, limit: limit, where: { record in
                 try predicate?.evaluate(with: HistoryTransaction(record, store)) ?? true
             }) {
-            case .records(let records, let position):
-                reached[store.identifier] = position
-                transactions += records.map { HistoryTransaction($0, store) }
-            case .resync(let found, let position):
-                reached[store.identifier] = position
-                gap = gap ?? .init(found)
+            case .records(let records, let reached):
+                portions.append(
+                    HistoryPortion(
+                        store: store.identifier, transactions: records.map { HistoryTransaction($0, store) },
+                        start: start, end: reached))
+            case .resync(let found, _): gap = gap ?? .init(found)
             }
         }
         if let gap { return .resync(gap, token: try currentToken()) }
-        return .transactions(transactions, token: HistoryToken(reached))
+        return HistoryPortion.answer(portions, limit: limit)
     }
 
-    /// What happened after a transaction.
+    /// What happened after a transaction: in its store by number, in others by time.
     ///
     /// - Throws: As `fetch(after:where:limit:)` with a token.
     public func fetch(
         after transaction: HistoryTransaction, where predicate: FetchPredicate? = nil, limit: Int = 0
     ) throws -> HistoryAnswer {
-        try fetch(after: transaction.token, where: predicate, limit: limit)
+        var token = transaction.token
+        for store in try stores() where store.identifier != transaction.storeIdentifier {
+            token.positions[store.identifier] = try store.historyPosition(before: transaction.timestamp)
+        }
+        return try fetch(after: token, where: predicate, limit: limit)
     }
 
     /// What history has of a date and later.
@@ -72,14 +95,10 @@ public struct PersistentHistory: Sendable {
     public func fetch(
         since date: Date, where predicate: FetchPredicate? = nil, limit: Int = 0
     ) throws -> [HistoryTransaction] {
-        try stores().flatMap { store -> [HistoryTransaction] in
-            let number = try store.historyNumber(before: date)
-            let position = number.map { HistoryPosition(number: $0, time: 0) }
-            guard case .records(let records, _) = try store.history(after: position, limit: limit, where: { record in
-                try predicate?.evaluate(with: HistoryTransaction(record, store)) ?? true
-            }) else { return [] }
-            return records.map { HistoryTransaction($0, store) }
-        }
+        let positions = try stores().map { ($0.identifier, try $0.historyPosition(before: date)) }
+        let token = HistoryToken(Dictionary(uniqueKeysWithValues: positions))
+        guard case .transactions(let transactions, _) = try fetch(after: token, where: predicate, limit: limit) else { return [] }
+        return transactions
     }
 
     // MARK: Purging

@@ -34,9 +34,7 @@ extension ManagedObjectContext {
         if changes.isEmpty { return }
         post(ObjectsDidChange.name, ObjectsDidChange(changes: changes), changes)
         if isViewContext { postToMainActor(changes) }
-        let told = listeners
-        listeners = []
-        listeners = told.filter { $0(changes) } + listeners
+        tellListeners(changes)
         guard !mailboxes.isEmpty else { return }
         mailboxes.removeAll { $0.mailbox == nil }
         var changes = changes
@@ -44,18 +42,16 @@ extension ManagedObjectContext {
         for mailbox in mailboxes { mailbox.mailbox?.deliver(0, count: changes.count) { changes } }
     }
 
+    /// Tells those who keep results of fetches; also of nothing in particular, when what changed is not here and may be found now.
+    func tellListeners(_ changes: ObjectChanges) {
+        let told = listeners
+        listeners = []
+        listeners = told.filter { $0(changes) } + listeners
+    }
+
     /// Tells observers what happened to objects here.
     func postObjectsDidChange(_ event: PendingEvent) {
-        var changes = ObjectChanges()
-        changes.inserted = Set(event.inserted.filter(\.isInserted).map(\.objectID))
-        changes.deleted = Set(event.deleted)
-        changes.refreshed = event.refreshed
-        // An object that was told of as new and is not saved yet counts as updated from then on.
-        let updated = event.touched.filter { object in
-            guard object.record?.changedInEvent.isEmpty == false else { return false }
-            return object.isUpdated || (object.isInserted && !changes.inserted.contains(object.objectID))
-        }
-        changes.updated = Set(updated.map(\.objectID))
+        let (changes, updated) = event.outcome
         postObjectsDidChange(changes) {
             Dictionary(updated.map { ($0.objectID, $0.keysChangedInEvent) }, uniquingKeysWith: { first, _ in first })
         }

@@ -42,7 +42,9 @@ public struct FetchedResultsChanges<Object: ManagedObject> {
         }
         let common = new.entries.filter { old.rank[ObjectIdentifier($0.object)] != nil }
         let oldRanks = common.map { old.rank[ObjectIdentifier($0.object)] ?? 0 }
-        let still = Self.longestAscending(oldRanks)
+        // What did not change stays rather than what did.
+        let weights = common.map { isUpdated($0.object) ? 1 : common.count + 1 }
+        let still = Self.heaviestAscending(oldRanks, weights, below: old.entries.count)
         var updates: [ObjectChange] = []
         for (place, entry) in common.enumerated() {
             let before = old.entries[oldRanks[place]]
@@ -55,21 +57,31 @@ public struct FetchedResultsChanges<Object: ManagedObject> {
         objects += updates
     }
 
-    /// The positions of a longest ascending part: what stays while everything else moves around it. O(n log n).
-    private static func longestAscending(_ ranks: [Int]) -> Set<Int> {
-        var tails: [Int] = []
+    /// The positions of the heaviest ascending part: what stays while everything else moves around it. O(n log n).
+    ///
+    /// Ranks are distinct and below `bound`.
+    private static func heaviestAscending(_ ranks: [Int], _ weights: [Int], below bound: Int) -> Set<Int> {
+        // A Fenwick tree over ranks of the heaviest part that ends there, and its last position.
+        var heaviest = [(weight: Int, last: Int)](repeating: (0, -1), count: bound + 1)
         var previous = [Int](repeating: -1, count: ranks.count)
         for (position, rank) in ranks.enumerated() {
-            var (low, high) = (0, tails.count)
-            while low < high {
-                let middle = (low + high) / 2
-                if ranks[tails[middle]] < rank { low = middle + 1 } else { high = middle }
+            var best = (weight: 0, last: -1)
+            var cell = rank
+            while cell > 0 {
+                if heaviest[cell].weight > best.weight { best = heaviest[cell] }
+                cell &= cell - 1
             }
-            if low > 0 { previous[position] = tails[low - 1] }
-            if low == tails.count { tails.append(position) } else { tails[low] = position }
+            previous[position] = best.last
+            cell = rank + 1
+            while cell <= bound {
+                if heaviest[cell].weight < best.weight + weights[position] {
+                    heaviest[cell] = (best.weight + weights[position], position)
+                }
+                cell += cell & -cell
+            }
         }
         var still: Set<Int> = []
-        var next = tails.last ?? -1
+        var next = heaviest.max { $0.weight < $1.weight }?.last ?? -1
         while next >= 0 {
             still.insert(next)
             next = previous[next]

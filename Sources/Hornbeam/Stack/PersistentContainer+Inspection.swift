@@ -10,13 +10,16 @@ extension PersistentContainer {
     /// - Throws: `closed` when there is none.
     package func openStore() throws -> Store { try persistentStoreCoordinator.stack.firstStore() }
 
-    /// A container over a store that is open already: on a simulated disk, or with options of its own.
+    /// A container over stores that are open already: on a simulated disk, or with options of its own.
     ///
     /// - Throws: As `init(name:model:classes:)`.
-    package static func over(_ store: Store, classes: [ManagedObject.Type] = []) throws -> PersistentContainer {
-        let container = try PersistentContainer(name: "adopted", model: store.model, classes: classes)
-        try container.persistentStoreCoordinator.adopt(
-            store, as: PersistentStoreDescription(url: URL(filePath: store.location.description)))
+    package static func over(_ stores: Store..., classes: [ManagedObject.Type] = []) throws -> PersistentContainer {
+        guard let first = stores.first else { preconditionFailure("A container is made over at least one store.") }
+        let container = try PersistentContainer(name: "adopted", model: first.model, classes: classes)
+        for store in stores {
+            try container.persistentStoreCoordinator.adopt(
+                store, as: PersistentStoreDescription(url: URL(filePath: store.location.description)))
+        }
         return container
     }
 }

@@ -118,6 +118,9 @@ extension PersistentContainer {
         context.isViewContext = true
         context.isObservable = true
         madeViewContext = context
+        context.eventBegan = { [weak self] in
+            Task { @MainActor in self?.madeViewContext?.processPendingChanges() }
+        }
         followSaves(context.inbox)
         return context
     }

@@ -51,6 +51,17 @@ extension Store {
         return try Self.position(reading, upTo: snapshot.transaction)
     }
 
+    /// The place before the oldest commit that history has.
+    package func historyStart() throws -> HistoryPosition {
+        _ = try requireHistory()
+        return HistoryPosition(number: try HistoryState.floor(in: snapshot().engineSnapshot), time: 0)
+    }
+
+    /// The place after the newest commit before a date, as far as history goes back.
+    package func historyPosition(before date: Date) throws -> HistoryPosition {
+        try historyNumber(before: date).map { HistoryPosition(number: $0, time: 0) } ?? historyStart()
+    }
+
     /// The newest commit before a date; nil when history has none so old.
     package func historyNumber(before date: Date) throws -> UInt64? { try historyReading().0.lastNumber(before: date) }
 

@@ -55,12 +55,13 @@ struct JointSave {
             var receipt = StackReceipt(transactions: [])
             do {
                 receipt.transactions.append((parts[0].slot, try decide(deciding)))
-            } catch let error as DoubtfulSave {
+            } catch var error as DoubtfulSave {
                 // The decision may have reached the disk: only opening the stores again can tell.
                 for part in parts.dropFirst() {
                     stillHeld.removeAll { $0 === part.store }
                     doubt(part)
                 }
+                error.participants = participants
                 throw error
             } catch {
                 withdraw(promised)
@@ -79,7 +80,7 @@ struct JointSave {
                     failure = failure ?? Self.incomplete(part.store, error)
                 }
             }
-            if let failure { throw failure }
+            if let failure { throw incomplete(failure, receipt) }
             decider.joint.finish(fulfilled)
             return receipt
         }
@@ -131,7 +132,7 @@ struct JointSave {
     private func decide(_ execution: SaveExecution) throws -> UInt64 {
         let transaction = execution.transaction
         do {
-            let participants = Data(parts.dropFirst().map(\.store.identifier.uuidString).joined(separator: " ").utf8)
+            let participants = Data(participants.map(\.uuidString).joined(separator: " ").utf8)
             try EngineError.translated { () throws(EngineError) in
                 for old in decider.joint.takeFinished() {
                     if old.isDurable {
@@ -154,11 +155,18 @@ struct JointSave {
             PreparedChanges(part.changes, decision: id, decider: decider, model: part.store.model))
     }
 
+    private var participants: [UUID] { parts.dropFirst().map(\.store.identifier) }
+
+    private func incomplete(_ error: HornbeamError, _ receipt: StackReceipt) -> DoubtfulSave {
+        DoubtfulSave(
+            store: decider, transaction: receipt.transaction, isDecided: true, participants: participants, error: error)
+    }
+
     private static func incomplete(_ store: Store, _ cause: any Error) -> HornbeamError {
         HornbeamError(
             .incompleteSave,
-            "The save over several stores has happened, but “\(store.location)” could not write its part yet. Nothing is lost: "
-                + "it is written when the stores are opened again.",
+            "The save over several stores has happened, but “\(store.location)” could not write its part yet. Nothing is lost, and "
+                + "nothing will be written twice: see to the cause and save again, which finishes it; so does opening the stores again.",
             cause: "\(cause)")
     }
 }

@@ -10,8 +10,8 @@ extension StoreStack {
         }
         let slots = changes.slots
         for slot in slots { try requireWritable(slot) }
+        try settleDoubts(slots)
         if slots.count > 1 {
-            try settleDoubts(slots)
             return try JointSave(slots.map { ($0, try store(in: $0), changes[$0]) }).run()
         }
         guard let slot = slots.first ?? self.slots.first else { throw missingStore }

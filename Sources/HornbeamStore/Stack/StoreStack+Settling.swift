@@ -16,8 +16,7 @@ extension StoreStack {
                 try decider.engine.snapshot().value(name) != nil
             }
             if isDecided {
-                let number = try store.fulfil(promise.changeSet(for: store))
-                decider.joint.finish(JointState.Finished(decision: promise.decision, participants: [(store, number)]))
+                _ = try store.fulfil(promise.changeSet(for: store))
             } else {
                 try store.setPromise(nil, .full)
             }
@@ -55,12 +54,42 @@ extension StoreStack {
             guard let slot = slot(of: UUID(uuidString: String(text))), let store = self[slot]?.store else {
                 return false
             }
-            return store.joint.prepared == nil
+            // What was carried out must be on the disk, or the promise would come back without its decision.
+            return store.joint.prepared == nil && store.isSynced
         }
+    }
+
+    // MARK: Saves in doubt
+
+    /// What became of a save in doubt; parts of it that could not be written before are written now.
+    ///
+    /// - Throws: The error of a store that still cannot write its part.
+    package func outcome(of save: DoubtfulSave) throws -> SaveOutcome {
+        let stores = ([save.store.identifier] + save.participants).map { id in slot(of: id).flatMap { self[$0]?.store } }
+        guard let store = stores[0] else { return save.participants.isEmpty ? .dropped : .unknown }
+        if !save.isDecided {
+            guard store !== save.store else { return .unknown }
+            guard store.recoveredTransaction >= save.transaction else { return .dropped }
+        }
+        guard stores.allSatisfy({ $0 != nil }) else { return .unknown }
+        if stores.contains(where: { $0?.joint.prepared != nil }) { try settle() }
+        return .kept
     }
 }
 
+/// What is known of a save that was in doubt.
+package enum SaveOutcome {
+    /// A store that it was for failed and was not opened again, or was removed.
+    case unknown
+    case dropped
+    /// All of it is in the stores.
+    case kept
+}
+
 extension Store {
+    /// True once everything that can be read is on the disk too; waits for it.
+    fileprivate var isSynced: Bool { (try? engine.waitUntilDurable(engine.latest)) != nil }
+
     /// Remembers a promise that was found when the store was opened.
     func noticePromise() throws {
         let bytes = try EngineError.translated { () throws(EngineError) in

@@ -163,7 +163,7 @@ import Testing
         }
     }
 
-    @Test("ATT-12: a transformable attribute holds bytes, whatever type makes them")
+    @Test("ATT-12 (1.29, 13): a transformable attribute holds bytes, whatever type makes them")
     func transformableHoldsBytes() throws {
         let tags = try property(AttributeDescription("tags", .transformable, transformer: "Tags"))
         let value = Coded(["a", "b"]).propertyValue

@@ -1,0 +1,33 @@
+internal import Foundation
+internal import HornbeamStore
+
+/// What one store's history has after a position; several make one answer.
+struct HistoryPortion {
+    let store: UUID
+    /// In the order of number, which is that of time.
+    let transactions: [HistoryTransaction]
+    /// Where it was read from, and how far it goes.
+    let start: HistoryPosition
+    let end: HistoryPosition
+
+    /// The transactions of all portions in the order of time, the oldest `limit` of them, and the token behind those.
+    static func answer(_ portions: [HistoryPortion], limit: Int) -> HistoryAnswer {
+        let all = portions.count == 1 ? portions[0].transactions : portions.flatMap(\.transactions).sorted(by: isEarlier)
+        let given = limit > 0 ? Array(all.prefix(limit)) : all
+        let counts = Dictionary(grouping: given, by: \.storeIdentifier).mapValues(\.count)
+        let reached = portions.map { ($0.store, $0.position(after: counts[$0.store] ?? 0)) }
+        return .transactions(given, token: HistoryToken(Dictionary(uniqueKeysWithValues: reached)))
+    }
+
+    /// Within a store time never runs backwards, so that its numbers stay in order.
+    private static func isEarlier(_ a: HistoryTransaction, _ b: HistoryTransaction) -> Bool {
+        if a.timestamp != b.timestamp { return a.timestamp < b.timestamp }
+        if a.storeIdentifier != b.storeIdentifier { return a.storeIdentifier.uuidString < b.storeIdentifier.uuidString }
+        return a.number < b.number
+    }
+
+    private func position(after count: Int) -> HistoryPosition {
+        if count == transactions.count { return end }
+        return count == 0 ? start : transactions[count - 1].position
+    }
+}
