@@ -116,8 +116,17 @@ struct SlottedNode {
     func keySuffix(_ i: Int) -> UInt64 {
         let rest = restLength(i)
         if rest >= 16 { return UInt64(bigEndian: page.load(cell(i) + rest - 16)) }
-        if rest == 8 { return head(i) }
-        return key(i).suffix(8).reduce(0) { $0 << 8 | UInt64($1) }
+        if rest >= 8 { return joined(head(i), page.bytes(cell(i), rest - 8)) }
+        let start = joined(0, page.bytes(page.limit - (8 - rest), 8 - rest))
+        return start << UInt64(8 * rest) | head(i) >> UInt64(64 - 8 * rest)
+    }
+
+    /// A big-endian number with some bytes behind it.
+    @inline(__always)
+    private func joined(_ number: UInt64, _ bytes: Bytes) -> UInt64 {
+        var number = number
+        for offset in 0..<bytes.count { number = number << 8 | UInt64(bytes.load(offset, as: UInt8.self)) }
+        return number
     }
 
     /// True if key `i` is above the one before it.
