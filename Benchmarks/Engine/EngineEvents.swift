@@ -142,38 +142,33 @@ final class EngineEvents: EventContestant {
 
     func updateEast() throws -> UInt64 {
         let transaction = try engine.begin()
-        var keys: [UInt64] = []
-        var values: [Int16] = []
-        try transaction.table(table).forEachLeaf { leaf throws(EngineError) in
-            guard let cells = leaf.fixedCells(Place.longitude), let old = leaf.fixedCells(Place.magnitude) else { return true }
-            for i in 0..<leaf.count where cells.loadUnaligned(fromByteOffset: i * 8, as: Double.self) > 37 {
-                keys.append(leaf.key(i))
-                values.append(old.loadUnaligned(fromByteOffset: i * 2, as: Int16.self) + 1)
-            }
-            return true
-        }
-        try values.withUnsafeBytes { try transaction.patch(Place.magnitude, of: keys, values: $0, in: table) }
+        let rows = try east(of: transaction)
+        try transaction.alter(rows, by: [.add(column: Place.magnitude, step: 1)], in: table)
         _ = try transaction.commit()
-        return UInt64(keys.count)
+        return UInt64(rows.count)
     }
 
     func deleteEast() throws -> UInt64 {
         let transaction = try engine.begin()
-        var keys: [UInt64] = []
-        var uids: [[UInt8]] = []
+        let rows = try east(of: transaction)
+        try transaction.deleteEntries(of: rows.keys, at: .startOfValue, from: index)
+        try transaction.delete(rows, from: table)
+        _ = try transaction.commit()
+        return UInt64(rows.count)
+    }
+
+    private func east(of transaction: WriteTransaction) throws -> RowSelection {
+        var rows = RowSelection()
         try transaction.table(table).forEachLeaf { leaf throws(EngineError) in
             guard let cells = leaf.fixedCells(Place.longitude) else { return true }
+            var bits = [UInt64](repeating: 0, count: (leaf.count + 63) / 64)
             for i in 0..<leaf.count where cells.loadUnaligned(fromByteOffset: i * 8, as: Double.self) > 37 {
-                keys.append(leaf.key(i))
-                uids.append(try leaf.row(i).bytes(Place.uid))
+                bits[i / 64] |= 1 << UInt64(i % 64)
             }
+            rows.append(leaf, bits)
             return true
         }
-        let deleted = try transaction.delete(keys, from: table)
-        uids.sort { $0.lexicographicallyPrecedes($1) }
-        for uid in uids { _ = try transaction.delete(uid, from: index) }
-        _ = try transaction.commit()
-        return UInt64(deleted)
+        return rows
     }
 
     func close() throws { try engine.close() }

@@ -57,6 +57,32 @@ extension StoreSnapshot {
         return CountAnswer(count: plan.window(of: sink.count).count, work: FetchWork(execution))
     }
 
+    /// The rows that a request finds, table by table, to be changed together.
+    func select(_ request: FetchDescription) throws -> [(table: EntityTable, rows: RowSelection)] {
+        let plan = try FetchPlan(request, in: self, counting: false)
+        guard case .scan = plan.choice.path, plan.limit == nil, plan.offset == 0 else {
+            return try select(try fetch(plan, excluding: []).references)
+        }
+        let context = FilterContext(self)
+        let sink = ResultSink(.select, kept: nil, excluding: [], context: context)
+        var execution = FetchExecution(plan, self, context, sink)
+        try context.run { () throws(EngineError) in try execution.run() }
+        return plan.tables.compactMap { table in sink.selected[table.index].map { (table, $0) } }
+    }
+
+    private func select(_ found: [ObjectReference]) throws -> [(table: EntityTable, rows: RowSelection)] {
+        var keys: [Int32: [UInt64]] = [:]
+        for object in found { keys[object.entityIndex, default: []].append(object.key) }
+        return try EngineError.translated { () throws(EngineError) in
+            var selected: [(table: EntityTable, rows: RowSelection)] = []
+            for (index, keys) in keys.sorted(by: { $0.key < $1.key }) {
+                let table = schema.table(at: index)
+                selected.append((table, try view(table).selection(of: keys.sorted())))
+            }
+            return selected
+        }
+    }
+
     /// How a request would be carried out, for people, and the index that would help it.
     package func explain(_ request: FetchDescription) throws -> String {
         let plan = try FetchPlan(request, in: self, counting: false)

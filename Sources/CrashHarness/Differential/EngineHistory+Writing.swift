@@ -69,9 +69,15 @@ extension EngineHistory {
         case 0..<6: try putRows(run, transaction, &next)
         case 6, 7: try patchRows(run, transaction, &next)
         default:
-            let deleted = try transaction.delete(run.map { UInt64($0) + 1 }, from: next.tableID)
             let present = run.filter { next.table.contains($0) }
-            try expect(deleted == present.count, "delete of rows \(run) says \(deleted)")
+            if Bool.random(using: &random) {
+                let deleted = try transaction.delete(run.map { UInt64($0) + 1 }, from: next.tableID)
+                try expect(deleted == present.count, "delete of rows \(run) says \(deleted)")
+            } else {
+                let rows = try selection(run, transaction, next)
+                try expect(rows.count == present.count, "of rows \(run) \(rows.count) are chosen")
+                try transaction.delete(rows, from: next.tableID)
+            }
             for key in present { (next.table[key], next.patches[key]) = (nil, 0) }
         }
     }
@@ -87,13 +93,26 @@ extension EngineHistory {
         }
     }
 
+    private func selection(_ run: [Int], _ transaction: WriteTransaction, _ content: Content) throws -> RowSelection {
+        try transaction.table(content.tableID).selection(of: run.map { UInt64($0) + 1 })
+    }
+
     private mutating func patchRows(_ run: [Int], _ transaction: WriteTransaction, _ next: inout Content) throws {
+        if Bool.random(using: &random) { return try patchAlike(run, transaction, &next) }
         let patches = run.map { _ in random.next() | 1 }
         let nulls = patches.map { PlainContent.patched($0) == nil }
         try patches.withUnsafeBytes {
             try transaction.patch(0, of: run.map { UInt64($0) + 1 }, values: $0, nulls: nulls, in: next.tableID)
         }
         for (key, patch) in zip(run, patches) where next.table.contains(key) { next.patches[key] = patch }
+    }
+
+    /// All rows get the same cell, chosen together.
+    private mutating func patchAlike(_ run: [Int], _ transaction: WriteTransaction, _ next: inout Content) throws {
+        let patch = random.next() | 1
+        let cell = PlainContent.patched(patch) == nil ? nil : withUnsafeBytes(of: patch) { Array($0) }
+        try transaction.alter(selection(run, transaction, next), by: [.set(column: 0, cell: cell)], in: next.tableID)
+        for key in run where next.table.contains(key) { next.patches[key] = patch }
     }
 
     // MARK: The rest

@@ -17,6 +17,8 @@ struct EngineOracle {
             case .row(let key, let row): rows[key] = row
             case .deleteRows(let keys): for key in keys { rows[key] = nil }
             case .patch(let keys, let value): for key in keys { rows[key]?.long = value }
+            case .add(let keys, let step): for key in keys { rows[key]?.long? &+= step }
+            case .deleteEntries(let keys): entries = entries.filter { !keys.contains(Change.rowKey($0.value)) }
             }
         }
 
@@ -41,6 +43,14 @@ struct EngineOracle {
         case row(UInt64, OracleRow)
         case deleteRows([UInt64])
         case patch([UInt64], Int64)
+        case add([UInt64], Int64)
+        /// Those whose values begin with one of these numbers.
+        case deleteEntries([UInt64])
+
+        /// The number that a value begins with; 0, which is none, for short values and those outside the tree.
+        static func rowKey(_ value: [UInt8]) -> UInt64 {
+            (8...100).contains(value.count) ? value.prefix(8).reversed().reduce(0) { $0 << 8 | UInt64($1) } : 0
+        }
     }
 
     let seed: UInt64
@@ -100,16 +110,25 @@ struct EngineOracle {
         return (0..<count).map { _ in
             let key = Array("key \(Int.random(in: 0..<60, using: &random))".utf8)
             let rowKey = UInt64.random(in: 1...80, using: &random)
-            switch Int.random(in: 0..<9, using: &random) {
+            switch Int.random(in: 0..<11, using: &random) {
             case 0..<3:
                 let length = Int.random(in: 0..<30, using: &random) == 0 ? 700 : Int.random(in: 0..<60, using: &random)
-                return .put(key, (0..<length).map { UInt8(truncatingIfNeeded: $0 &* Int(number)) })
+                return .put(key, value(number, length))
             case 3: return .delete(key)
             case 4..<7: return .row(rowKey, OracleRow.random(pageSize: pageSize, &random))
             case 7: return .deleteRows([rowKey, rowKey + 3, rowKey + 5])
-            default: return .patch([rowKey, rowKey + 1, rowKey + 7], Int64(number))
+            case 8: return .patch([rowKey, rowKey + 1, rowKey + 7], Int64(number))
+            case 9: return .add((rowKey...rowKey + 20).filter { $0 % 3 != 0 }, Int64(number))
+            default: return .deleteEntries(Set((0..<3).map { _ in
+                Change.rowKey(value(.random(in: 2...number, using: &random), 8))
+            }).sorted())
             }
         }
+    }
+
+    /// What a transaction puts into the index.
+    private static func value(_ number: UInt64, _ length: Int) -> [UInt8] {
+        (0..<length).map { UInt8(truncatingIfNeeded: $0 &* Int(number)) }
     }
 
     /// Commits the transactions after the newest one, up to `last`.
@@ -160,11 +179,17 @@ struct EngineOracle {
             case .row(let key, let row):
                 row.fill(buffer)
                 try transaction.put(buffer, key: key, in: table)
-            case .deleteRows(let keys): _ = try transaction.delete(keys, from: table)
+            case .deleteRows(let keys) where keys[0] % 2 == 0: _ = try transaction.delete(keys, from: table)
+            case .deleteRows(let keys): try transaction.delete(transaction.table(table).selection(of: keys), from: table)
             case .patch(let keys, let value):
                 try Array(repeating: value, count: keys.count).withUnsafeBytes {
                     try transaction.patch(0, of: keys, values: $0, in: table)
                 }
+            case .add(let keys, let step):
+                let rows = try transaction.table(table).selection(of: keys)
+                try transaction.alter(rows, by: [.add(column: 0, step: step)], in: table)
+            case .deleteEntries(let keys):
+                try transaction.deleteEntries(of: keys, at: .startOfValue, from: index)
             }
         }
     }

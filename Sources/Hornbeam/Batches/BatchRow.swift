@@ -10,7 +10,8 @@ public final class BatchRow {
     private let writer: BatchWriter
     /// True when values go into the cells as they are set; else they are kept until the row is complete.
     private let isDirect: Bool
-    private var given = PropertySet()
+    /// Unchecked: one thread fills a row, and no access lies within another.
+    @exclusivity(unchecked) private var given = PropertySet()
     private var values: [PropertyValue?]
     private var members: [Int: [ObjectReference]] = [:]
     private let reference: (ManagedObjectID) -> ObjectReference?

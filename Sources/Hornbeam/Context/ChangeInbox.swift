@@ -34,7 +34,7 @@ final class ChangeInbox: Sendable {
 
     func append(_ change: StoreChange) {
         let alarm = state.withLock { state in
-            state.objectCount += change.inserted.count + change.updated.count + change.deleted.count + 1
+            state.objectCount += change.count + 1
             if state.objectCount > limit || change.isUnknown || state.delivery.isOverflowing {
                 state.delivery = Delivery(changes: [], isOverflowing: true)
             } else {

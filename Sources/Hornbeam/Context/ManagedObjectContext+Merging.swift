@@ -52,6 +52,8 @@ extension ManagedObjectContext {
         _ arrived: ChangeInbox.Delivery, _ new: StackSnapshot
     ) throws -> (taken: [ForeignChange], ignored: [ForeignChange]) {
         if arrived.isOverflowing {
+            // What nobody holds need not be compared.
+            if !retainsRegisteredObjects { sweep() }
             let all = try [differences(new)]
             return automaticallyMergesChangesFromParent || !observed.isEmpty ? (all, []) : ([], all)
         }

@@ -27,7 +27,7 @@ final class ChangeBroadcast: Sendable {
         }
         for inbox in inboxes { inbox.append(change) }
         guard !mailboxes.isEmpty, change.isUnknown || !change.isEmpty else { return }
-        let count = change.isUnknown ? .max : change.inserted.count + change.updated.count + change.deleted.count
+        let count = change.isUnknown ? .max : change.count
         for mailbox in mailboxes { mailbox.deliver(change.transaction, count: count) { ObjectChanges(change, of: store) } }
     }
 

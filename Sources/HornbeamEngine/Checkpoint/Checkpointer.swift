@@ -73,7 +73,8 @@ final class Checkpointer: Sendable {
         defer { engine.registry.release(version.number) }
         let before = state.withLock { $0 }
         if !isClosing, !isForced, version.number == before.latest.transaction, mark == before.latest.log { return }
-        let image = try write(version, sequence: before.latest.checkpoint + 1)
+        // At the beginning and the end of the store's life nobody else commits.
+        let image = try write(version, sequence: before.latest.checkpoint + 1, isAwaited: isClosing || log == nil)
         var meta = before.latest
         meta.checkpoint += 1
         meta.log = mark
@@ -106,24 +107,25 @@ final class Checkpointer: Sendable {
         var roots: Set<UInt32>
     }
 
-    /// Writes the nodes of a version, its catalogue and the file table, and syncs them; once more after a failed sync, and
+    /// Writes the nodes of a version, its catalogue and the file table, and syncs them; on all processors if somebody waits; once more after a failed sync, and
     /// on a full disk if there is a reserve.
-    private func write(_ version: StoreVersion, sequence: UInt64) throws(EngineError) -> Image {
-        do throws(EngineError) { return try writeOnce(version, sequence) } catch {
+    private func write(_ version: StoreVersion, sequence: UInt64, isAwaited: Bool) throws(EngineError) -> Image {
+        let threads = isAwaited ? min(Cores.count, 4) : 1
+        do throws(EngineError) { return try writeOnce(version, sequence, threads: threads) } catch {
             appender.abandon()
             guard error.code == .inputOutput || error.code == .full && engine.reserve.release() else { throw error }
         }
-        do throws(EngineError) { return try writeOnce(version, sequence) } catch {
+        do throws(EngineError) { return try writeOnce(version, sequence, threads: threads) } catch {
             appender.abandon()
             throw error
         }
     }
 
-    private func writeOnce(_ version: StoreVersion, _ sequence: UInt64) throws(EngineError) -> Image {
+    private func writeOnce(_ version: StoreVersion, _ sequence: UInt64, threads: Int) throws(EngineError) -> Image {
         try appender.seal()
         appender.fileSizeLimit = engine.space.policy.fileSizeLimit(live: engine.space.table.liveBytes)
         let start = appender.bytesAppended
-        let writer = TreeWriter(pool: engine.pool, files: engine.files, appender: appender, sequence: sequence)
+        let writer = TreeWriter(pool: engine.pool, files: engine.files, appender: appender, sequence: sequence, threads: threads)
         var roots: [PageReference] = []
         for tree in version.trees { roots.append(try writer.write(tree)) }
         let catalogue = try append(Catalogue.encode(version, roots: roots), sequence)
@@ -148,7 +150,7 @@ final class Checkpointer: Sendable {
     /// The caller holds the writer's turn and calls `settle` once the log is durable.
     func attach(_ version: StoreVersion) throws(EngineError) -> Attachment {
         let sequence = state.withLock { $0.latest.checkpoint }
-        let image = try write(version, sequence: sequence)
+        let image = try write(version, sequence: sequence, isAwaited: true)
         return Attachment(image: image)
     }
 

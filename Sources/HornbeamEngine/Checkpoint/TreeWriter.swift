@@ -1,24 +1,34 @@
 // Writes the nodes of a version that are in memory only, bottom-up, so that a page names only pages before it.
 
+import HornbeamThreads
+
 /// Appends the new nodes of one version to page files.
 final class TreeWriter {
     private let pool: FramePool
     private let files: PageFiles
     private let appender: PageAppender
     private let sequence: UInt64
-    private let scratch: Page
+    /// Threads that pack and compress leaves.
+    private let threads: Int
+    /// Where nodes are packed and compressed, two pages for each of those that are made ready together.
+    private let scratch: WriteBuffer
     /// Where each node went.
     private(set) var written: [UInt32: PageReference] = [:]
 
-    init(pool: FramePool, files: PageFiles, appender: PageAppender, sequence: UInt64) {
+    /// Leaves that are made ready together.
+    private static let leavesTogether = 64
+    /// Leaves below which other threads are not worth starting.
+    private static let leavesForThreads = 16
+
+    /// - Parameter threads: 1 where the work goes on beside commits, which need the processors more.
+    init(pool: FramePool, files: PageFiles, appender: PageAppender, sequence: UInt64, threads: Int) {
         self.pool = pool
         self.files = files
         self.appender = appender
         self.sequence = sequence
-        unsafe scratch = Page(.allocate(byteCount: pool.pageSize, alignment: 4096))
+        self.threads = threads
+        scratch = WriteBuffer(bytes: 2 * pool.pageSize * TreeWriter.leavesTogether)
     }
-
-    deinit { unsafe scratch.base.deallocate() }
 
     /// The reference on disk of a tree's root, after everything below it is written.
     func write(_ record: TreeRecord) throws(EngineError) -> PageReference {
@@ -36,19 +46,64 @@ final class TreeWriter {
         var children: [PageReference] = []
         if page.level > 0 {
             let node = SlottedNode(page)
+            if page.level == 1 { try writeLeaves(below: node, record) }
             for i in 0..<node.count { children.append(try write(node.child(i), record)) }
         }
-        try pack(page, record, children)
-        let heading = PageHeading(
-            kind: PageKind(rawValue: page.kind)!, tree: record.id, level: page.level, checkpoint: sequence)
-        let payload = unsafe UnsafeRawBufferPointer(start: scratch.base, count: scratch.limit)
-        let written = unsafe try appender.append(heading, payload, count: reference.count)
+        let ready = try prepare(frame, record, children, in: 0)
+        let written = try appender.append(ready, count: reference.count)
         self.written[frame] = written
         return written
     }
 
-    /// Packs a node tight into the scratch page.
-    private func pack(_ page: Page, _ record: TreeRecord, _ children: [PageReference]) throws(EngineError) {
+    /// Writes the new leaves of one inner node: made ready by several threads, appended in order.
+    private func writeLeaves(below node: SlottedNode, _ record: TreeRecord) throws(EngineError) {
+        let links = (0..<node.count).map { node.child($0) }.filter {
+            $0.isInMemory && pool.diskReference($0.frame) == nil && written[$0.frame] == nil
+        }
+        for start in stride(from: 0, to: links.count, by: TreeWriter.leavesTogether) {
+            let part = links[start..<min(start + TreeWriter.leavesTogether, links.count)]
+            let ready = prepare(part.map(\.frame), record)
+            for (link, page) in zip(part, ready) { written[link.frame] = try appender.append(try page.get(), count: link.count) }
+        }
+    }
+
+    private func prepare(_ leaves: [UInt32], _ record: TreeRecord) -> [Result<PageAppender.EncodedPage, EngineError>] {
+        let count = leaves.count
+        let parts = count < TreeWriter.leavesForThreads ? 1 : threads
+        return unsafe Array(unsafeUninitializedCapacity: count) { pages, initialized in
+            // Each thread fills places of its own.
+            Cores.share(parts) { part in
+                for n in count * part / parts..<count * (part + 1) / parts {
+                    var page: Result<PageAppender.EncodedPage, EngineError>
+                    do throws(EngineError) { page = .success(try prepare(leaves[n], record, [], in: n)) } catch {
+                        page = .failure(error)
+                    }
+                    unsafe (pages.baseAddress! + n).initialize(to: page)
+                }
+            }
+            initialized = count
+        }
+    }
+
+    /// Packs and compresses a node in a place of the scratch memory.
+    private func prepare(
+        _ frame: UInt32, _ record: TreeRecord, _ children: [PageReference], in place: Int
+    ) throws(EngineError) -> PageAppender.EncodedPage {
+        let size = pool.pageSize
+        let page = pool.page(frame)
+        let packed = unsafe Page(scratch[2 * place * size..<(2 * place + 1) * size].baseAddress!)
+        try pack(page, record, children, into: packed)
+        let heading = PageHeading(
+            kind: PageKind(rawValue: page.kind)!, tree: record.id, level: page.level, checkpoint: sequence)
+        return unsafe PageAppender.encode(
+            heading, UnsafeRawBufferPointer(start: packed.base, count: packed.limit),
+            into: scratch[(2 * place + 1) * size..<2 * (place + 1) * size])
+    }
+
+    /// Packs a node tight.
+    private func pack(
+        _ page: Page, _ record: TreeRecord, _ children: [PageReference], into scratch: Page
+    ) throws(EngineError) {
         if page.kind == NodeKind.tableLeaf.rawValue {
             guard let own = unsafe record.layouts?.resolve(page.load(24))?.own else {
                 throw EngineError(.damaged, "A leaf of table \(record.id) names a layout that the table does not have.")

@@ -167,38 +167,26 @@ struct Recovery {
         from state: MetaState, _ mark: LogMark, _ engine: Engine, reaching goal: LogPosition, upTo limit: LogPosition?
     ) throws(EngineError) -> LogEnd {
         let reader = LogReader(directory: path, fileSystem: fileSystem, store: state.store)
-        return unsafe try reader.replay(
+        let replay = Replay(engine, keepsEach: options.startingPoint == .lastReadable)
+        let end = unsafe try reader.replay(
             from: mark, oldest: state.oldestLogSegment, cleanlyClosed: state.isCleanlyClosed,
             vouched: goal, upTo: limit
         ) { (number, payload, _) throws(EngineError) in
             let bytes = unsafe Bytes(payload)
             if let (catalogue, fileTable) = try Redo.attached(bytes) {
                 let (version, table) = try load(catalogue, fileTable, engine.core.files, pageSize: state.pageSize)
+                replay.finish()
                 try engine.adopt(version, table, as: number)
             } else {
-                try engine.replay(bytes, as: number)
+                try replay.apply(bytes, as: number)
             }
         }
+        replay.finish()
+        return end
     }
 }
 
 extension Engine {
-    /// Applies a logged transaction to the newest version.
-    fileprivate func replay(_ payload: Bytes, as number: TransactionNumber) throws(EngineError) {
-        let base = try core.pipeline.takeTurn()
-        let transaction = WriteTransaction(engine: self, base: base, pool: core.pool)
-        guard transaction.number == number else {
-            throw EngineError(.damaged, "The log holds transaction \(number) where \(transaction.number) should follow.")
-        }
-        transaction.redo.abandon()
-        try transaction.replay(payload)
-        let version = transaction.makeVersion()
-        let (retired, _) = record(transaction)
-        core.pipeline.adopt(version, retired: retired)
-        transaction.finishReplay()
-        core.pipeline.endTurn()
-    }
-
     /// Takes over a version that a big transaction wrote as a checkpoint.
     fileprivate func adopt(
         _ version: StoreVersion, _ table: FileTable, as number: TransactionNumber

@@ -70,18 +70,36 @@ package final class PageAppender: Sendable {
     package func append(
         _ heading: PageHeading, _ payload: UnsafeRawBufferPointer, count: UInt64 = 0
     ) throws(EngineError) -> PageReference {
+        try unsafe withUnsafeTemporaryAllocation(byteCount: payload.count + 1, alignment: 8) { (scratch) throws(EngineError) in
+            let page = unsafe PageAppender.encode(heading, payload, into: scratch)
+            return try unsafe place(page.header, page.payload, count: count)
+        }
+    }
+
+    /// A page as it will be stored but for its place. Safe: its payload lies in memory that the one who encodes it keeps until it is appended.
+    @safe struct EncodedPage {
+        let header: PageHeader
+        let payload: UnsafeRawBufferPointer
+    }
+
+    /// Compresses a payload into `scratch` if that saves enough. Any thread may do so; what comes out lies in one of the two.
+    static func encode(
+        _ heading: PageHeading, _ payload: UnsafeRawBufferPointer, into scratch: UnsafeMutableRawBufferPointer
+    ) -> EncodedPage {
         precondition(heading.tree <= .max && heading.level < 256, "A page header holds 24 bits of tree and 8 of level.")
         precondition(payload.count <= PageAppender.payloadBytesMax, "A page's payload is at most 256 KiB.")
-        let goal = payload.count * PageAppender.compressedPercentMax / 100
-        return try unsafe withUnsafeTemporaryAllocation(byteCount: goal + 1, alignment: 8) { (scratch) throws(EngineError) in
-            let target = unsafe UnsafeMutableRawBufferPointer(rebasing: scratch[..<goal])
-            if let used = unsafe LZ4.compress(payload, into: target) {
-                let header = PageHeader(heading: heading, codec: .lz4, storedBytes: used, rawBytes: payload.count)
-                return try unsafe place(header, UnsafeRawBufferPointer(rebasing: target[..<used]), count: count)
-            }
+        let target = unsafe UnsafeMutableRawBufferPointer(rebasing: scratch[..<(payload.count * PageAppender.compressedPercentMax / 100)])
+        guard let used = unsafe LZ4.compress(payload, into: target) else {
             let header = PageHeader(heading: heading, codec: .raw, storedBytes: payload.count, rawBytes: payload.count)
-            return try unsafe place(header, payload, count: count)
+            return unsafe EncodedPage(header: header, payload: payload)
         }
+        let header = PageHeader(heading: heading, codec: .lz4, storedBytes: used, rawBytes: payload.count)
+        return unsafe EncodedPage(header: header, payload: UnsafeRawBufferPointer(rebasing: target[..<used]))
+    }
+
+    /// Appends a page that was encoded before.
+    func append(_ page: EncodedPage, count: UInt64) throws(EngineError) -> PageReference {
+        try unsafe place(page.header, page.payload, count: count)
     }
 
     /// Puts an encoded record at the end of the current file.

@@ -293,6 +293,14 @@ struct FrameInfo: ~Copyable {
         }
     }
 
+    /// Takes cached pages out of use that a transaction has replaced: whoever needs one again reads it again. So a change of
+    /// a whole tree does not touch as much fresh memory, which costs far more than copying into warm memory does.
+    func evict(_ frames: [UInt32]) {
+        state.withLock { state in
+            for frame in frames where unsafe infos[Int(frame)].isEvictable { withdraw(frame, &state) }
+        }
+    }
+
     // MARK: Pages from disk
 
     /// The frame that holds a page, read from its file if it is not here. Only inside an epoch.

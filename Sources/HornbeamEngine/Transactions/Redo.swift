@@ -11,17 +11,20 @@
 //   6 create index   u32 tree | name        7 create table   u32 tree | name | layout
 //   8 set layout u32 tree | layout          9 drop           u32 tree
 //  10 sequence   u64 next object key       11 attach   24-byte references of a catalogue and a file table
+//  12 … 14 are in Redo+Selection.swift.
 //
 // keys: variable count, then the first key and the differences.
 
 enum RedoCode: UInt8 {
     case put = 1
     case delete, putRow, deleteRows, patch, createIndex, createTable, setLayout, drop, sequence, attach
+    case alter, deleteRowSet, deleteEntries
 }
 
 /// The redo of one transaction while it grows.
 struct Redo {
-    private(set) var bytes: [UInt8] = []
+    /// The operations so far; only the ways to record one add to them.
+    var bytes: [UInt8] = []
     /// Set once the transaction is certain to be committed by a checkpoint; nothing more is recorded.
     private(set) var isAbandoned = false
 
@@ -33,10 +36,13 @@ struct Redo {
         isAbandoned = true
     }
 
-    private mutating func begin(_ code: RedoCode, _ tree: TreeID) {
+    /// Begins an operation on a tree; false when nothing more is recorded.
+    mutating func begin(_ code: RedoCode, _ tree: TreeID) -> Bool {
         if bytes.count > Redo.bytesMax { abandon() }
+        if isAbandoned { return false }
         bytes.append(code.rawValue)
         bytes.appendInteger(tree.rawValue)
+        return true
     }
 
     mutating func put(_ tree: TreeID, _ key: Bytes, _ value: Bytes, isBlob: Bool) {
@@ -51,28 +57,24 @@ struct Redo {
     }
 
     mutating func delete(_ tree: TreeID, _ key: Bytes) {
-        guard !isAbandoned else { return }
-        begin(.delete, tree)
+        guard begin(.delete, tree) else { return }
         bytes.appendInteger(UInt16(key.count))
         unsafe bytes.append(contentsOf: key.buffer)
     }
 
     mutating func putRow(_ tree: TreeID, _ key: UInt64, _ row: RowBuffer) {
-        guard !isAbandoned else { return }
-        begin(.putRow, tree)
+        guard begin(.putRow, tree) else { return }
         bytes.appendInteger(key)
         row.appendImage(to: &bytes)
     }
 
     mutating func deleteRows(_ tree: TreeID, _ keys: [UInt64]) {
-        guard !isAbandoned else { return }
-        begin(.deleteRows, tree)
+        guard begin(.deleteRows, tree) else { return }
         appendKeys(keys)
     }
 
     mutating func patch(_ tree: TreeID, _ column: ColumnID, _ keys: [UInt64], _ cells: Bytes, _ nulls: [Bool]?) {
-        guard !isAbandoned else { return }
-        begin(.patch, tree)
+        guard begin(.patch, tree) else { return }
         bytes.appendInteger(column.rawValue)
         bytes.append(UInt8(keys.isEmpty ? 0 : cells.count / keys.count))
         appendKeys(keys)
@@ -92,27 +94,23 @@ struct Redo {
     }
 
     mutating func createIndex(_ tree: TreeID, _ name: String) {
-        guard !isAbandoned else { return }
-        begin(.createIndex, tree)
+        guard begin(.createIndex, tree) else { return }
         bytes.appendText(name)
     }
 
     mutating func createTable(_ tree: TreeID, _ name: String, _ layout: ColumnLayout) {
-        guard !isAbandoned else { return }
-        begin(.createTable, tree)
+        guard begin(.createTable, tree) else { return }
         bytes.appendText(name)
         Catalogue.append(layout, to: &bytes)
     }
 
     mutating func setLayout(_ tree: TreeID, _ layout: ColumnLayout) {
-        guard !isAbandoned else { return }
-        begin(.setLayout, tree)
+        guard begin(.setLayout, tree) else { return }
         Catalogue.append(layout, to: &bytes)
     }
 
     mutating func drop(_ tree: TreeID) {
-        guard !isAbandoned else { return }
-        begin(.drop, tree)
+        guard begin(.drop, tree) else { return }
     }
 
     mutating func sequence(_ next: UInt64) {
@@ -200,6 +198,12 @@ extension WriteTransaction {
             try setLayout(try Catalogue.decodeLayout(&reader, pageSize: pageSize), of: tree)
         case .drop:
             try drop(tree)
+        case .alter:
+            try replayAlter(tree, &reader)
+        case .deleteRowSet:
+            try delete(try table(tree).selection(of: try reader.rowSet()), from: tree)
+        case .deleteEntries:
+            try replayDeleteEntries(tree, &reader)
         case .sequence, .attach:
             break
         }

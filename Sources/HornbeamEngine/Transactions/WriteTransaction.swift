@@ -9,8 +9,8 @@ package final class WriteTransaction {
     let engine: Engine
     let base: StoreVersion
     let ledger: NodeLedger
-    /// The number that the commit will have.
-    package let number: TransactionNumber
+    /// The number that the commit will have. Replay, which applies several as one, counts up.
+    package internal(set) var number: TransactionNumber
     var redo = Redo()
     private(set) var nextObjectKey: UInt64
     private var nextTree: UInt32
@@ -266,8 +266,8 @@ package final class WriteTransaction {
         guard row.variableBytes <= blobThreshold else {
             throw EngineError(.damaged, "The log puts an impossible row into table \(table).")
         }
-        for i in row.kinds.indices where row.kinds[i] == .bytes && !row.isNull[i] && row.cells[i].isBlob {
-            guard row.cells[i].length == BlobCell.size else {
+        for i in 0..<row.columnCount where row.kind(i) == .bytes && !row.isNull(i) && row.cell(i).isBlob {
+            guard row.cell(i).length == BlobCell.size else {
                 throw EngineError(.damaged, "The log puts a broken blob reference into table \(table).")
             }
             ledger.newBlobs.append(row.bytes(i).load(0))
@@ -373,6 +373,11 @@ package final class WriteTransaction {
     func mutate<R>(_ change: () throws(EngineError) -> R) throws(EngineError) -> R {
         let slot = ledger.pool.epochs.enter()
         defer { ledger.pool.epochs.leave(slot) }
+        return try inSteps(change)
+    }
+
+    /// The same for a change that enters epochs itself, one for each step, so that frames come free meanwhile.
+    func inSteps<R>(_ change: () throws(EngineError) -> R) throws(EngineError) -> R {
         do throws(EngineError) { return try change() } catch {
             hasFailed = true
             throw error

@@ -8,11 +8,11 @@ import Glibc
 /// A reusable row to be written to a table. Not thread-safe.
 @safe package final class RowBuffer {
     let layout: ColumnLayout
-    let kinds: [ColumnKind]
-    private(set) var isNull: [Bool]
+    let columnCount: Int
+    /// One a column. Not an array: rows go through here by the million, and each access to an array in a class is checked and counted.
+    private let slots: UnsafeMutablePointer<Slot>
     /// Sixteen bytes a column.
     private let fixed: UnsafeMutableRawPointer
-    private(set) var cells: [Cell]
     private var heap: UnsafeMutableRawPointer
     private var heapCapacity = 1024
     private var heapCount = 0
@@ -23,6 +23,12 @@ import Glibc
     /// The table's layouts with which this row's layout was compared last and found current.
     var approval: TableLayouts?
 
+    private struct Slot {
+        let kind: ColumnKind
+        var isNull = true
+        var cell = Cell()
+    }
+
     /// A variable cell: where its bytes lie in the heap.
     struct Cell {
         var start = 0
@@ -32,16 +38,17 @@ import Glibc
 
     package init(layout: ColumnLayout) {
         self.layout = layout
-        kinds = layout.columns.map(\.kind)
-        isNull = Array(repeating: true, count: kinds.count)
-        cells = Array(repeating: Cell(), count: kinds.count)
-        unsafe fixed = .allocate(byteCount: max(16 * kinds.count, 16), alignment: 16)
-        unsafe fixed.initializeMemory(as: UInt8.self, repeating: 0, count: max(16 * kinds.count, 16))
+        columnCount = layout.columns.count
+        unsafe slots = .allocate(capacity: max(columnCount, 1))
+        for (i, column) in layout.columns.enumerated() { unsafe (slots + i).initialize(to: Slot(kind: column.kind)) }
+        unsafe fixed = .allocate(byteCount: max(16 * columnCount, 16), alignment: 16)
+        unsafe fixed.initializeMemory(as: UInt8.self, repeating: 0, count: max(16 * columnCount, 16))
         unsafe heap = .allocate(byteCount: heapCapacity, alignment: 8)
         unsafe image = .allocate(byteCount: imageCapacity, alignment: 8)
     }
 
     deinit {
+        unsafe slots.deallocate()
         unsafe fixed.deallocate()
         unsafe heap.deallocate()
         unsafe image.deallocate()
@@ -49,25 +56,33 @@ import Glibc
 
     /// Makes every cell null.
     package func reset() {
-        for i in isNull.indices { isNull[i] = true }
+        for i in 0..<columnCount { unsafe slots[i].isNull = true }
         heapCount = 0
     }
 
-    package func setNull(_ column: Int) { isNull[column] = true }
+    package func setNull(_ column: Int) { unsafe slot(column).pointee.isNull = true }
+
+    @inline(__always)
+    private func slot(_ column: Int) -> UnsafeMutablePointer<Slot> {
+        precondition(column >= 0 && column < columnCount, "The row has no column \(column).")
+        return unsafe slots + column
+    }
 
     /// Sets a fixed cell; `T` has the column's width.
     @inline(__always)
     package func set<T: BitwiseCopyable>(_ column: Int, _ value: T) {
+        let slot = unsafe slot(column)
         precondition(
-            MemoryLayout<T>.size == kinds[column].width, "The value's width is not that of column \(column).")
+            unsafe MemoryLayout<T>.size == slot.pointee.kind.width, "The value's width is not that of column \(column).")
         unsafe fixed.storeBytes(of: value, toByteOffset: 16 * column, as: T.self)
-        isNull[column] = false
+        unsafe slot.pointee.isNull = false
     }
 
     package func setBit(_ column: Int, _ value: Bool) {
-        precondition(kinds[column] == .bit, "Column \(column) is not a bit column.")
+        let slot = unsafe slot(column)
+        precondition(unsafe slot.pointee.kind == .bit, "Column \(column) is not a bit column.")
         unsafe fixed.storeBytes(of: value ? 1 : 0, toByteOffset: 16 * column, as: UInt8.self)
-        isNull[column] = false
+        unsafe slot.pointee.isNull = false
     }
 
     package func setBytes(_ column: Int, _ bytes: UnsafeRawBufferPointer) {
@@ -80,9 +95,10 @@ import Glibc
     }
 
     func setBytes(_ column: Int, _ bytes: Bytes, isBlob: Bool = false) {
-        precondition(kinds[column] == .bytes, "Column \(column) does not hold variable bytes.")
-        cells[column] = Cell(start: push(bytes), length: bytes.count, isBlob: isBlob)
-        isNull[column] = false
+        let slot = unsafe slot(column)
+        precondition(unsafe slot.pointee.kind == .bytes, "Column \(column) does not hold variable bytes.")
+        unsafe slot.pointee.cell = Cell(start: push(bytes), length: bytes.count, isBlob: isBlob)
+        unsafe slot.pointee.isNull = false
     }
 
     private func push(_ bytes: Bytes) -> Int {
@@ -100,43 +116,50 @@ import Glibc
 
     // MARK: What the trees read
 
-    func bytes(_ column: Int) -> Bytes { unsafe Bytes(heap + cells[column].start, cells[column].length) }
+    func isNull(_ column: Int) -> Bool { unsafe slot(column).pointee.isNull }
+    func kind(_ column: Int) -> ColumnKind { unsafe slot(column).pointee.kind }
+    func cell(_ column: Int) -> Cell { unsafe slot(column).pointee.cell }
+    /// The cells of variable columns that are not null.
+    private func isVariable(_ column: Int) -> Bool { unsafe slots[column].kind == .bytes && !slots[column].isNull }
+    func bytes(_ column: Int) -> Bytes { unsafe Bytes(heap + cell(column).start, cell(column).length) }
     func fixedBytes(_ column: Int) -> Bytes { unsafe Bytes(fixed + 16 * column, 16) }
     func bit(_ column: Int) -> Bool { unsafe fixed.load(fromByteOffset: 16 * column, as: UInt8.self) != 0 }
 
     /// Bytes that the variable cells take in a leaf's heap.
     var variableBytes: Int {
         var sum = 0
-        for i in kinds.indices where kinds[i] == .bytes && !isNull[i] { sum += cells[i].length }
+        for i in 0..<columnCount where isVariable(i) { sum += cell(i).length }
         return sum
     }
 
     /// Moves the largest cells out until the variable part fits `limit`; gives back what `restore` needs, if it does.
     func spill(to limit: Int, _ store: (Bytes) throws(EngineError) -> PageReference) throws(EngineError) -> [Cell]? {
         guard variableBytes > limit else { return nil }
-        let before = cells
+        let before = (0..<columnCount).map { cell($0) }
         while variableBytes > limit {
-            let largest = kinds.indices.filter { kinds[$0] == .bytes && !isNull[$0] && !cells[$0].isBlob }
-                .max { cells[$0].length < cells[$1].length }
-            guard let column = largest, cells[column].length > BlobCell.size else { break }
+            let largest = (0..<columnCount).filter { isVariable($0) && !cell($0).isBlob }
+                .max { cell($0).length < cell($1).length }
+            guard let column = largest, cell(column).length > BlobCell.size else { break }
             var reference: PageReference
             do throws(EngineError) { reference = try store(bytes(column)) } catch {
-                cells = before
+                restore(before)
                 throw error
             }
             unsafe withUnsafeBytes(of: &reference) { raw in
-                cells[column] = Cell(start: push(unsafe Bytes(raw)), length: BlobCell.size, isBlob: true)
+                unsafe slot(column).pointee.cell = Cell(start: push(unsafe Bytes(raw)), length: BlobCell.size, isBlob: true)
             }
         }
         return before
     }
 
-    func restore(_ cells: [Cell]) { self.cells = cells }
+    func restore(_ cells: [Cell]) {
+        for (i, cell) in cells.enumerated() { unsafe slot(i).pointee.cell = cell }
+    }
 
     // MARK: Image
 
     func appendImage(to log: inout [UInt8]) {
-        let bound = (kinds.count + 7) / 8 + 20 * kinds.count + variableBytes
+        let bound = (columnCount + 7) / 8 + 20 * columnCount + variableBytes
         if bound > imageCapacity {
             unsafe image.deallocate()
             imageCapacity = 2 * bound
@@ -147,24 +170,25 @@ import Glibc
 
     /// Writes the image and gives back its length.
     private func writeImage(to target: UnsafeMutableRawPointer) -> Int {
-        let bits = (kinds.count + 7) / 8
+        let bits = (columnCount + 7) / 8
         unsafe memset(target, 0, bits)
         var end = bits
-        for i in kinds.indices {
-            if isNull[i] {
+        for i in 0..<columnCount {
+            if isNull(i) {
                 let byte = unsafe target.load(fromByteOffset: i >> 3, as: UInt8.self)
                 unsafe target.storeBytes(of: byte | 1 << UInt8(i & 7), toByteOffset: i >> 3, as: UInt8.self)
-            } else if kinds[i] != .bytes {
-                let width = max(kinds[i].width, 1)
+            } else if kind(i) != .bytes {
+                let width = max(kind(i).width, 1)
                 unsafe memcpy(target + end, fixed + 16 * i, width)
                 end += width
             }
         }
-        for i in kinds.indices where !isNull[i] && kinds[i] == .bytes {
-            let word = UInt32(cells[i].length) | (cells[i].isBlob ? 1 << 31 : 0)
+        for i in 0..<columnCount where isVariable(i) {
+            let cell = cell(i)
+            let word = UInt32(cell.length) | (cell.isBlob ? 1 << 31 : 0)
             unsafe target.storeBytes(of: word.littleEndian, toByteOffset: end, as: UInt32.self)
-            unsafe memcpy(target + end + 4, heap + cells[i].start, cells[i].length)
-            end += 4 + cells[i].length
+            unsafe memcpy(target + end + 4, heap + cell.start, cell.length)
+            end += 4 + cell.length
         }
         return end
     }
@@ -172,13 +196,13 @@ import Glibc
     /// Reads an image back; throws `damaged` when it does not fit the layout.
     func readImage(_ reader: inout ByteReader) throws(EngineError) {
         reset()
-        let bits = try reader.take((kinds.count + 7) / 8)
-        for i in kinds.indices { isNull[i] = bits.load(i >> 3, as: UInt8.self) >> UInt8(i & 7) & 1 == 1 }
-        for i in kinds.indices where !isNull[i] && kinds[i] != .bytes {
-            let cell = try reader.take(max(kinds[i].width, 1))
+        let bits = try reader.take((columnCount + 7) / 8)
+        for i in 0..<columnCount { unsafe slots[i].isNull = bits.load(i >> 3, as: UInt8.self) >> UInt8(i & 7) & 1 == 1 }
+        for i in 0..<columnCount where !isNull(i) && kind(i) != .bytes {
+            let cell = try reader.take(max(kind(i).width, 1))
             unsafe memcpy(fixed + 16 * i, cell.base, cell.count)
         }
-        for i in kinds.indices where !isNull[i] && kinds[i] == .bytes {
+        for i in 0..<columnCount where isVariable(i) {
             let word = try reader.integer(UInt32.self)
             setBytes(i, try reader.take(Int(word & ~(1 << 31))), isBlob: word >> 31 == 1)
         }

@@ -31,12 +31,12 @@ struct TableLeaf {
     }
 
     private var capacity: Int { page.capacity }
-    private var bitmapsStart: Int { TableLeaf.arraysStart(capacity: capacity, keyWidth: keyWidth) }
-    private var bitmapBytes: Int { (capacity + 63) / 64 * 8 }
+    var bitmapsStart: Int { TableLeaf.arraysStart(capacity: capacity, keyWidth: keyWidth) }
+    var bitmapBytes: Int { (capacity + 63) / 64 * 8 }
     private var columnsStart: Int { bitmapsStart + bitmapBytes * layout.bitmapCount }
     private var arraysEnd: Int { columnsStart + capacity * layout.fixedPerRow }
-    private func column(_ i: Int) -> PhysicalColumn { unsafe layout.physical[i] }
-    private func cellOffset(_ column: PhysicalColumn, _ slot: Int) -> Int {
+    func column(_ i: Int) -> PhysicalColumn { unsafe layout.physical[i] }
+    func cellOffset(_ column: PhysicalColumn, _ slot: Int) -> Int {
         columnsStart + capacity * Int(column.fixedBefore) + slot * Int(column.width)
     }
 
@@ -92,7 +92,7 @@ struct TableLeaf {
         }
     }
 
-    private func storeKey(_ key: UInt64, at slot: Int) {
+    func storeKey(_ key: UInt64, at slot: Int) {
         let delta = key - firstKey
         switch keyWidth {
         case 0: break
@@ -106,11 +106,11 @@ struct TableLeaf {
 
     func isNull(_ i: Int, _ slot: Int) -> Bool { bit(Int(column(i).nullBitmap), slot) }
 
-    private func bit(_ bitmap: Int, _ slot: Int) -> Bool {
+    func bit(_ bitmap: Int, _ slot: Int) -> Bool {
         page.load(bitmapsStart + bitmapBytes * bitmap + slot >> 3, as: UInt8.self) >> UInt8(slot & 7) & 1 == 1
     }
 
-    private func setBit(_ bitmap: Int, _ slot: Int, _ value: Bool) {
+    func setBit(_ bitmap: Int, _ slot: Int, _ value: Bool) {
         let offset = bitmapsStart + bitmapBytes * bitmap + slot >> 3
         let mask = UInt8(1) << UInt8(slot & 7)
         let byte: UInt8 = page.load(offset)
@@ -178,17 +178,18 @@ struct TableLeaf {
 
     private func writeCell(_ i: Int, _ slot: Int, _ row: RowBuffer) {
         let column = column(i)
-        let isNull = row.isNull[i]
+        let isNull = row.isNull(i)
         setBit(Int(column.nullBitmap), slot, isNull)
         if column.valueBitmap >= 0 {
             setBit(Int(column.valueBitmap), slot, !isNull && row.bit(i))
         } else if column.kind == ColumnKind.bytes.rawValue {
             guard !isNull else { return page.store(UInt32(0), at: cellOffset(column, slot)) }
-            let start = page.pushHeap(row.cells[i].length)
+            let cell = row.cell(i)
+            let start = page.pushHeap(cell.length)
             page.copy(row.bytes(i), to: start)
             page.store(UInt16(start), at: cellOffset(column, slot))
             page.store(
-                UInt16(row.cells[i].length) | (row.cells[i].isBlob ? BlobCell.flag : 0),
+                UInt16(cell.length) | (cell.isBlob ? BlobCell.flag : 0),
                 at: cellOffset(column, slot) + 2)
         } else if isNull {
             page.zero(cellOffset(column, slot), count: Int(column.width))

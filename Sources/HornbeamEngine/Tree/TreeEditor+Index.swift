@@ -92,7 +92,7 @@ extension TreeEditor {
         if leaf.count == 0 {
             removeEmptyLeaf()
             try lowerRoot()
-        } else if leaf.usedBytes < pool.pageSize * 35 / 100, !path.isEmpty {
+        } else if !path.isEmpty, isSparse(self.leaf) {
             try mergeUpwards { left, right in self.joinSlotted(left, right, separator: nil) }
         }
         return true

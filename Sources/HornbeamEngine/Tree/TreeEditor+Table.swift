@@ -13,12 +13,44 @@ extension TreeEditor {
 
     private var layout: ResolvedLayout { layouts!.current }
 
-    private func currentLeaf() throws(EngineError) -> TableLeaf {
-        let version: UInt32 = leafPage.load(24)
+    private func currentLeaf() throws(EngineError) -> TableLeaf { try resolvedLeaf(leafPage) }
+
+    /// A leaf under its own layout.
+    func resolvedLeaf(_ page: Page) throws(EngineError) -> TableLeaf {
+        let version: UInt32 = page.load(24)
         guard let own = unsafe layouts!.resolve(version)?.own else {
             throw EngineError(.damaged, "A leaf of table \(id) names layout \(version), which the table does not have.")
         }
-        return TableLeaf(page: leafPage, layout: own)
+        return TableLeaf(page: page, layout: own)
+    }
+
+    /// The leaf of a row, converted to the current layout, and the row's slot; nil if there is no such row.
+    func currentLeaf(for key: UInt64) throws(EngineError) -> (leaf: TableLeaf, slot: Int)? {
+        guard let place = try seek(key), place.found else { return nil }
+        let leaf = try currentLeaf()
+        if leaf.layout === layout { return (leaf, place.slot) }
+        try rebuild(leaf, order(leaf), 0, nil)
+        guard let place = try seek(key), place.found else { return nil }
+        return (try currentLeaf(), place.slot)
+    }
+
+    /// Copies a leaf of the current layout without the chosen rows; nil if the others must be built anew, or do not fit.
+    func copy(_ leaf: TableLeaf, without bits: ArraySlice<UInt64>, to page: Page) -> SweptLeaf? {
+        var slots: [Int32] = []
+        slots.reserveCapacity(leaf.count)
+        for (n, word) in bits.enumerated() {
+            for row in 0..<min(64, leaf.count - n * 64) where word >> UInt64(row) & 1 == 0 { slots.append(Int32(n * 64 + row)) }
+        }
+        if slots.isEmpty { return .empty }
+        guard leaf.layout === layout else { return nil }
+        let width = keyWidth(leaf, slots, 0)
+        let heap = slots.reduce(0) { $0 + heapBytes(leaf, $1, nil) }
+        guard layout.arrayBytes(capacity: slots.count, keyWidth: width) + heap <= pool.pageSize else { return nil }
+        let target = TableLeaf.create(
+            in: page, layout, capacity: capacity(rows: slots.count, heap: heap, keyWidth: width, nil, false), keyWidth: width,
+            firstKey: leaf.key(Int(slots[0])), limit: pool.pageSize)
+        target.append(slots, of: leaf)
+        return .replaced(entries: slots.count)
     }
 
     /// Inserts or replaces a row; true if the key is new.
@@ -94,7 +126,7 @@ extension TreeEditor {
         }
         try rebuild(leaf, slots, 0, nil)
         guard self.leaf != 0, !path.isEmpty else { return }
-        if try currentLeaf().usedBytes < pool.pageSize * 35 / 100 {
+        if isSparse(self.leaf) {
             try mergeUpwards { left, right in self.joinLeaves(left, right) }
         }
     }
@@ -102,14 +134,7 @@ extension TreeEditor {
     /// Sets cells of one column of the rows that exist; `cell` gives the new bytes of the n-th key, nil for null.
     func patch(_ column: Int, of keys: [UInt64], _ cell: (Int) -> Bytes?) throws(EngineError) {
         for (n, key) in keys.enumerated() {
-            guard var (slot, found) = try seek(key), found else { continue }
-            var leaf = try currentLeaf()
-            if leaf.layout !== layout {
-                try rebuild(leaf, order(leaf), 0, nil)
-                guard let place = try seek(key), place.found else { continue }
-                (slot, found) = place
-                leaf = try currentLeaf()
-            }
+            guard let (leaf, slot) = try currentLeaf(for: key) else { continue }
             leaf.patch(column, slot, cell(n))
         }
     }
@@ -268,7 +293,7 @@ extension TreeEditor {
         return low
     }
 
-    private func joinLeaves(_ left: UInt32, _ right: UInt32) -> Bool {
+    func joinLeaves(_ left: UInt32, _ right: UInt32) -> Bool {
         guard let a = resolved(left), let b = resolved(right) else { return false }
         let count = a.count + b.count
         let first = a.key(0)

@@ -44,28 +44,75 @@ final class TreeEditor {
 
     /// Goes to the leaf for a key; `choose` picks the link in an inner node. False if the tree is empty.
     func descend(_ choose: (SlottedNode) -> Int) throws(EngineError) -> Bool {
-        leaf = 0
-        path.removeAll(keepingCapacity: true)
-        guard !root.isEmpty else { return false }
-        let rootFrame = try pool.rootFrame(root)
-        var frame = try ledger.own(rootFrame, root)
-        if frame != rootFrame { root = PageReference(frame: frame, count: root.count) }
-        isAtRightEdge = true
-        while pool.page(frame).level > 0 {
-            let inner = node(frame)
-            let index = choose(inner)
-            path.append((frame, index))
-            if index != inner.count - 1 { isAtRightEdge = false }
-            let child = try pool.child(inner, index)
-            let owned = try ledger.own(child, inner.child(index))
-            if owned != child {
-                inner.setChild(index, PageReference(frame: owned, count: inner.childCount(index)))
-            }
-            frame = owned
-        }
+        guard let found = try approach(choose) else { return false }
+        let frame = try ledger.own(found.frame, found.link)
+        if frame != found.frame { relink(frame, count: found.link.count) }
         try verifyLeaf(frame)
         leaf = frame
         return true
+    }
+
+    /// Goes to where a leaf hangs and leaves the leaf itself as it is; nil if the tree is empty.
+    func approach(_ choose: (SlottedNode) -> Int) throws(EngineError) -> (frame: UInt32, link: PageReference)? {
+        leaf = 0
+        path.removeAll(keepingCapacity: true)
+        guard !root.isEmpty else { return nil }
+        isAtRightEdge = true
+        return try sink(from: try pool.rootFrame(root), root, choose)
+    }
+
+    /// Goes on to the leaf behind the one approached last; nil at the end.
+    func approachNext() throws(EngineError) -> (frame: UInt32, link: PageReference)? {
+        while let (frame, index) = path.popLast() {
+            let inner = node(frame)
+            guard index + 1 < inner.count else { continue }
+            path.append((frame, index + 1))
+            return try sink(from: try pool.child(inner, index + 1), inner.child(index + 1)) { _ in 0 }
+        }
+        return nil
+    }
+
+    /// From a node at the path's end down to a leaf; inner nodes become the transaction's own.
+    private func sink(
+        from start: UInt32, _ startLink: PageReference, _ choose: (SlottedNode) -> Int
+    ) throws(EngineError) -> (frame: UInt32, link: PageReference) {
+        var (frame, link) = (start, startLink)
+        while pool.page(frame).level > 0 {
+            let owned = try ledger.own(frame, link)
+            if owned != frame { relink(owned, count: link.count) }
+            let inner = node(owned)
+            let index = choose(inner)
+            path.append((owned, index))
+            if index != inner.count - 1 { isAtRightEdge = false }
+            frame = try pool.child(inner, index)
+            link = inner.child(index)
+        }
+        return (frame, link)
+    }
+
+    /// Lets the link at the path's end, or the tree, name another node.
+    func relink(_ frame: UInt32, count: UInt64) {
+        let link = PageReference(frame: frame, count: count)
+        if let parent = path.last { node(parent.frame).setChild(parent.index, link) } else { root = link }
+    }
+
+    /// Counts the entries of a tree anew, below inner nodes of the transaction's own.
+    func recount() throws(EngineError) {
+        guard !root.isEmpty else { return }
+        root.count = recounted(try pool.rootFrame(root))
+    }
+
+    private func recounted(_ frame: UInt32) -> UInt64 {
+        let page = pool.page(frame)
+        if page.level > 1 {
+            let inner = SlottedNode(page)
+            for i in 0..<inner.count {
+                let link = inner.child(i)
+                guard link.isInMemory, ledger.isOwn(link.frame) else { continue }
+                inner.setChild(i, PageReference(frame: link.frame, count: recounted(link.frame)))
+            }
+        }
+        return entries(frame)
     }
 
     /// Throws unless a leaf from disk is one of this tree.
@@ -293,13 +340,16 @@ final class TreeEditor {
         while depth > 0 {
             let frame = depth == path.count ? leaf : path[depth].frame
             let isLeaf = depth == path.count
-            guard usedBytes(frame) < pool.pageSize * 35 / 100 else { break }
+            guard isSparse(frame) else { break }
             guard try mergeOnce(frame, depth: depth, isLeaf: isLeaf, join: join) else { break }
             depth -= 1
         }
         forgetPath()
         try lowerRoot()
     }
+
+    /// True if a node is so empty that a neighbour should take it in.
+    func isSparse(_ frame: UInt32) -> Bool { usedBytes(frame) < pool.pageSize * 35 / 100 }
 
     private func usedBytes(_ frame: UInt32) -> Int {
         let page = pool.page(frame)

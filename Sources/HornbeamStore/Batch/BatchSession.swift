@@ -16,9 +16,10 @@ final class BatchSession {
     private let announces: Bool
     private var nextKey: UInt64 = 0
     private var endKey: UInt64 = 0
-    private var entries: [EntryRun]
+    // Unchecked as in BatchWriter.
+    @exclusivity(unchecked) private var entries: [EntryRun]
     private var memberEntries: [EntryRun]
-    private var key = IndexKey()
+    @exclusivity(unchecked) private var key = IndexKey()
     private var touchedOwners: [ObjectReference: PropertyMask] = [:]
     /// True when unique keys are looked up before rows are appended, so that none may wait to be written.
     private let writesUniqueKeysAtOnce: Bool

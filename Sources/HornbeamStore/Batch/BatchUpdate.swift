@@ -56,37 +56,42 @@ struct BatchUpdateExecution {
     }
 
     mutating func run() throws -> (change: StoreChange, outcome: BatchOutcome) {
-        let found = try base.fetch(update.request).references.sorted()
+        let found = try base.select(update.request)
         var outcome = BatchOutcome()
-        outcome.count = found.count
-        outcome.objects = found
-        for table in base.schema.tables {
-            guard let table else { continue }
-            let keys = found.filter { $0.entityIndex == table.index }.map(\.key)
-            if keys.isEmpty { continue }
+        outcome.count = found.reduce(0) { $0 + $1.rows.count }
+        let needsObjects = update.collectsObjects || !base.schema.derivations.isEmpty
+        if needsObjects { outcome.objects = found.flatMap { ChangedRows(entityIndex: $0.table.index, rows: $0.rows).references }.sorted() }
+        for (table, rows) in found {
             if update.assignments.allSatisfy({ table.canPatch($0.property) }) {
-                try patch(keys, table)
+                try patch(rows, table)
             } else {
-                try rewrite(keys, table)
+                try rewrite(rows.keys, table)
             }
         }
-        try SaveExecution.keepDerivedValues(after: &change, written: found, transaction, base.reader)
+        try SaveExecution.keepDerivedValues(after: &change, written: outcome.objects, transaction, base.reader)
         return (change, outcome)
     }
 
     // MARK: Columns
 
-    private mutating func patch(_ keys: [UInt64], _ table: EntityTable) throws {
+    private mutating func patch(_ rows: RowSelection, _ table: EntityTable) throws {
         var writers = try zip(update.assignments, constants).map { try ColumnWriter($0, constant: $1, table) }
-        let mask = PropertyMask(update.assignments.map(\.property.index))
-        for start in Swift.stride(from: 0, to: keys.count, by: Self.stride) {
-            let part = Array(keys[start ..< min(start + Self.stride, keys.count)])
-            try patch(part, table, &writers)
-            for key in part {
-                let reference = ObjectReference(entityIndex: table.index, key: key)
-                change.updated.append(StoreChange.Updated(reference: reference, properties: mask))
+        let view = base.view(table)
+        let changes = try EngineError.translated { () throws(EngineError) in
+            var changes: [ColumnChange?] = []
+            for writer in writers { changes.append(try writer.change(in: view)) }
+            return changes.compactMap(\.self)
+        }
+        if changes.count == writers.count {
+            let counted = ColumnChange.add(column: EntityTable.versionColumn, step: 1)
+            try transaction.alter(rows, by: changes + [counted], in: table.tree)
+        } else {
+            let keys = rows.keys
+            for start in Swift.stride(from: 0, to: keys.count, by: Self.stride) {
+                try patch(Array(keys[start ..< min(start + Self.stride, keys.count)]), table, &writers)
             }
         }
+        change.noteUpdate(of: rows, table, PropertyMask(update.assignments.map(\.property.index)))
     }
 
     private func patch(_ keys: [UInt64], _ table: EntityTable, _ writers: inout [ColumnWriter]) throws {

@@ -25,6 +25,17 @@ struct ColumnWriter {
         self.width = width
     }
 
+    /// What becomes of the column in all rows at once; nil when each row has to be looked at.
+    func change(in view: TableView) throws(EngineError) -> ColumnChange? {
+        if let constant {
+            var writer = self
+            writer.start(1)
+            return .set(column: column.column, cell: constant.isNull ? nil : writer.cells)
+        }
+        guard let step, step.source.column == column.column, try step.staysInRange(in: view) else { return nil }
+        return .add(column: column.column, step: step.step)
+    }
+
     mutating func start(_ count: Int) {
         if constant != nil {
             // The cells of the last rows serve again.
@@ -85,8 +96,8 @@ struct ColumnWriter {
 
 /// `attribute + n` and `attribute - n` over whole numbers, computed without the interpreter.
 struct IntegerStep {
-    private let source: StoredColumn
-    private let step: Int64
+    let source: StoredColumn
+    let step: Int64
     private let range: ClosedRange<Int64>
 
     /// Nil for all other expressions.
@@ -104,6 +115,40 @@ struct IntegerStep {
         }
         self.source = source
         self.range = range
+    }
+
+    /// True if no cell of the column leaves the type's range by the step; cells of null rows are zero.
+    func staysInRange(in view: TableView) throws(EngineError) -> Bool {
+        var isSafe = true
+        try view.forEachLeaf { (leaf) throws(EngineError) -> Bool in
+            guard let cells = leaf.fixedCells(source.column) else {
+                isSafe = false
+                return false
+            }
+            let (least, most) = switch source.type {
+            case .int16: Self.bounds(of: cells, as: Int16.self)
+            case .int32: Self.bounds(of: cells, as: Int32.self)
+            default: Self.bounds(of: cells, as: Int64.self)
+            }
+            isSafe = [least, most].allSatisfy { cell in
+                let (sum, isOverflow) = cell.addingReportingOverflow(step)
+                return !isOverflow && range.contains(sum)
+            }
+            return isSafe
+        }
+        return isSafe
+    }
+
+    private static func bounds<T: FixedWidthInteger & SignedInteger & BitwiseCopyable>(
+        of cells: UnsafeRawBufferPointer, as type: T.Type
+    ) -> (least: Int64, most: Int64) {
+        var (least, most) = (T.zero, T.zero)
+        for offset in stride(from: 0, to: cells.count, by: MemoryLayout<T>.size) {
+            let cell = cells.loadUnaligned(fromByteOffset: offset, as: T.self)
+            least = min(least, cell)
+            most = max(most, cell)
+        }
+        return (Int64(least), Int64(most))
     }
 
     /// Nil where the interpreter must say what follows: a null, an overflow.

@@ -97,10 +97,11 @@ extension StoreChange {
     /// Adds what another part of the same commit changed.
     mutating func merge(_ other: StoreChange) {
         inserted += other.inserted
-        deleted += other.deleted
+        if !other.deleted.isEmpty { deleted += other.deleted }
         preserved.merge(other.preserved) { first, _ in first }
-        if updated.isEmpty || other.updated.isEmpty {
-            updated += other.updated
+        if other.updated.isEmpty { return }
+        if updated.isEmpty {
+            updated = other.updated
             return
         }
         var masks = Dictionary(updated.map { ($0.reference, $0.properties) }, uniquingKeysWith: { a, _ in a })

@@ -12,6 +12,8 @@ final class ResultSink {
         case sort([SortKey])
         /// Groups and totals instead of references.
         case feed(GroupFeed)
+        /// Rows leaf by leaf, of scans only.
+        case select
     }
 
     private let mode: Mode
@@ -26,6 +28,8 @@ final class ResultSink {
     private var hints: [RowHint] = []
     private var sorter: ResultSorter?
     private var feed: GroupFeed?
+    /// Selected rows by entity index.
+    private(set) var selected: [Int32: RowSelection] = [:]
 
     init(_ mode: Mode, kept: Int?, excluding: Set<UInt64>, context: FilterContext) {
         self.mode = mode
@@ -35,7 +39,7 @@ final class ResultSink {
         switch mode {
         case .sort(let sorts): sorter = ResultSorter(sorts, kept: kept, context: context)
         case .feed(let feed): self.feed = feed
-        case .count, .collect, .collectByKey: break
+        case .count, .collect, .collectByKey, .select: break
         }
     }
 
@@ -56,7 +60,7 @@ final class ResultSink {
     /// What a row that passes costs here, in the planner's measure.
     var rowCost: Int {
         switch mode {
-        case .count: 0
+        case .count, .select: 0
         case .collect, .collectByKey: 2
         case .sort: 4
         case .feed: 8
@@ -80,6 +84,7 @@ final class ResultSink {
         count += other.count
         references += other.references
         hints += other.hints
+        for (entity, rows) in other.selected { selected[entity, default: RowSelection()].append(rows) }
         if let found = other.sorter { sorter?.add(found) }
         if let groups = other.feed?.groups { feed?.add(groups) }
     }
@@ -106,6 +111,10 @@ final class ResultSink {
         if !excluding.isEmpty { selection.filter { !excluding.contains(leaf.key($0)) } }
         if case .count = mode {
             count += selection.selectedCount
+            return true
+        }
+        if case .select = mode {
+            selected[table.index, default: RowSelection()].append(leaf, selection.words)
             return true
         }
         if let sorter {

@@ -10,9 +10,11 @@ package struct StoreChange: Sendable {
     package var contextName: String?
     package var originator: UInt64 = 0
     package var inserted: [ObjectReference] = []
-    /// Objects with other values, and owners of to-many relationships with other members.
-    package var updated: [Updated] = []
-    package var deleted: [ObjectReference] = []
+    // `updated` and `deleted` are in ChangedRows.swift.
+    var namedUpdates: [Updated] = []
+    var updatedRows: [ChangedRows] = []
+    var namedDeletions: [ObjectReference] = []
+    var deletedRows: [ChangedRows] = []
     /// True when anything may have changed: a store opened for reading moved to what another process has saved.
     package var isUnknown = false
     /// What history says of the commit beside its changes.
@@ -21,7 +23,7 @@ package struct StoreChange: Sendable {
     /// What history keeps of deleted objects, encoded.
     var preserved: [ObjectReference: [UInt8]] = [:]
 
-    package var isEmpty: Bool { inserted.isEmpty && updated.isEmpty && deleted.isEmpty }
+    package init() {}
 }
 
 /// A set of properties of one entity, by index.

@@ -52,8 +52,10 @@ extension StoreChange {
         guard slot != .first else { return self }
         var change = self
         change.inserted = inserted.map { $0.inSlot(slot) }
-        for index in change.updated.indices { change.updated[index].reference = updated[index].reference.inSlot(slot) }
-        change.deleted = deleted.map { $0.inSlot(slot) }
+        for index in namedUpdates.indices { change.namedUpdates[index].reference = namedUpdates[index].reference.inSlot(slot) }
+        change.namedDeletions = namedDeletions.map { $0.inSlot(slot) }
+        for index in updatedRows.indices { change.updatedRows[index].slot = slot }
+        for index in deletedRows.indices { change.deletedRows[index].slot = slot }
         return change
     }
 }

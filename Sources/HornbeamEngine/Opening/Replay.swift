@@ -1,0 +1,52 @@
+// Applies the transactions of a log to the newest version.
+//
+// They are applied as one: a leaf that a thousand of them change is copied once and not a thousand times. Nobody can ask for the states in
+// between. Only when the log may turn out to be damaged, and what stands before the damage is wanted, each makes a version of its own.
+// What holds: an error leaves the engine at the last version that was finished.
+
+/// The replay of a log. Used by one thread; dropped before `finish`, what was applied since the last version is forgotten.
+final class Replay {
+    private let engine: Engine
+    /// True if each transaction makes a version.
+    private let keepsEach: Bool
+    private var transaction: WriteTransaction?
+    private var last = TransactionNumber.zero
+
+    init(_ engine: Engine, keepsEach: Bool) {
+        self.engine = engine
+        self.keepsEach = keepsEach
+    }
+
+    /// Applies one transaction, which must be the next.
+    func apply(_ payload: Bytes, as number: TransactionNumber) throws(EngineError) {
+        let transaction = try current()
+        guard last.next == number else {
+            throw EngineError(.damaged, "The log holds transaction \(number) where \(last.next) should follow.")
+        }
+        try transaction.replay(payload)
+        transaction.number = number
+        last = number
+        if keepsEach { finish() }
+    }
+
+    private func current() throws(EngineError) -> WriteTransaction {
+        if let transaction { return transaction }
+        let base = try engine.core.pipeline.takeTurn()
+        let transaction = WriteTransaction(engine: engine, base: base, pool: engine.core.pool)
+        transaction.redo.abandon()
+        last = base.number
+        self.transaction = transaction
+        return transaction
+    }
+
+    /// Makes a version of what was applied.
+    func finish() {
+        guard let transaction else { return }
+        self.transaction = nil
+        let version = transaction.makeVersion()
+        let (retired, _) = engine.record(transaction)
+        engine.core.pipeline.adopt(version, retired: retired)
+        transaction.finishReplay()
+        engine.core.pipeline.endTurn()
+    }
+}

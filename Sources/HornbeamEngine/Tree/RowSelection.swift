@@ -1,0 +1,178 @@
+// Rows of one table, chosen leaf by leaf: what a scan found, to be changed or deleted without looking for each row again.
+//
+// A chosen leaf has a bit for each of its rows. What holds: leaves ascend by key and have at least one row chosen; bits
+// beyond the last row are zero. A selection is of one state of the table: a leaf is known again by its first key and its
+// number of rows.
+
+/// Chosen rows of a table.
+package struct RowSelection: Sendable {
+    /// A leaf with chosen rows.
+    struct Leaf {
+        let firstKey: UInt64
+        let rows: Int
+        /// Where its bits begin.
+        let start: Int
+        /// Where the keys of its chosen rows begin; nil where keys are consecutive, and follow from the bits.
+        var keysStart: Int?
+
+        var words: Int { (rows + 63) / 64 }
+    }
+
+    private(set) var leaves: [Leaf] = []
+    private(set) var words: [UInt64] = []
+    private var sparseKeys: [UInt64] = []
+    /// Rows chosen.
+    package private(set) var count = 0
+
+    package init() {}
+
+    package var isEmpty: Bool { count == 0 }
+
+    /// Adds rows of a leaf behind those chosen so far, or more of the same leaf: bit i of word j chooses row 64 j + i.
+    package mutating func append(_ leaf: LeafView, _ bits: [UInt64]) {
+        let chosen = bits.reduce(0) { $0 + $1.nonzeroBitCount }
+        guard chosen > 0 else { return }
+        let start = words.count
+        words.append(contentsOf: bits)
+        var added = Leaf(firstKey: leaf.key(0), rows: leaf.count, start: start)
+        if leaf.key(leaf.count - 1) - added.firstKey != UInt64(leaf.count - 1) {
+            added.keysStart = sparseKeys.count
+            RowSelection.forEachBit(bits[...]) { sparseKeys.append(leaf.key($0)) }
+        }
+        count += chosen
+        add(added)
+    }
+
+    /// Adds rows that follow those chosen so far; the last leaf may be the other's first.
+    package mutating func append(_ other: RowSelection) {
+        for leaf in other.leaves {
+            var moved = Leaf(firstKey: leaf.firstKey, rows: leaf.rows, start: words.count)
+            let bits = other.words[leaf.start..<leaf.start + leaf.words]
+            words.append(contentsOf: bits)
+            let chosen = bits.reduce(0) { $0 + $1.nonzeroBitCount }
+            if let keysStart = leaf.keysStart {
+                moved.keysStart = sparseKeys.count
+                sparseKeys.append(contentsOf: other.sparseKeys[keysStart..<keysStart + chosen])
+            }
+            count += chosen
+            add(moved)
+        }
+    }
+
+    /// Adds a leaf whose bits are the last words; joins it with the last leaf if that is the same.
+    private mutating func add(_ leaf: Leaf) {
+        guard let last = leaves.last, last.firstKey == leaf.firstKey else { return leaves.append(leaf) }
+        // The keys of the second half follow those of the first.
+        for word in 0..<leaf.words { words[last.start + word] |= words[leaf.start + word] }
+        words.removeLast(leaf.words)
+    }
+
+    /// The bits of a leaf.
+    func bits(_ leaf: Leaf) -> ArraySlice<UInt64> { words[leaf.start..<leaf.start + leaf.words] }
+
+    @inline(__always)
+    static func forEachBit(_ words: ArraySlice<UInt64>, _ body: (Int) -> Void) {
+        var base = 0
+        for word in words {
+            var rest = word
+            while rest != 0 {
+                body(base + rest.trailingZeroBitCount)
+                rest &= rest - 1
+            }
+            base += 64
+        }
+    }
+
+    /// The rows of a leaf that have the next keys; moves on behind those up to the leaf's last.
+    fileprivate static func bits(of keys: [UInt64], _ next: inout Int, in leaf: LeafView) -> [UInt64] {
+        var bits = [UInt64](repeating: 0, count: (leaf.count + 63) / 64)
+        let last = leaf.key(leaf.count - 1)
+        while next < keys.count, keys[next] <= last {
+            let (slot, found) = TableLeaf.find(leaf.page, keys[next])
+            if found { bits[slot >> 6] |= 1 << UInt64(slot & 63) }
+            next += 1
+        }
+        return bits
+    }
+
+    /// Calls the body with the key of each chosen row, ascending.
+    package func forEachKey(_ body: (UInt64) -> Void) {
+        for leaf in leaves { forEachKey(of: leaf, body) }
+    }
+
+    func forEachKey(of leaf: Leaf, _ body: (UInt64) -> Void) {
+        guard var next = leaf.keysStart else { return RowSelection.forEachBit(bits(leaf)) { body(leaf.firstKey + UInt64($0)) } }
+        RowSelection.forEachBit(bits(leaf)) { _ in
+            body(sparseKeys[next])
+            next += 1
+        }
+    }
+
+    /// The keys of the chosen rows, ascending.
+    package var keys: [UInt64] {
+        var keys: [UInt64] = []
+        keys.reserveCapacity(count)
+        forEachKey { keys.append($0) }
+        return keys
+    }
+
+    func keys(of leaf: Leaf) -> [UInt64] {
+        var keys: [UInt64] = []
+        forEachKey(of: leaf) { keys.append($0) }
+        return keys
+    }
+}
+
+extension TableView {
+    /// The rows of ascending keys; keys without a row are left out.
+    package func selection(of keys: [UInt64]) throws(EngineError) -> RowSelection {
+        var selection = RowSelection()
+        var next = 0
+        while next < keys.count {
+            var isFirst = true
+            try forEachLeaf(from: keys[next]) { (leaf) throws(EngineError) -> Bool in
+                let start = next
+                selection.append(leaf, RowSelection.bits(of: keys, &next, in: leaf))
+                // A key that belongs into the leaf and is not there is nowhere.
+                if isFirst, next == start { next += 1 }
+                isFirst = false
+                return next > start && next < keys.count
+            }
+            if isFirst { break }
+        }
+        return selection
+    }
+}
+
+/// Keys to be looked up many times: a bit for each number where they lie close together, else an ordered list.
+struct RowKeySet {
+    private let first: UInt64
+    private let bits: [UInt64]
+    private let list: [UInt64]
+
+    /// - Parameter keys: ascending.
+    init(_ keys: [UInt64]) {
+        guard let first = keys.first, let last = keys.last, last - first < UInt64(keys.count) * 64 else {
+            (self.first, bits, list) = (0, [], keys)
+            return
+        }
+        var bits = [UInt64](repeating: 0, count: Int(last - first) / 64 + 1)
+        for key in keys { bits[Int(key - first) >> 6] |= 1 << (key - first & 63) }
+        (self.first, self.bits, list) = (first, bits, [])
+    }
+
+    @inline(__always)
+    func contains(_ key: UInt64) -> Bool {
+        guard bits.isEmpty else {
+            let place = key &- first
+            return place < UInt64(bits.count) * 64 && bits[Int(place >> 6)] >> (place & 63) & 1 == 1
+        }
+        var low = 0
+        var high = list.count
+        while low < high {
+            let middle = (low + high) / 2
+            if list[middle] < key { low = middle + 1 } else { high = middle }
+        }
+        return low < list.count && list[low] == key
+    }
+}

@@ -1,0 +1,65 @@
+internal import HornbeamEngine
+internal import HornbeamModel
+
+/// Rows of one entity that a batch changed alike. They are named one by one only for those who want to know each.
+struct ChangedRows: Sendable {
+    let entityIndex: Int32
+    let rows: RowSelection
+    /// What was changed in each; empty for rows that were deleted.
+    var properties = PropertyMask()
+    /// Where the store is among those of a coordinator.
+    var slot = StoreSlot.first
+
+    var references: [ObjectReference] {
+        var references: [ObjectReference] = []
+        references.reserveCapacity(rows.count)
+        rows.forEachKey { references.append(ObjectReference(entityIndex: entityIndex, key: $0 | slot.bits)) }
+        return references
+    }
+}
+
+extension StoreChange {
+    /// Objects with other values, and owners of to-many relationships with other members.
+    package var updated: [Updated] {
+        get {
+            updatedRows.isEmpty
+                ? namedUpdates
+                : (namedUpdates + updatedRows.flatMap { rows in
+                    rows.references.map { Updated(reference: $0, properties: rows.properties) }
+                }).sorted { $0.reference < $1.reference }
+        }
+        _modify {
+            if !updatedRows.isEmpty {
+                namedUpdates = updated
+                updatedRows = []
+            }
+            yield &namedUpdates
+        }
+    }
+
+    package var deleted: [ObjectReference] {
+        get { deletedRows.isEmpty ? namedDeletions : (namedDeletions + deletedRows.flatMap(\.references)).sorted() }
+        _modify {
+            if !deletedRows.isEmpty {
+                namedDeletions = deleted
+                deletedRows = []
+            }
+            yield &namedDeletions
+        }
+    }
+
+    /// The number of objects; cheap.
+    package var count: Int {
+        inserted.count + namedUpdates.count + namedDeletions.count + (updatedRows + deletedRows).reduce(0) { $0 + $1.rows.count }
+    }
+
+    package var isEmpty: Bool { count == 0 }
+
+    mutating func noteUpdate(of rows: RowSelection, _ table: EntityTable, _ properties: PropertyMask) {
+        updatedRows.append(ChangedRows(entityIndex: table.index, rows: rows, properties: properties))
+    }
+
+    mutating func noteDeletion(of rows: RowSelection, _ table: EntityTable) {
+        deletedRows.append(ChangedRows(entityIndex: table.index, rows: rows))
+    }
+}
