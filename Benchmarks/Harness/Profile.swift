@@ -84,12 +84,33 @@ struct EventProfile {
     let options: Options
     let folder: Folder
 
+    /// The rows 8 and 9 once, by the clock, on a store that was opened anew and that many single saves went into.
+    private func change(_ type: any EventContestant.Type, _ loaded: [EventGenerator.Event], _ more: [EventGenerator.Event]) throws {
+        let path = try folder.empty("events")
+        let first = try type.init(path: path)
+        try first.load(loaded)
+        try first.close()
+        let store = try type.init(path: path)
+        _ = try store.countEast()
+        for event in more[..<(more.startIndex + 20_000)] { try store.insertOne(event) }
+        _ = try store.countEast()
+        for (name, body) in [("update", store.updateEast), ("delete", store.deleteEast)] {
+            let start = processTime()
+            let seconds = try timed { try body() }.seconds
+            note("\(name): \((seconds * 1e3).short) ms, \(((processTime() - start) * 1e3).short) of processor time")
+        }
+        try store.close()
+    }
+
     /// `event-STEP` looks at the engine's door, `graph-STEP` at objects.
     func run(_ step: String) throws {
         let words = step.split(separator: "-", maxSplits: 1).map(String.init)
         let type: any EventReader.Type = words[0] == "graph" ? GraphEvents.self : EngineEvents.self
         let events = Array(EventGenerator(count: options.rows + 100_000))
         let loaded = Array(events[..<options.rows])
+        if words[1] == "change", let type = type as? any EventContestant.Type {
+            return try change(type, loaded, Array(events[options.rows...]))
+        }
         var end = now() + 8
         func say(_ seconds: Double, _ count: Int) { note("\(step): \((seconds * 1e9 / Double(count)).short) ns a row") }
         func time(_ count: Int, _ body: () throws -> Void) throws {

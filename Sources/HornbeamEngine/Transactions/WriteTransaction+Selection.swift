@@ -9,7 +9,8 @@ extension WriteTransaction {
         guard !rows.isEmpty else { return }
         let editor = try editor(table)
         try inSteps { () throws(EngineError) in
-            for rest in try editor.alter(rows, changes) {
+            // Leaves that were sparse before stay so.
+            for rest in try editor.alter(rows, changes) where rest.isUnfit {
                 try mutate { () throws(EngineError) in try editor.alterUnfit(rest, rows, changes) }
             }
         }
@@ -34,7 +35,7 @@ extension WriteTransaction {
         try inSteps { () throws(EngineError) in
             for rest in try editor.delete(rows) {
                 try mutate { () throws(EngineError) in
-                    if case .unfit = rest.outcome {
+                    if rest.isUnfit {
                         _ = try editor.delete(rows.keys(of: rows.leaves[rest.position]))
                     } else {
                         try editor.settle(rest) { editor.joinLeaves($0, $1) }

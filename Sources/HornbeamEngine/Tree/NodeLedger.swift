@@ -74,7 +74,7 @@ import Synchronization
     /// The tree no longer uses a node of the transaction's own.
     func retireOwn(_ frame: UInt32) { retire(PageReference(frame: frame, count: 0)) }
 
-    /// Copies a node; links one by one, since readers write hints into them.
+    /// Copies a node; hints one by one, since readers write them meanwhile.
     private static func copyNode(_ source: Page, to target: Page) {
         guard source.kind == NodeKind.inner.rawValue else {
             return target.copy(source.limit, from: source, at: 0, to: 0)
@@ -84,10 +84,12 @@ import Synchronization
         let slots = links + SlottedNode.linkSize * capacity
         target.copy(links, from: source, at: 0, to: 0)
         target.copy(source.limit - slots, from: source, at: slots, to: slots)
-        let from = SlottedNode(source)
-        let to = SlottedNode(target)
-        for i in 0..<source.count {
-            to.setChild(i, from.child(i), hint: unsafe from.hintCell(i).pointee.load(ordering: .relaxed))
+        for link in stride(from: links, to: links + SlottedNode.linkSize * source.count, by: SlottedNode.linkSize) {
+            for word in stride(from: link, to: link + SlottedNode.hintOffset, by: 8) {
+                target.store(source.load(word, as: UInt64.self), at: word)
+            }
+            let hint = unsafe source.atomic32(link + SlottedNode.hintOffset).pointee.load(ordering: .relaxed)
+            target.store(UInt64(hint), at: link + SlottedNode.hintOffset)
         }
     }
 

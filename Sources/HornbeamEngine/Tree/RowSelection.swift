@@ -157,7 +157,7 @@ struct RowKeySet {
             return
         }
         var bits = [UInt64](repeating: 0, count: Int(last - first) / 64 + 1)
-        for key in keys { bits[Int(key - first) >> 6] |= 1 << (key - first & 63) }
+        for key in keys { bits[Int(key - first) >> 6] |= 1 << ((key - first) & 63) }
         (self.first, self.bits, list) = (first, bits, [])
     }
 

@@ -29,6 +29,7 @@ struct SlottedNode {
     }
 
     static let linkSize = 32
+    static let hintOffset = 24
     static let slotSize = 6
     static let blobFlag: UInt16 = 0x8000
 
@@ -150,7 +151,7 @@ struct SlottedNode {
 
     private func link(_ i: Int) -> Int { linksStart + SlottedNode.linkSize * i }
     func addressCell(_ i: Int) -> UnsafeMutablePointer<Atomic<UInt64>> { unsafe page.atomic64(link(i)) }
-    func hintCell(_ i: Int) -> UnsafeMutablePointer<Atomic<UInt32>> { unsafe page.atomic32(link(i) + 24) }
+    func hintCell(_ i: Int) -> UnsafeMutablePointer<Atomic<UInt32>> { unsafe page.atomic32(link(i) + SlottedNode.hintOffset) }
     func childCount(_ i: Int) -> UInt64 { page.load(link(i) + 16) }
 
     func child(_ i: Int) -> PageReference {

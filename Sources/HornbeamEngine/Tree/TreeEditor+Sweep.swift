@@ -37,6 +37,9 @@ struct SweepRest {
     let position: Int
     let key: [UInt8]
     let outcome: SweptLeaf
+
+    var isEmpty: Bool { if case .empty = outcome { true } else { false } }
+    var isUnfit: Bool { if case .unfit = outcome { true } else { false } }
 }
 
 extension TreeEditor {
@@ -48,7 +51,8 @@ extension TreeEditor {
     private static var leavesForEviction: Int { 512 }
 
     /// Replaces leaves. `next` approaches the leaf of a position, nil at the end; `build` makes the new page of a leaf, on any
-    /// thread, and notes the blobs of what it left out. Gives back the leaves that need a second look, in order.
+    /// thread, and notes the blobs of what it left out. Gives back the leaves that need a second look: first those to be taken away, lest
+    /// a neighbour take in what they still hold.
     func sweep(
         _ next: (Int) throws(EngineError) -> (frame: UInt32, link: PageReference)?,
         build: (Int, Page, Page, inout [PageReference]) throws(EngineError) -> SweptLeaf
@@ -77,7 +81,7 @@ extension TreeEditor {
         }
         forgetPath()
         try recount()
-        return rest
+        return rest.filter(\.isEmpty) + rest.filter { !$0.isEmpty }
     }
 
     private func run(
@@ -139,7 +143,7 @@ extension TreeEditor {
     /// Takes an empty leaf away, or joins one with a neighbour that has become sparse.
     func settle(_ rest: SweepRest, join: (_ left: UInt32, _ right: UInt32) -> Bool) throws(EngineError) {
         guard try rest.key.lend({ key throws(EngineError) in try descend { $0.childIndex(for: key) } }) else { return }
-        if case .empty = rest.outcome {
+        if rest.isEmpty {
             addToCounts(-leafPage.count)
             removeEmptyLeaf()
             try lowerRoot()

@@ -69,7 +69,10 @@ import Testing
             }
         case 1:
             try transaction.alter(rows, by: [.set(column: 1, cell: [1]), .set(column: 0, cell: nil)], in: tree)
-            for key in keys { (model[key]?.flag, model[key]?.long) = (true, nil) }
+            for key in keys {
+                model[key]?.flag = true
+                model[key]?.long = nil
+            }
         case 2:
             try transaction.alter(rows, by: [.set(column: 2, cell: [5, 1])], in: tree)
             for key in keys { model[key]?.small = 0x105 }
