@@ -7,6 +7,10 @@ extension ManagedObjectContext {
     ///
     /// Without changes it does nothing. When it throws, nothing was written and the changes are still here:
     /// correct them, `rollback()`, or choose a merge policy, and save again.
+    ///
+    /// Two errors say otherwise, and keep the changes all the same. After `durabilityLost` nobody knows what is on the disk until
+    /// `reopenFailedStores()` was called. After `incompleteSave` (134040) the save has happened, and one of several stores could not write
+    /// its part yet. The next save finds out or finishes it, and writes nothing twice.
     /// - Throws: Validation errors, all together in one (`multipleErrors` 1560); `mergeConflict` 133020,
     ///   `constraintConflict` 133021; what a custom merge policy threw; what reading an object failed with; the store's error.
     public func save() throws {
