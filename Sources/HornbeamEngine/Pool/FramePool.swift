@@ -63,6 +63,9 @@ struct FrameInfo: ~Copyable {
         var inUse: Int { Int(end) - 1 - free.count - limbo.count }
     }
 
+    /// Frames in limbo from which on it is worth asking all threads what they read.
+    private static let reclaimedAtOnce = 16
+
     /// Every look-up in a pool beyond the reach of the processor's translation buffer would pay for walking the page
     /// tables, twice over on a virtual machine; pages of 2 MiB bring a large pool back into reach.
     private static let hugePageBytes = 2 << 20
@@ -174,7 +177,7 @@ struct FrameInfo: ~Copyable {
 
     private func takeFrame(_ state: inout State) -> UInt32? {
         if let frame = state.free.popLast() { return frame }
-        reclaim(&state)
+        if state.limbo.count >= FramePool.reclaimedAtOnce || state.inUse >= capacity { reclaim(&state) }
         if let frame = state.free.popLast() { return frame }
         if state.inUse >= capacity {
             if state.patience > 0 {

@@ -1,0 +1,23 @@
+// Linux's membarrier, which the C library has no function for, and a hint to the processor's cache, which Swift has none for.
+#pragma once
+#ifdef __linux__
+#include <linux/membarrier.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+// Prepares this process for `membarrier_of_process`; 0 where the kernel can do it.
+static inline int membarrier_prepare(void) {
+    return (int)syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
+}
+
+// A full barrier on every thread of this process that runs just now.
+static inline int membarrier_of_process(void) {
+    return (int)syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+}
+#else
+static inline int membarrier_prepare(void) { return -1; }
+static inline int membarrier_of_process(void) { return -1; }
+#endif
+
+// The line will be read soon.
+static inline void fetch_line(const void *address) { __builtin_prefetch(address, 0, 3); }
