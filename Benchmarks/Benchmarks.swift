@@ -17,6 +17,7 @@ import Foundation
         let folder = try Folder(in: options.folder)
         if let step = options.memory { return try MemorySuite(options: options, folder: folder).measure(step) }
         if let profile = options.profile {
+            if profile == "graph-duel" { return try EventProfile(options: options, folder: folder).duel(graphContestants) }
             if profile.hasPrefix("event-") || profile.hasPrefix("graph-") { return try EventProfile(options: options, folder: folder).run(profile) }
             if profile == "walk" { return try StaffSuite(options: options, folder: folder, contestants: []).profile() }
             if profile == "tails" { return try EngineTails(folder: folder, seconds: 20).run() }

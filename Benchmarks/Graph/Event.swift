@@ -32,6 +32,12 @@ final class Event: ManagedObject {
         return name.withUTF8Bytes { eventDigest(latitude, $0) }
     }
 
+    /// The same without a copy of the name.
+    var borrowedDigest: UInt64 {
+        let latitude = latitude
+        return withUTF8(of: Self.name) { eventDigest(latitude, UnsafeRawBufferPointer($0)) }
+    }
+
     static func container(at path: String, poolBytes: Int) throws -> PersistentContainer {
         let model = try ManagedObjectModel {
             Entity("Event") { Event.uid; Event.latitude; Event.longitude; Event.created; Event.name; Event.magnitude }

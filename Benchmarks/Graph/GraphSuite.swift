@@ -18,6 +18,7 @@ struct GraphSuite {
         Row(id: "3", title: "object by ID, likewise", unit: "ns", goal: .atMost(0.55, .lmdb)),
         Row(id: "4", title: "count, longitude > 37 (no index)", unit: "ms", goal: .atMost(0.04, .sqlite)),
         Row(id: "5", title: "fetch longitude > 37, read two attributes of each", unit: "ms", goal: .atMost(0.8, .sqlite)),
+        Row(id: "5b", title: "… the name as borrowed UTF-8", unit: "ms", goal: .atMost(0.6, .sqlite)),
         Row(id: "6", title: "sort by longitude (no index), first 20", unit: "ms", goal: .atMost(0.1, .sqlite)),
         Row(id: "7", title: "count, magnitude > 5 and name ends with 7", unit: "ms", goal: .atMost(0.15, .sqlite)),
         Row(id: "4x", title: "cores at work during row 4", unit: "×"),
@@ -110,6 +111,7 @@ struct GraphSuite {
         for (who, store) in stores { try look.each(who, "3", &results) { try store.get(keys: keys) } }
         for (who, store) in stores { try look.whole(who, "4", &results, expected: east) { try store.countEast() } }
         for (who, store) in stores { try look.whole(who, "5", &results) { try store.readEast() } }
+        for (who, store) in stores { try look.whole(who, "5b", &results) { try store.borrowEast() } }
         for (who, store) in stores where who != .lmdb { try look.whole(who, "6", &results) { try store.firstByLongitude() ?? 0 } }
         for (who, store) in stores { try look.whole(who, "7", &results, expected: sevens) { try store.countSevens() } }
         for (who, store) in stores where who == .hornbeam {

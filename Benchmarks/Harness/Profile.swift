@@ -100,6 +100,44 @@ struct EventProfile {
             note("\(name): \((seconds * 1e3).short) ms, \(((processTime() - start) * 1e3).short) of processor time")
         }
         try store.close()
+    /// The look-ups and reads of all contestants in turn; prints the least of each, which others on the machine disturb least.
+    func duel(_ types: [any EventReader.Type]) throws {
+        let events = Array(EventGenerator(count: options.rows))
+        var random = SplitMix(3)
+        let picks = (0..<min(options.rows, 100_000)).map { _ in Int(random.next() % UInt64(options.rows)) }
+        let uids = picks.map { events[$0].uid }
+        let keys = picks.map { UInt64($0 + 1) }
+        func path(_ type: any EventReader.Type) -> String { folder.path + "/" + type.contestant.rawValue }
+        for type in types {
+            let store = try type.init(path: path(type))
+            try store.load(events)
+            try store.close()
+        }
+        var least: [String: [Contestant: Double]] = [:]
+        func take(_ step: String, _ who: Contestant, _ perSecond: Double, _ body: () throws -> UInt64) throws {
+            let figure = try timed(body).seconds * perSecond
+            least[step, default: [:]][who] = min(least[step]?[who] ?? figure, figure)
+        }
+        for _ in 0..<12 {
+            for type in types {
+                try take("open, µs", type.contestant, 1e6) {
+                    let store = try type.init(path: path(type))
+                    defer { try? store.close() }
+                    return try store.get(uids: [uids[0]])
+                }
+            }
+        }
+        let stores = try types.map { ($0.contestant, try $0.init(path: path($0))) }
+        for _ in 0..<6 {
+            for (who, store) in stores { try take("uid, ns", who, 1e9 / Double(uids.count)) { try store.get(uids: uids) } }
+            for (who, store) in stores { try take("key, ns", who, 1e9 / Double(keys.count)) { try store.get(keys: keys) } }
+            for (who, store) in stores { try take("read, ms", who, 1e3) { try store.readEast() } }
+            for (who, store) in stores { try take("borrow, ms", who, 1e3) { try store.borrowEast() } }
+        }
+        for (step, figures) in least.sorted(by: { $0.key < $1.key }) {
+            note(step + ": " + stores.compactMap { who, _ in figures[who].map { "\(who.rawValue) \($0.short)" } }.joined(separator: ", "))
+        }
+        for (_, store) in stores { try store.close() }
     }
 
     /// `event-STEP` looks at the engine's door, `graph-STEP` at objects.
@@ -126,6 +164,17 @@ struct EventProfile {
         if words[1] == "insert" { return }
         let store = try type.init(path: try folder.empty("events"))
         try store.load(loaded)
+        if words[1] == "open" {
+            try store.close()
+            while now() < end {
+                try time(1) {
+                    let store = try type.init(path: folder.path + "/events")
+                    _ = try store.get(uids: [events[0].uid])
+                    try store.close()
+                }
+            }
+            return
+        }
         var random = SplitMix(3)
         let picks = (0..<100_000).map { _ in Int(random.next() % UInt64(loaded.count)) }
         let uids = picks.map { events[$0].uid }
@@ -140,6 +189,7 @@ struct EventProfile {
             case "count": try time(loaded.count) { _ = try store.countEast() }
             case "read": try time(loaded.count) { _ = try store.readEast() }
             case "sevens": try time(loaded.count) { _ = try store.countSevens() }
+            case "borrow": try time(loaded.count) { _ = try store.borrowEast() }
             case "save":
                 guard next + 500 <= events.count else { return }
                 try time(500) { for event in events[next..<(next + 500)] { try store.insertOne(event) } }

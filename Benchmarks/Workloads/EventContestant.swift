@@ -14,6 +14,8 @@ protocol EventReader: AnyObject {
     func countEast() throws -> UInt64
     /// Reads latitude and name of all events with longitude > 37.
     func readEast() throws -> UInt64
+    /// The same, with the name looked at where it lies instead of copied, where that makes a difference.
+    func borrowEast() throws -> UInt64
     /// Counts events with magnitude > 5 and a name that ends in "7".
     func countSevens() throws -> UInt64
     /// The sum over the longitudes of the 20 events with the least; nil where there is no query layer to sort.
@@ -30,6 +32,7 @@ protocol EventReader: AnyObject {
 extension EventReader {
     init(path: String) throws { try self.init(path: path, poolBytes: 1 << 30) }
 
+    func borrowEast() throws -> UInt64 { try readEast() }
     func reader() throws -> any EventReader { self }
     func closeReader() throws {}
 }

@@ -154,7 +154,7 @@ package final class Engine: Sendable {
     // MARK: Reading
 
     /// The number of the newest published version; cheap.
-    package var latest: TransactionNumber { core.registry.published }
+    package var latest: TransactionNumber { follower == nil ? first.core.registry.published : core.registry.published }
 
     /// A snapshot of the newest published version, or of an older one that is alive: retained, pinned or read by others.
     /// `isPinned`: no age limit ends it.

@@ -1,5 +1,6 @@
 internal import HornbeamStore
 internal import HornbeamThreads
+internal import Synchronization
 
 /// Commits announced to one context and not yet taken in. Filled by whoever commits, emptied by the context.
 ///
@@ -24,6 +25,8 @@ final class ChangeInbox: Sendable {
 
     private let limit: Int
     private let state = Guarded(State())
+    /// So that a context that hears of nothing takes no lock to know.
+    private let hasMail = Atomic(false)
 
     init(limit: Int = 65_536) { self.limit = limit }
 
@@ -40,6 +43,7 @@ final class ChangeInbox: Sendable {
             } else {
                 state.delivery.changes.append(change)
             }
+            hasMail.store(true, ordering: .releasing)
             return state.alarm
         }
         alarm?()
@@ -49,10 +53,14 @@ final class ChangeInbox: Sendable {
     func overflow() {
         let alarm = state.withLock { state in
             state.delivery = Delivery(changes: [], isOverflowing: true)
+            hasMail.store(true, ordering: .releasing)
             return state.alarm
         }
         alarm?()
     }
+
+    /// True when nothing has arrived since the last time.
+    var isEmpty: Bool { !hasMail.load(ordering: .acquiring) }
 
     /// What has arrived; the inbox is empty afterwards.
     func drain() -> Delivery {
@@ -61,6 +69,7 @@ final class ChangeInbox: Sendable {
             defer {
                 state.delivery = Delivery()
                 state.objectCount = 0
+                hasMail.store(false, ordering: .releasing)
             }
             return state.delivery
         }

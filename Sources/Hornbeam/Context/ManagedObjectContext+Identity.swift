@@ -34,6 +34,7 @@ extension ManagedObjectContext {
     ///
     /// - Throws: `objectNotFound` (133000) when there is none, or the store's error.
     public func existingObject(with id: ManagedObjectID) throws -> ManagedObject {
+        if let object = try plainObject(with: id) { return object }
         if registeredObject(for: id) == nil { try advance() }
         guard persistentStoreCoordinator.managedObjectModel.entitiesByName[id.entityName] != nil else {
             throw HornbeamError(
@@ -47,11 +48,37 @@ extension ManagedObjectContext {
         return object
     }
 
+    /// The object of an ID of a store that was read before: the commonest way, which looks up no name. Nil where more is to be
+    /// seen to.
+    private func plainObject(with id: ManagedObjectID) throws -> ManagedObject? {
+        guard parent == nil, let scope = scope(ofIDsFrom: id.origin) else { return nil }
+        if let object = registry[id.reference | scope.keyBits] {
+            let isPlain = object.scope === scope && object.state.isDisjoint(with: [.notPlain, .deleted])
+            return isPlain ? object : nil
+        }
+        try advance()
+        sweepIfDue()
+        var hint = RowHint()
+        guard let cells = scope.cells, try cells.find(id.reference, &hint) else { return nil }
+        let object = makeFault(scope, key: id.reference, hint: hint)
+        noteLookUp(of: object)
+        object.becomeRealised()
+        return object
+    }
+
+    private func scope(ofIDsFrom origin: ManagedObjectID.Origin) -> EntityScope? {
+        if let last = scopeOfLastID, last.origin === origin { return last }
+        guard let scope = scopes.first(where: { $0?.origin === origin }) ?? nil else { return nil }
+        scopeOfLastID = scope
+        return scope
+    }
+
     /// As `existingObject(with:)`, for objects of a known class.
     public func existingObject<Object: ManagedObject>(
         _ type: Object.Type, with id: ManagedObjectID
     ) throws -> Object {
         let object = try existingObject(with: id)
+        if Swift.type(of: object) == type { return unsafeDowncast(object, to: Object.self) }
         guard let typed = object as? Object else {
             throw HornbeamError(
                 .objectNotFound,
@@ -121,11 +148,12 @@ extension ManagedObjectContext {
         return made
     }
 
-    private func makeFault(
+    @inline(__always)
+    func makeFault(
         _ scope: EntityScope, key: UInt64, hint: RowHint, state: ObjectState = .fault
     ) -> ManagedObject {
         let object = scope.objectClass.init(ObjectBirth(scope: scope, key: key, hint: hint, state: state))
-        if !isAfterlife { registry.insert(object, at: object.registryKey) }
+        if !isAfterlife { registry.insert(object, at: key >> 63 == 0 ? key | scope.keyBits : key) }
         return object
     }
 

@@ -13,9 +13,16 @@ extension ManagedObjectContext {
 
     /// Moves to the newest state of the store unless the context is pinned.
     func advance() throws {
+        if !isPinned, isPlainlyNewest { return }
         guard isPinned else { return try move() }
         if !staysBeforeDoubt() { try settleDoubt() }
         _ = try readingSnapshot()
+    }
+
+    /// True when a few looks tell that there is nothing to move to: the rule for one that reads much.
+    private var isPlainlyNewest: Bool {
+        guard parent == nil, doubt == nil, !isAway, inbox.isEmpty, let stateRead else { return false }
+        return persistentStoreCoordinator.isNewest(stateRead)
     }
 
     /// Moves to the newest state of the store and takes in what was announced.

@@ -39,15 +39,25 @@ public final class ManagedObjectContext {
 
     let inbox: ChangeInbox
     let token: UInt64
-    var registry = ObjectRegistry()
+    let registry = ObjectRegistry()
     /// By store and by the entity's index in the model; made when first needed.
     var scopes: [EntityScope?] = []
+    /// How the last object was found by a unique value, in the state that `snapshot` shows.
+    var uniqueRoute: UniqueRoute?
+    /// The scope of the last ID that was looked up.
+    var scopeOfLastID: EntityScope?
     /// Those of new objects, by the entity's index: of the store into which they go unless they are told otherwise.
     var birthScopes: [EntityScope?] = []
     /// The state of the stores that reads see; nil before the first read and after `reset`.
     var snapshot: StackSnapshot? {
-        didSet { for scope in scopes { scope?.read(from: snapshot) } }
+        didSet {
+            for scope in scopes { scope?.read(from: snapshot) }
+            stateRead = snapshot.map { StateRead($0) }
+            uniqueRoute = nil
+        }
     }
+    /// What `snapshot` is the state of.
+    private(set) var stateRead: StateRead?
     /// True while reads stay at one state until told otherwise (QGN-1).
     var isPinned = false
     /// True at a state that was not reached by taking in what was announced.
@@ -122,6 +132,7 @@ public final class ManagedObjectContext {
         token = 0
         isAfterlife = true
         self.snapshot = snapshot
+        stateRead = snapshot.map { StateRead($0) }
     }
 
     deinit {
@@ -146,6 +157,17 @@ public final class ManagedObjectContext {
         if let parent { return try parent.readingSnapshot() }
         let stack = persistentStoreCoordinator.stack
         return try isPinned ? stack.retain() : stack.snapshot()
+    }
+
+    /// Names the state that a snapshot shows, so that knowing whether it is the newest one counts no reference.
+    struct StateRead {
+        let transaction: UInt64
+        let stackAddress: UInt
+
+        init(_ snapshot: StackSnapshot) {
+            transaction = snapshot.transaction
+            stackAddress = UInt(bitPattern: ObjectIdentifier(snapshot.stack))
+        }
     }
 
     /// True when this context takes in what others save by itself.

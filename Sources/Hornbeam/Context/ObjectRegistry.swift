@@ -1,111 +1,202 @@
 /// The objects of one context by key: one instance per ID (MOC-11).
 ///
-/// Cells lie in pages of 256 neighbouring keys, so that finding one costs no hashing while keys are near
-/// each other, as those of a fetch are. The registry holds objects strongly; `sweep` lets go of clean
-/// ones that nobody else holds, which makes it weak in effect (MOC-16).
-struct ObjectRegistry: ~Copyable {
-    private typealias Cells = UnsafeMutablePointer<ManagedObject?>
-    private static let pageSize = 256
+/// An open table of groups: eight neighbouring keys share a cache line, so that the objects of a fetch find one another's line
+/// and an object alone takes one. The registry holds objects strongly; `sweep` lets go of clean ones that nobody else holds,
+/// which makes it weak in effect (MOC-16).
+final class ObjectRegistry {
+    private static let groupSize = 8
+    private static let capacityMin = 8
 
-    /// The cells of each page that was ever used, until a sweep finds it empty.
-    private var pages: [UInt64: Cells] = [:]
-    /// The page found last.
-    private var last: (number: UInt64, cells: Cells)?
+    /// The number of each group's keys without their low bits, plus one; 0 where there is none.
+    private var numbers: UnsafeMutablePointer<UInt64>
+    /// The objects, group by group.
+    private var cells: UnsafeMutablePointer<ManagedObject?>
+    /// Places for groups: a power of two.
+    private var capacity: Int
+    /// Groups that have a place, empty ones among them.
+    private var used = 0
+    /// The group found last.
+    private var last: (number: UInt64, place: Int) = (0, 0)
     private(set) var count = 0
-    /// Objects and pages that survived the last sweep; the next is due when there are twice as many.
-    private var survivors = (objects: 0, pages: 0)
+    /// Objects and groups that survived the last sweep; the next is due when there are twice as many.
+    private var survivors = (objects: 0, groups: 0)
 
-    deinit {
-        for cells in pages.values { Self.free(cells) }
+    init() {
+        capacity = Self.capacityMin
+        (numbers, cells) = Self.places(capacity)
     }
+
+    deinit { Self.free(numbers, cells, capacity) }
 
     subscript(key: UInt64) -> ManagedObject? {
-        mutating get { cells(key >> 8)?[Int(key & 255)] }
+        guard let place = place(of: Self.number(key)) else { return nil }
+        return cells[place * Self.groupSize + Self.cell(key)]
     }
 
-    mutating func insert(_ object: ManagedObject, at key: UInt64) {
-        let cells = cells(key >> 8) ?? newPage(key >> 8)
-        if cells[Int(key & 255)] == nil { count += 1 }
-        cells[Int(key & 255)] = object
+    func insert(_ object: ManagedObject, at key: UInt64) {
+        let number = Self.number(key)
+        let index = (place(of: number) ?? newPlace(number)) * Self.groupSize + Self.cell(key)
+        if cells[index] == nil { count += 1 }
+        cells[index] = object
     }
 
-    mutating func remove(_ key: UInt64) {
-        guard let cells = cells(key >> 8), cells[Int(key & 255)] != nil else { return }
-        cells[Int(key & 255)] = nil
+    func remove(_ key: UInt64) {
+        guard let place = place(of: Self.number(key)), cells[place * Self.groupSize + Self.cell(key)] != nil else { return }
         count -= 1
+        cells[place * Self.groupSize + Self.cell(key)] = nil
     }
 
-    mutating func removeAll() {
-        for cells in pages.values { Self.free(cells) }
-        pages = [:]
-        last = nil
-        count = 0
-        survivors = (0, 0)
+    func removeAll() {
+        let old = (numbers: numbers, cells: cells, capacity: capacity)
+        forgetPlaces()
+        Self.free(old.numbers, old.cells, old.capacity)
     }
 
     /// Every object, in the order of keys.
     var objects: [ManagedObject] {
-        pages.sorted { $0.key < $1.key }
-            .flatMap { page in (0..<Self.pageSize).compactMap { page.value[$0] } }
+        (0..<capacity).filter { numbers[$0] != 0 }.sorted { numbers[$0] < numbers[$1] }.flatMap { place in
+            (0..<Self.groupSize).compactMap { cells[place * Self.groupSize + $0] }
+        }
     }
 
-    /// The objects with the next larger keys, those of the same page only.
-    mutating func neighbours(after key: UInt64, limit: Int) -> [ManagedObject] {
-        guard let cells = cells(key >> 8) else { return [] }
+    /// The objects with the next larger keys, as far as they lie without a wide gap.
+    func neighbours(after key: UInt64, limit: Int) -> [ManagedObject] {
         var found: [ManagedObject] = []
-        for cell in Int(key & 255)..<Self.pageSize where found.count < limit {
-            if let object = cells[cell] { found.append(object) }
+        var next = key
+        while found.count < limit, next &- key < 256 {
+            guard let place = place(of: Self.number(next)) else {
+                next = (next | UInt64(Self.groupSize - 1)) + 1
+                continue
+            }
+            for cell in Self.cell(next)..<Self.groupSize where found.count < limit {
+                if let object = cells[place * Self.groupSize + cell] { found.append(object) }
+            }
+            next = (next | UInt64(Self.groupSize - 1)) + 1
         }
         return found
     }
 
-    var isSweepDue: Bool { count > survivors.objects * 2 + 4096 || pages.count > survivors.pages * 2 + 256 }
+    /// True when the object at the key is held by somebody beside the registry.
+    func isShared(_ key: UInt64) -> Bool {
+        guard let place = place(of: Self.number(key)) else { return false }
+        let index = place * Self.groupSize + Self.cell(key)
+        return cells[index] != nil && !isKnownUniquelyReferenced(&cells[index])
+    }
 
-    /// Lets go of the clean objects that nobody else holds, and of empty pages.
-    mutating func sweep() {
-        last = nil
-        for (number, cells) in pages {
+    // MARK: Sweeping
+
+    var isSweepDue: Bool { count > survivors.objects * 2 + 1024 || used > survivors.groups * 2 + 1024 }
+
+    /// Lets go of the clean objects that nobody else holds, and of the room that they took.
+    ///
+    /// They end when the table is whole again, since their class may do anything then.
+    func sweep() {
+        var groups = 0
+        var released: [ManagedObject] = []
+        for place in 0..<capacity where numbers[place] != 0 {
             var isEmpty = true
-            for cell in 0..<Self.pageSize {
-                guard let state = cells[cell]?.state else { continue }
-                if state.isDisjoint(with: [.tracked, .inserted]), isKnownUniquelyReferenced(&cells[cell]) {
-                    cells[cell] = nil
-                    count -= 1
+            for index in (place * Self.groupSize)..<((place + 1) * Self.groupSize) {
+                guard let state = cells[index]?.state else { continue }
+                if state.isDisjoint(with: [.tracked, .inserted]), isKnownUniquelyReferenced(&cells[index]) {
+                    if let object = cells[index].take() { released.append(object) }
                 } else {
                     isEmpty = false
                 }
             }
-            guard isEmpty else { continue }
-            Self.free(cells)
-            pages[number] = nil
+            if !isEmpty { groups += 1 }
         }
-        survivors = (count, pages.count)
+        count -= released.count
+        rebuild(for: groups)
+        survivors = (count, groups)
     }
 
-    /// True when the object at the key is held by somebody beside the registry.
-    mutating func isShared(_ key: UInt64) -> Bool {
-        guard let cells = cells(key >> 8), cells[Int(key & 255)] != nil else { return false }
-        return !isKnownUniquelyReferenced(&cells[Int(key & 255)])
+    // MARK: Places
+
+    @inline(__always)
+    private static func number(_ key: UInt64) -> UInt64 { key >> 3 &+ 1 }
+
+    @inline(__always)
+    private static func cell(_ key: UInt64) -> Int { Int(truncatingIfNeeded: key & 7) }
+
+    /// Neighbours lie side by side, since they are walked together; numbers a whole table apart lie anywhere.
+    @inline(__always)
+    private func firstPlace(_ number: UInt64) -> Int {
+        let far = (number >> UInt64(capacity.trailingZeroBitCount)) &* 0x9E37_79B9_7F4A_7C15
+        return Int(truncatingIfNeeded: number &+ far >> 32) & (capacity - 1)
     }
 
     @inline(__always)
-    private mutating func cells(_ number: UInt64) -> Cells? {
-        if let last, last.number == number { return last.cells }
-        guard let cells = pages[number] else { return nil }
-        last = (number, cells)
-        return cells
+    private func place(of number: UInt64) -> Int? {
+        if last.number == number { return last.place }
+        var place = firstPlace(number)
+        while numbers[place] != number {
+            if numbers[place] == 0 { return nil }
+            place = (place + 1) & (capacity - 1)
+        }
+        last = (number, place)
+        return place
     }
 
-    private mutating func newPage(_ number: UInt64) -> Cells {
-        let cells = Cells.allocate(capacity: Self.pageSize)
-        cells.initialize(repeating: nil, count: Self.pageSize)
-        pages[number] = cells
-        last = (number, cells)
-        return cells
+    private func newPlace(_ number: UInt64) -> Int {
+        if used * 3 >= capacity * 2 { rebuild(for: used + 1) }
+        let place = freePlace(number)
+        numbers[place] = number
+        used += 1
+        last = (number, place)
+        return place
     }
 
-    private static func free(_ cells: Cells) {
-        for cell in 0..<pageSize where cells[cell] != nil { cells[cell] = nil }
+    private func freePlace(_ number: UInt64) -> Int {
+        var place = firstPlace(number)
+        while numbers[place] != 0 { place = (place + 1) & (capacity - 1) }
+        return place
+    }
+
+    /// Moves the groups that hold objects into a table that has room for so many, and as many again.
+    private func rebuild(for groups: Int) {
+        let old = (numbers: numbers, cells: cells, capacity: capacity)
+        var wanted = Self.capacityMin
+        while wanted < groups * 2 { wanted *= 2 }
+        capacity = wanted
+        (numbers, cells) = Self.places(wanted)
+        used = 0
+        last = (0, 0)
+        for place in 0..<old.capacity where old.numbers[place] != 0 {
+            let source = old.cells + place * Self.groupSize
+            guard (0..<Self.groupSize).contains(where: { source[$0] != nil }) else { continue }
+            let target = freePlace(old.numbers[place])
+            numbers[target] = old.numbers[place]
+            (cells + target * Self.groupSize).moveUpdate(from: source, count: Self.groupSize)
+            source.initialize(repeating: nil, count: Self.groupSize)
+            used += 1
+        }
+        Self.free(old.numbers, old.cells, old.capacity)
+    }
+
+    private func forgetPlaces() {
+        capacity = Self.capacityMin
+        (numbers, cells) = Self.places(capacity)
+        used = 0
+        last = (0, 0)
+        count = 0
+        survivors = (0, 0)
+    }
+
+    private static func places(_ capacity: Int) -> (UnsafeMutablePointer<UInt64>, UnsafeMutablePointer<ManagedObject?>) {
+        let numbers = UnsafeMutablePointer<UInt64>.allocate(capacity: capacity)
+        numbers.initialize(repeating: 0, count: capacity)
+        let cells = UnsafeMutablePointer<ManagedObject?>.allocate(capacity: capacity * groupSize)
+        cells.initialize(repeating: nil, count: capacity * groupSize)
+        return (numbers, cells)
+    }
+
+    private static func free(
+        _ numbers: UnsafeMutablePointer<UInt64>, _ cells: UnsafeMutablePointer<ManagedObject?>, _ capacity: Int
+    ) {
+        for place in 0..<capacity where numbers[place] != 0 {
+            for index in (place * groupSize)..<((place + 1) * groupSize) where cells[index] != nil { cells[index] = nil }
+        }
         cells.deallocate()
+        numbers.deallocate()
     }
 }

@@ -81,7 +81,10 @@ final class SlowFetches: Sendable {
         isHeard.store(listener != nil, ordering: .releasing)
     }
 
-    var listener: Listener? { isHeard.load(ordering: .acquiring) ? current.withLock { $0 } : nil }
+    /// True when somebody wants to hear of them.
+    var areHeardOf: Bool { isHeard.load(ordering: .acquiring) }
+
+    var listener: Listener? { areHeardOf ? current.withLock { $0 } : nil }
 }
 
 /// The start of a fetch, where somebody wants to know how long it takes.

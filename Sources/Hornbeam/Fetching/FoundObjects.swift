@@ -8,11 +8,13 @@ enum FoundObject {
 
 /// The results of a fetch in order. Where no unsaved change matters, which is the rule, they are just what the store answered.
 struct FoundObjects: RandomAccessCollection {
-    private let references: [ObjectReference]
+    let references: [ObjectReference]
     /// Where each row was seen; empty where that is not known.
-    private let hints: [RowHint]
+    let hints: [RowHint]
     /// The results where objects with unsaved changes are among them.
     private let mixed: [FoundObject]?
+    /// True when no unsaved change is among the results, so that references and hints are all there is.
+    var isStored: Bool { mixed == nil }
 
     init(_ answer: FetchAnswer) {
         references = answer.references

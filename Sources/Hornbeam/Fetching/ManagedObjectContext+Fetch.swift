@@ -84,18 +84,19 @@ extension ManagedObjectContext {
 
     /// Makes the objects of a fetch, whose class is compared with the one asked for once per class and not once per object.
     private func objects<Object: ManagedObject>(_ found: FoundObjects, _ request: FetchDescription) throws -> [Object] {
-        var objects: [Object] = []
-        objects.reserveCapacity(found.count)
         var known: ManagedObject.Type?
-        for position in 0 ..< found.count {
-            let object = object(found[position])
-            if type(of: object) != known {
-                _ = try typed(object, request) as Object
-                known = type(of: object)
+        var maker = FaultMaker()
+        return try Array(unsafeUninitializedCapacity: found.count) { objects, count in
+            for position in 0 ..< found.count {
+                let object = found.isStored ? maker.object(position, of: found, self) : object(found[position])
+                if type(of: object) != known {
+                    _ = try typed(object, request) as Object
+                    known = type(of: object)
+                }
+                objects.initializeElement(at: count, to: unsafeDowncast(object, to: Object.self))
+                count += 1
             }
-            objects.append(unsafeDowncast(object, to: Object.self))
         }
-        return objects
     }
 
     func typed<Object: ManagedObject>(_ object: ManagedObject, _ request: FetchDescription) throws -> Object {
@@ -105,6 +106,29 @@ extension ManagedObjectContext {
             "The fetch of \(request.entityName) gave an object of class \(type(of: object)), not \(Object.self). Bind "
                 + "\(Object.self) to the entity when the container is made, or ask for ManagedObject.",
             entity: object.entity.name)
+    }
+}
+
+/// Makes the objects of rows, and looks up what they share once for all of an entity in a row.
+private struct FaultMaker {
+    private var scope: EntityScope?
+    private var entityIndex: Int32 = -1
+    private var slot = StoreSlot.first
+
+    @inline(__always)
+    mutating func object(_ position: Int, of found: FoundObjects, _ context: ManagedObjectContext) -> ManagedObject {
+        let reference = found.references[position]
+        if let object = context.registry[reference.key] { return object }
+        let hint = found.hints.isEmpty ? RowHint() : found.hints[position]
+        return context.makeFault(scope(reference, context), key: StoreSlot.local(reference.key), hint: hint)
+    }
+
+    @inline(__always)
+    private mutating func scope(_ reference: ObjectReference, _ context: ManagedObjectContext) -> EntityScope {
+        if let scope, reference.entityIndex == entityIndex, reference.slot == slot { return scope }
+        let found = context.scope(at: Int(reference.entityIndex), in: reference.slot)
+        (scope, entityIndex, slot) = (found, reference.entityIndex, reference.slot)
+        return found
     }
 }
 

@@ -70,7 +70,10 @@ extension ManagedObject {
         scope.hub?.noteAccess(self, index)
         guard isInCell(index, .integer) else { return currentValue(of: scope.properties[index]).integerCell }
         do {
-            if let cell = try scope.readingCells().integer(index, key, &hint) { return cell }
+            var place = hint
+            let cell = try scope.readingCells().integer(index, key, &place)
+            hint = place
+            if let cell { return cell }
             markGone()
         } catch { markFailed(error) }
         return nil
@@ -82,7 +85,10 @@ extension ManagedObject {
         scope.hub?.noteAccess(self, index)
         guard isInCell(index, .double) else { return currentValue(of: scope.properties[index]).doubleCell }
         do {
-            if let cell = try scope.readingCells().double(index, key, &hint) { return cell }
+            var place = hint
+            let cell = try scope.readingCells().double(index, key, &place)
+            hint = place
+            if let cell { return cell }
             markGone()
         } catch { markFailed(error) }
         return nil
@@ -97,7 +103,10 @@ extension ManagedObject {
             return text
         }
         do {
-            if let cell = try scope.readingCells().string(index, key, &hint) { return cell }
+            var place = hint
+            let cell = try scope.readingCells().string(index, key, &place)
+            hint = place
+            if let cell { return cell }
             markGone()
         } catch { markFailed(error) }
         return nil
@@ -105,7 +114,7 @@ extension ManagedObject {
 
     /// Fires a fault, then says whether the value is the one in the row's cell.
     @inline(__always)
-    private func isInCell(_ index: Int, _ form: CellForm) -> Bool {
+    final func isInCell(_ index: Int, _ form: CellForm) -> Bool {
         if !state.isDisjoint(with: .notPlain) {
             fireIfNeeded()
             guard isReadable else { return false }

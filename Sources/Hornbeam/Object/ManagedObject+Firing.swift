@@ -36,9 +36,16 @@ extension ManagedObject {
     private func hasRow() throws -> Bool {
         if let cells = scope.cells, cells.knows(hint) { return true }
         scope.livingContext?.noteLookUp(of: self)
-        if try scope.readingSnapshot().withRow(scope.entity, key, &hint, { _ in true }) != nil { return true }
+        if try findRow() { return true }
         guard scope.isIncremental, try scope.context.loadRow(of: self) else { return false }
-        return try scope.readingSnapshot().withRow(scope.entity, key, &hint) { _ in true } != nil
+        return try findRow()
+    }
+
+    private func findRow() throws -> Bool {
+        var place = hint
+        let isThere = try scope.readingCells().find(key, &place)
+        hint = place
+        return isThere
     }
 
     final func becomeRealised() {

@@ -44,7 +44,9 @@ extension ManagedObject {
         if let row = record?.frozenRow { return row.values[property.index] }
         guard isReadable, !property.isTransient else { return .null }
         if let parentObject { return parentObject.primitive(of: property) }
-        let value = try? scope.readingSnapshot().value(of: property, scope.entity, key, &hint)
+        var place = hint
+        let value = try? scope.readingSnapshot().value(of: property, scope.entity, key, &place)
+        hint = place
         return value ?? .null
     }
 

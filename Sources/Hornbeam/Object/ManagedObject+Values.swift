@@ -24,8 +24,10 @@ extension ManagedObject {
         fireIfNeeded()
         if let row = record?.frozenRow { return row.values[property.index] }
         do {
-            let snapshot = try scope.readingSnapshot()
-            if let value = try snapshot.value(of: property, scope.entity, key, &hint) { return value }
+            var place = hint
+            let value = try scope.readingSnapshot().value(of: property, scope.entity, key, &place)
+            hint = place
+            if let value { return value }
             markGone()
         } catch {
             markFailed(error)
@@ -94,8 +96,10 @@ extension ManagedObject {
         fireIfNeeded()
         if let row = record?.frozenRow { return row.version }
         do {
-            let snapshot = try scope.readingSnapshot()
-            if let version = try snapshot.withRow(scope.entity, key, &hint, { $0.version }) { return version }
+            var place = hint
+            let version = try scope.readingSnapshot().withRow(scope.entity, key, &place) { $0.version }
+            hint = place
+            if let version { return version }
             markGone()
         } catch {
             markFailed(error)

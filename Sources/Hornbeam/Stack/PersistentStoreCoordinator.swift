@@ -15,6 +15,8 @@ public final class PersistentStoreCoordinator: Sendable {
 
     private let state = Guarded(State())
     private let lastToken = Atomic<UInt64>(0)
+    /// The address of the stack, so that contexts know without a lock that theirs is still the one.
+    private let stackAddress = Atomic<UInt>(0)
 
     private struct State {
         /// By slot; nil for stores that were removed.
@@ -33,6 +35,20 @@ public final class PersistentStoreCoordinator: Sendable {
 
     /// The stores of this moment.
     var stack: StoreStack { state.withLock { $0.stack } }
+
+    /// True when nothing was committed since, and the stores are the same. Takes no lock; false, too, for several stores.
+    func isNewest(_ read: ManagedObjectContext.StateRead) -> Bool {
+        guard stackAddress.load(ordering: .acquiring) == read.stackAddress else { return false }
+        // The reader's snapshot keeps the stack of this address.
+        guard let stack = UnsafeRawPointer(bitPattern: read.stackAddress) else { return false }
+        return Unmanaged<StoreStack>.fromOpaque(stack)._withUnsafeGuaranteedRef { $0.isOnlyStore(at: read.transaction) }
+    }
+
+    private func set(_ parts: [StoreStack.Part?], in state: inout State) {
+        let stack = StoreStack(parts)
+        state.stack = stack
+        stackAddress.store(UInt(bitPattern: ObjectIdentifier(stack)), ordering: .releasing)
+    }
 
     /// The stores, in the order in which they were added (PSC-2).
     public var persistentStores: [PersistentStore] {
@@ -84,7 +100,7 @@ public final class PersistentStoreCoordinator: Sendable {
             var parts = state.stack.parts
             while parts.count <= index { parts.append(nil) }
             parts[index] = StoreStack.Part(store, isReadOnly: description.isReadOnly, entities: entities)
-            state.stack = StoreStack(parts)
+            set(parts, in: &state)
             return (entry, state.stack)
         }
         guard let added else {
@@ -116,7 +132,7 @@ public final class PersistentStoreCoordinator: Sendable {
             parts[index] = StoreStack.Part(
                 lease.store, isReadOnly: description.isReadOnly, entities: parts[index]?.entities)
             state.entries[index] = new
-            state.stack = StoreStack(parts)
+            set(parts, in: &state)
             return (entry, new)
         }
         guard let old else {
@@ -147,7 +163,7 @@ public final class PersistentStoreCoordinator: Sendable {
                 state.entries[index] = nil
                 var parts = state.stack.parts
                 parts[index] = nil
-                state.stack = StoreStack(parts)
+                set(parts, in: &state)
             }
             return state.entries[index]
         }
@@ -165,7 +181,7 @@ public final class PersistentStoreCoordinator: Sendable {
         let entries = state.withLock { state in
             let entries = state.entries.compactMap(\.self)
             state.entries = state.entries.map { _ in nil }
-            state.stack = StoreStack(state.stack.parts.map { _ in nil })
+            set(state.stack.parts.map { _ in nil }, in: &state)
             return entries
         }
         broadcast.finish()
@@ -204,7 +220,7 @@ public final class PersistentStoreCoordinator: Sendable {
             parts[index] = parts[index].map {
                 StoreStack.Part(lease.store, isReadOnly: $0.isReadOnly, entities: $0.entities)
             }
-            state.stack = StoreStack(parts)
+            set(parts, in: &state)
         }
     }
 

@@ -29,6 +29,9 @@ package final class Snapshot: Sendable {
     /// True once the snapshot was taken away for its age: reading throws `snapshotExpired`.
     package var isExpired: Bool { version.isExpired }
 
+    /// What the pool of pages aims to stay within.
+    package var poolBytes: Int { pool.capacity * pool.pageSize }
+
     package func tree(named name: String) -> TreeID? { version.names[name] }
 
     /// The names of all trees, sorted.

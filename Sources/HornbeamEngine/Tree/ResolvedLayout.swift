@@ -74,6 +74,8 @@ package struct PhysicalColumn: BitwiseCopyable, Sendable {
     let all: [ColumnLayout]
     let current: ResolvedLayout
     let fills: [[UInt8]?]
+    /// Columns of the current layout.
+    let columnCount: Int
     /// Tells these layouts from all others of the process; a leaf is verified against them.
     let serial: UInt64
     private static let serials = Atomic<UInt64>(1)
@@ -112,6 +114,7 @@ package struct PhysicalColumn: BitwiseCopyable, Sendable {
         currentBitmapCount = current.bitmapCount
         unsafe currentColumns = unsafe current.physical
         fills = newest.columns.map(\.fill)
+        columnCount = newest.columns.count
         serial = TableLayouts.serials.wrappingAdd(1, ordering: .relaxed).oldValue
         older = Dictionary(
             uniqueKeysWithValues: all.dropLast().map {

@@ -9,11 +9,17 @@ extension FramePool {
     /// The frame of a child, by its hint if that still holds.
     @inline(__always)
     func child(_ node: SlottedNode, _ i: Int) throws(EngineError) -> UInt32 {
+        if let known = knownChild(node, i) { return known }
+        return try loadChild(node, i, unsafe node.addressCell(i).pointee.load(ordering: .acquiring))
+    }
+
+    /// The same, if the child is in memory and known to be.
+    @inline(__always)
+    func knownChild(_ node: SlottedNode, _ i: Int) -> UInt32? {
         let address = unsafe node.addressCell(i).pointee.load(ordering: .acquiring)
         if address >> 63 != 0 { return UInt32(truncatingIfNeeded: address) }
         let hint = unsafe node.hintCell(i).pointee.load(ordering: .relaxed)
-        if hint != 0, holds(hint, address) { return hint }
-        return try loadChild(node, i, address)
+        return hint != 0 && holds(hint, address) ? hint : nil
     }
 
     @inline(never)

@@ -44,6 +44,8 @@ final class ValueIndex: Sendable {
     let properties: [PropertyDescription]
     /// True when keys are cells of the row and every row is in it.
     let isPlain: Bool
+    /// Of a constraint of one text within one entity: which objects were found by which texts.
+    let memo: KeyMemo?
 
     init(
         entity: EntityDescription, name: String?, elements: [Element], isPolymorphic: Bool, tree: TreeID,
@@ -55,6 +57,8 @@ final class ValueIndex: Sendable {
         self.isPolymorphic = isPolymorphic
         self.condition = condition
         isPlain = condition == nil && elements.allSatisfy { $0.source == .cell }
+        let isText = elements.count == 1 && elements[0].type == .string && elements[0].collation == .binary
+        memo = name == nil && isPlain && isText && !isPolymorphic ? KeyMemo() : nil
         var names = condition?.predicate.node.rowProperties ?? []
         for element in elements {
             names.insert(element.property.name)

@@ -19,6 +19,29 @@ package struct CellReader {
     /// True when a row was seen in this very snapshot, so that it need not be looked up to know that it exists.
     package func knows(_ hint: RowHint) -> Bool { table.saw(hint.location) }
 
+    /// Looks up where a row lies; false when there is none.
+    package func find(_ key: UInt64, _ hint: inout RowHint) throws -> Bool {
+        do { return try locate(key, &hint) } catch { throw HornbeamError(error) }
+    }
+
+    func locate(_ key: UInt64, _ hint: inout RowHint) throws(EngineError) -> Bool { try table.find(key, at: &hint.location) }
+
+    /// The same for a row that has a text in a column, and is to be passed over otherwise.
+    func find(
+        _ key: UInt64, _ hint: inout RowHint, where column: Int, is text: UnsafeRawBufferPointer
+    ) throws(EngineError) -> Bool {
+        try table.find(key, at: &hint.location, where: column, is: text)
+    }
+
+    /// Lends the bytes of a string or URI as they are stored, nil where there is no value; false when there is no row.
+    package func lendText(
+        _ property: Int, _ key: UInt64, _ hint: inout RowHint, _ body: (UnsafeRawBufferPointer?) -> Void
+    ) throws -> Bool {
+        let column = columns[property]
+        precondition(column.type == .string || column.type == .uri, "The property is no text.")
+        do { return try table.lendText(key, at: &hint.location, column.position, body) } catch { throw HornbeamError(error) }
+    }
+
     /// A whole number of any width, or a boolean as 0 and 1; nil when there is no row, `.some(nil)` when there is no value.
     package func integer(_ property: Int, _ key: UInt64, _ hint: inout RowHint) throws -> Int64?? {
         let column = columns[property]

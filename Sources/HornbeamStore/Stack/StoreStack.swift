@@ -116,6 +116,12 @@ package final class StoreStack: Sendable {
         return stores.reduce(0) { $0 + $1.latestTransaction }
     }
 
+    /// True when there is one store only, and it has no newer transaction.
+    package func isOnlyStore(at transaction: UInt64) -> Bool {
+        guard let only else { return false }
+        return transaction >= only.latestTransaction
+    }
+
     /// The newest state of all stores. No save over several stores is half in it.
     ///
     /// - Throws: `closed` when there is no store.

@@ -1,0 +1,79 @@
+public import HornbeamModel
+internal import HornbeamStore
+
+extension ManagedObjectContext {
+    /// The object whose attribute has a value, the one with the least ID of several; nil when there is none.
+    ///
+    /// ```swift
+    /// let event = try context.first(Event.self, where: Event.uid, equals: uid) ?? Event(context: context)
+    /// ```
+    /// What a fetch with a limit of one gives, unsaved changes included (FET-10). Where the attribute is a text that is unique within
+    /// its entity and the context has no unsaved changes, no request is made and none is planned: the way for look-ups by the thousand.
+    /// - Throws: As `fetch`.
+    public func first<Object: ManagedObject, Value: AttributeValue>(
+        _ type: Object.Type, where attribute: Attribute<Value>, equals value: Value
+    ) throws -> Object? {
+        if case .string(let text) = value.propertyValue, text.utf8.count <= UniqueLookUp.textMax, let route = try route(type, attribute.nameID) {
+            guard let object = try object(of: text, on: route) else { return nil }
+            if Swift.type(of: object) == type { return unsafeDowncast(object, to: Object.self) }
+            return try typed(object, FetchDescription(entityName: route.scope.entity.name))
+        }
+        return try fetch(FetchRequest<Object>().where(attribute == value).limit(1)).first
+    }
+
+    /// The way to the objects of a class by an attribute, in the newest state; nil where a request has to be made.
+    private func route(_ type: ManagedObject.Type, _ nameID: PropertyNameID) throws -> UniqueRoute? {
+        guard parent == nil, tracked.isEmpty, !persistentStoreCoordinator.slowFetches.areHeardOf else { return nil }
+        processPendingChanges()
+        try advance()
+        if let route = uniqueRoute, route.isFor(type, nameID) { return route.lookUp == nil ? nil : route }
+        let made = try makeRoute(type, nameID)
+        uniqueRoute = made
+        return made?.lookUp == nil ? nil : made
+    }
+
+    private func makeRoute(_ type: ManagedObject.Type, _ nameID: PropertyNameID) throws -> UniqueRoute? {
+        let snapshot = try readingSnapshot()
+        guard snapshot.isSingle, !stack.isIncremental,
+            let entity = persistentStoreCoordinator.binding.entity(of: type), entity.name == type.entityName, !entity.isAbstract,
+            let index = entity.index(of: nameID)
+        else { return nil }
+        let part = try snapshot.part(.first)
+        return UniqueRoute(
+            type: type, nameID: nameID, scope: scope(at: entity.index, in: .first),
+            lookUp: UniqueLookUp(part, entity, entity.properties[index]))
+    }
+
+    private func object(of text: String, on route: UniqueRoute) throws -> ManagedObject? {
+        guard let lookUp = route.lookUp else { return nil }
+        fetchCosts.fetches += 1
+        let snapshot = try route.scope.readingSnapshot()
+        let cells = try route.scope.readingCells()
+        var hint = RowHint()
+        var text = text
+        guard let key = try text.withUTF8({ try lookUp.key(of: UnsafeRawBufferPointer($0), in: snapshot, cells, &hint) })
+        else { return nil }
+        if let object = registry[key | route.scope.keyBits] { return object }
+        sweepIfDue()
+        return makeFault(route.scope, key: key, hint: hint)
+    }
+}
+
+/// What looking up objects of a class by an attribute needs, found out once.
+struct UniqueRoute {
+    private let type: ManagedObject.Type
+    private let nameID: PropertyNameID
+    let scope: EntityScope
+    /// Nil where the attribute is none that can be looked up so.
+    let lookUp: UniqueLookUp?
+
+    init(type: ManagedObject.Type, nameID: PropertyNameID, scope: EntityScope, lookUp: UniqueLookUp?) {
+        self.type = type
+        self.nameID = nameID
+        self.scope = scope
+        self.lookUp = lookUp
+    }
+
+    @inline(__always)
+    func isFor(_ type: ManagedObject.Type, _ nameID: PropertyNameID) -> Bool { self.type == type && self.nameID == nameID }
+}

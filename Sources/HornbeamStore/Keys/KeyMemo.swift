@@ -1,0 +1,106 @@
+internal import Glibc
+internal import HornbeamEngine
+internal import Synchronization
+
+/// Remembers which object has a unique value: a word for each, found by the value's hash.
+///
+/// A memory, not a promise: whoever asks looks into the row whether the object still has the value, in the state that it reads, and
+/// goes to the index otherwise. So nothing here is ever told of changes, any thread may read and write any word at any time, and what
+/// is forgotten costs a walk down the index.
+final class KeyMemo: Sendable {
+    /// Words that share a cache line; a value may be in any of its line's.
+    private static let lineWords = 8
+    private static let keyMask: UInt64 = 1 << 48 - 1
+    /// Look-ups that found an object, from which on it is worth having.
+    private static let usesMin = 64
+
+    private typealias Word = Atomic<UInt64>
+
+    private let words = Atomic<UInt>(0)
+    private let lineMask = Atomic<Int>(0)
+    private let uses = Atomic<Int>(0)
+    private let makesRoom = Atomic<Bool>(false)
+    private let mapping = Atomic<UInt>(0)
+    private let mappedBytes = Atomic<Int>(0)
+
+    deinit {
+        let start = mapping.load(ordering: .acquiring)
+        if start != 0 { munmap(UnsafeMutableRawPointer(bitPattern: start), mappedBytes.load(ordering: .relaxed)) }
+    }
+
+    /// The first object that may have a value of that hash and passes the test.
+    @inline(__always)
+    func first(
+        _ hash: UInt64, where isIt: (UInt64) throws(EngineError) -> Bool
+    ) throws(EngineError) -> UInt64? {
+        guard let line = line(of: hash) else { return nil }
+        let tag = hash >> 48
+        for place in 0 ..< Self.lineWords {
+            let word = line[place].load(ordering: .relaxed)
+            if word >> 48 == tag, word != 0, try isIt(word & Self.keyMask) { return word & Self.keyMask }
+        }
+        return nil
+    }
+
+    /// Remembers the object that has a value. `entries` and `bytes` are what the index has and what the memory may take; they count when
+    /// the room is made.
+    func note(_ hash: UInt64, _ key: UInt64, entries: Int, bytes: Int) {
+        guard key <= Self.keyMask else { return }
+        guard let line = line(of: hash) else { return makeRoom(entries: entries, bytes: bytes) }
+        let word = (hash & ~Self.keyMask) | key
+        let place = (0 ..< Self.lineWords).first { place in
+            let old = line[place].load(ordering: .relaxed)
+            return old == 0 || old & Self.keyMask == key
+        }
+        line[place ?? Int(hash >> 40 & 7)].store(word, ordering: .relaxed)
+    }
+
+    @inline(__always)
+    private func line(of hash: UInt64) -> UnsafeMutablePointer<Word>? {
+        guard let start = UnsafeMutableRawPointer(bitPattern: words.load(ordering: .acquiring)) else { return nil }
+        let line = Int(truncatingIfNeeded: hash) & lineMask.load(ordering: .relaxed)
+        return start.assumingMemoryBound(to: Word.self) + line * Self.lineWords
+    }
+
+    /// Once there were enough uses: room for every entry, or for as many as may be.
+    private func makeRoom(entries: Int, bytes: Int) {
+        guard uses.wrappingAdd(1, ordering: .relaxed).newValue > Self.usesMin,
+            makesRoom.compareExchange(expected: false, desired: true, ordering: .acquiringAndReleasing).exchanged
+        else { return }
+        var lines = 16
+        while lines * Self.lineWords < entries + entries / 2, lines * 128 <= bytes { lines *= 2 }
+        // Zeroed by the kernel, a page when it is first touched.
+        let count = lines * 64 + 4096
+        guard let memory = mmap(nil, count, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), memory != MAP_FAILED else {
+            return
+        }
+        if count >= 4 << 20 { madvise(memory, count, 14) }  // MADV_HUGEPAGE: a look-up is one miss of the cache, not one of the page tables too
+        mapping.store(UInt(bitPattern: memory), ordering: .relaxed)
+        mappedBytes.store(count, ordering: .relaxed)
+        lineMask.store(lines - 1, ordering: .relaxed)
+        words.store(UInt(bitPattern: memory), ordering: .releasing)
+    }
+
+    /// The hash of a text.
+    @inline(__always)
+    static func hash(_ text: UnsafeRawBufferPointer) -> UInt64 {
+        var hash = UInt64(truncatingIfNeeded: text.count) &* 0x9E37_79B9_7F4A_7C15
+        var place = 0
+        while place + 8 <= text.count {
+            hash = mixed(hash ^ text.loadUnaligned(fromByteOffset: place, as: UInt64.self))
+            place += 8
+        }
+        var rest: UInt64 = 0
+        while place < text.count {
+            rest = rest << 8 | UInt64(text[place])
+            place += 1
+        }
+        return mixed(hash ^ rest)
+    }
+
+    @inline(__always)
+    private static func mixed(_ number: UInt64) -> UInt64 {
+        let product = number.multipliedFullWidth(by: 0xA076_1D64_78BD_642F)
+        return product.high ^ product.low
+    }
+}
