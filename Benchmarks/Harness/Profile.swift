@@ -100,6 +100,8 @@ struct EventProfile {
             note("\(name): \((seconds * 1e3).short) ms, \(((processTime() - start) * 1e3).short) of processor time")
         }
         try store.close()
+    }
+
     /// The look-ups and reads of all contestants in turn; prints the least of each, which others on the machine disturb least.
     func duel(_ types: [any EventReader.Type]) throws {
         let events = Array(EventGenerator(count: options.rows))
@@ -140,6 +142,18 @@ struct EventProfile {
         for (_, store) in stores { try store.close() }
     }
 
+    /// Opens the store again and again, to look at one event.
+    private func open(_ type: any EventReader.Type, _ uid: String, until end: Double) throws {
+        while now() < end {
+            let seconds = try processorTimed {
+                let store = try type.init(path: folder.path + "/events")
+                _ = try store.get(uids: [uid])
+                try store.close()
+            }.seconds
+            note("open: \((seconds * 1e6).short) µs")
+        }
+    }
+
     /// `event-STEP` looks at the engine's door, `graph-STEP` at objects.
     func run(_ step: String) throws {
         let words = step.split(separator: "-", maxSplits: 1).map(String.init)
@@ -166,14 +180,7 @@ struct EventProfile {
         try store.load(loaded)
         if words[1] == "open" {
             try store.close()
-            while now() < end {
-                try time(1) {
-                    let store = try type.init(path: folder.path + "/events")
-                    _ = try store.get(uids: [events[0].uid])
-                    try store.close()
-                }
-            }
-            return
+            return try open(type, events[0].uid, until: end)
         }
         var random = SplitMix(3)
         let picks = (0..<100_000).map { _ in Int(random.next() % UInt64(loaded.count)) }

@@ -40,7 +40,7 @@ extension Store {
         _ engine: Engine, _ location: Location, _ model: ManagedObjectModel?, _ options: Options,
         _ memory: MemoryLocation?
     ) throws -> Store {
-        let stored = try StoredSchema(engine.snapshot(), location) ?? create(engine, location, model, options)
+        let stored = try StoredSchema(engine.snapshot(), location, expecting: model) ?? create(engine, location, model, options)
         let model = try stored.reconciled(with: model, in: engine, readOnly: options.readOnly, location)
         let snapshot = try engine.snapshot()
         let schema = try Schema(model.catalogue, model: model.model) { snapshot.tree(named: $0) }

@@ -6,6 +6,8 @@
 final class ObjectRegistry {
     private static let groupSize = 8
     private static let capacityMin = 8
+    /// A table of this size is kept though it is empty: it will be filled again soon.
+    private static let keptCapacity = 8192
 
     /// The number of each group's keys without their low bits, plus one; 0 where there is none.
     private var numbers: UnsafeMutablePointer<UInt64>
@@ -106,7 +108,12 @@ final class ObjectRegistry {
             if !isEmpty { groups += 1 }
         }
         count -= released.count
-        rebuild(for: groups)
+        if groups == 0, capacity <= Self.keptCapacity {
+            numbers.update(repeating: 0, count: capacity)
+            (used, last) = (0, (0, 0))
+        } else {
+            rebuild(for: groups)
+        }
         survivors = (count, groups)
     }
 
@@ -166,11 +173,14 @@ final class ObjectRegistry {
             guard (0..<Self.groupSize).contains(where: { source[$0] != nil }) else { continue }
             let target = freePlace(old.numbers[place])
             numbers[target] = old.numbers[place]
-            (cells + target * Self.groupSize).moveUpdate(from: source, count: Self.groupSize)
-            source.initialize(repeating: nil, count: Self.groupSize)
+            // The target holds nothing, and the source is not looked at again.
+            UnsafeMutableRawPointer(cells + target * Self.groupSize).copyMemory(
+                from: source, byteCount: Self.groupSize * MemoryLayout<ManagedObject?>.stride)
             used += 1
         }
-        Self.free(old.numbers, old.cells, old.capacity)
+        // Groups that are empty hold nothing to let go of, the others have moved.
+        old.cells.deallocate()
+        old.numbers.deallocate()
     }
 
     private func forgetPlaces() {

@@ -14,7 +14,8 @@ public final class PersistentContainer: Sendable {
     public let name: String
     public let persistentStoreCoordinator: PersistentStoreCoordinator
 
-    private let descriptions: Guarded<[PersistentStoreDescription]>
+    /// Nil until somebody says otherwise than the default, which takes a while to find out.
+    private let descriptions = Guarded<[PersistentStoreDescription]?>(nil)
     @MainActor private var madeViewContext: ManagedObjectContext?
 
     /// - Parameter classes: The classes of the model's entities. Entities without one have plain `ManagedObject`s.
@@ -23,8 +24,6 @@ public final class PersistentContainer: Sendable {
         self.name = name
         persistentStoreCoordinator = try PersistentStoreCoordinator(
             managedObjectModel: model, classes: classes)
-        let url = Self.defaultDirectoryURL().appending(path: name + ".hornbeam")
-        descriptions = Guarded([PersistentStoreDescription(url: url)])
     }
 
     /// A container with an open store at a place on disk.
@@ -56,8 +55,12 @@ public final class PersistentContainer: Sendable {
 
     /// What `loadPersistentStores` opens. At first one store on disk, in the default directory (CON-2).
     public var persistentStoreDescriptions: [PersistentStoreDescription] {
-        get { descriptions.withLock(\.self) }
+        get { descriptions.withLock(\.self) ?? [defaultDescription] }
         set { descriptions.withLock { $0 = newValue } }
+    }
+
+    private var defaultDescription: PersistentStoreDescription {
+        PersistentStoreDescription(url: Self.defaultDirectoryURL().appending(path: name + ".hornbeam"))
     }
 
     /// Opens the stores; those that are open stay as they are (CON-3).

@@ -14,25 +14,25 @@ struct StoredSchema {
         self.modelBytes = modelBytes
     }
 
-    /// Nil when the store has none yet.
-    init?(_ snapshot: Snapshot, _ location: Store.Location) throws {
+    /// Nil when the store has none yet. A model that is the stored one is taken instead of decoding that.
+    init?(_ snapshot: Snapshot, _ location: Store.Location, expecting given: ManagedObjectModel? = nil) throws {
         guard let bytes = try snapshot.value(StoredValue.catalogue) else { return nil }
-        guard let format = try? JSONDecoder().decode(FormatOnly.self, from: Data(bytes)).format else {
-            throw Self.unreadable("catalogue", location)
-        }
-        guard format <= Catalogue.currentFormat else {
+        let catalogue = try? JSONDecoder().decode(Catalogue.self, from: Data(bytes))
+        // A newer catalogue need not be one that this version can decode.
+        let format = try? catalogue?.format ?? JSONDecoder().decode(FormatOnly.self, from: Data(bytes)).format
+        if let format, format > Catalogue.currentFormat {
             throw HornbeamError(
                 .newerFormat,
                 "“\(location)” was written with format \(format) of rows and keys; this version knows formats up to "
                     + "\(Catalogue.currentFormat). Open it with a newer version of Hornbeam.")
         }
-        guard let catalogue = try? JSONDecoder().decode(Catalogue.self, from: Data(bytes)) else {
-            throw Self.unreadable("catalogue", location)
-        }
+        guard let catalogue else { throw Self.unreadable("catalogue", location) }
         guard let modelBytes = try snapshot.value(StoredValue.model) else {
             throw Self.unreadable("model", location)
         }
-        self.init(catalogue: catalogue, model: try ManagedObjectModel.decoded(modelBytes), modelBytes: modelBytes)
+        let isGiven = try given?.encoded() == modelBytes
+        let model = isGiven ? given : nil
+        self.init(catalogue: catalogue, model: try model ?? ManagedObjectModel.decoded(modelBytes), modelBytes: modelBytes)
     }
 
     private struct FormatOnly: Decodable { var format: Int }
@@ -57,7 +57,7 @@ struct StoredSchema {
     func reconciled(
         with given: ManagedObjectModel?, in engine: Engine, readOnly: Bool, _ location: Store.Location
     ) throws -> StoredSchema {
-        guard let given else { return self }
+        guard let given, given !== model else { return self }
         let bytes = try given.encoded()
         if bytes == modelBytes { return StoredSchema(catalogue: catalogue, model: given, modelBytes: bytes) }
         let wanted = Catalogue(model: given)
