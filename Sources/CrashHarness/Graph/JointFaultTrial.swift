@@ -90,7 +90,8 @@ struct JointFaultTrial: Sendable {
             try context.save()
             return
         } catch let error as HornbeamError where Self.isExpected(error) {
-            run.add("saves that ended in \(error.code)")
+            let end = error.code == .durabilityLost ? "a failed sync" : error.code == .full ? "a full disk" : "a part of the stores"
+            run.add("saves that ended in \(end)")
         }
         guard context.hasChanges else { throw Finding("a context has lost its changes to a save that failed") }
         // A key could not be had: the step is not whole yet.
