@@ -55,7 +55,7 @@ final class Checkpointer: Sendable {
         let frame = reference.frame
         nodes.append(
             VersionRegistry.Retired(
-                frame: frame, generation: engine.pool.generation(frame),
+                node: frame, generation: engine.pool.generation(frame),
                 birth: unsafe engine.pool.infos[Int(frame)].birth))
         guard engine.pool.page(frame).level > 0 else { return }
         let node = SlottedNode(engine.pool.page(frame))

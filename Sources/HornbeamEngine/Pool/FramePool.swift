@@ -249,11 +249,23 @@ struct FrameInfo: ~Copyable {
     }
 
     /// Gives back frames that still hold what they held when they were retired.
-    func release(_ nodes: [VersionRegistry.Retired]) {
-        guard !nodes.isEmpty else { return }
+    func release(_ retired: [VersionRegistry.Retired]) {
+        guard !retired.isEmpty else { return }
         state.withLock { state in
-            for node in nodes where generation(node.frame) == node.generation { withdraw(node.frame, &state) }
+            for item in retired where holds(item) { withdraw(item.frame, &state) }
         }
+    }
+
+    /// True if a frame still holds what was retired; of pages, if nothing in memory names the frame either.
+    private func holds(_ item: VersionRegistry.Retired) -> Bool {
+        guard item.address != 0 else { return generation(item.frame) == item.generation }
+        let info = unsafe infos + Int(item.frame)
+        return unsafe info.pointee.isEvictable && info.pointee.diskAddress.load(ordering: .relaxed) == item.address
+    }
+
+    /// What a transaction retired is not replaced after all: the transaction is undone.
+    func revive(_ retired: [VersionRegistry.Retired]) {
+        for item in retired where item.address == 0 { unsafe infos[Int(item.frame)].death = .max }
     }
 
     /// Gives back a frame that nobody else ever saw.

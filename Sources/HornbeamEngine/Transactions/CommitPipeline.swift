@@ -274,7 +274,7 @@ final class CommitPipeline: Sendable {
     }
 
     private func giveBack(retired: [VersionRegistry.Retired], born: [UInt32]) {
-        for node in retired { unsafe pool.infos[Int(node.frame)].death = .max }
+        pool.revive(retired)
         for frame in born { pool.discard(frame) }
     }
 

@@ -14,7 +14,7 @@ import Synchronization
     let scratch: Page
     private(set) var born: [UInt32] = []
     private(set) var bornInner: [UInt32] = []
-    /// Nodes in memory that the transaction replaced; other versions may still need them.
+    /// Nodes in memory that the transaction replaced, and cached pages; other versions may still need them.
     private(set) var retired: [VersionRegistry.Retired] = []
     /// Pages on disk that it replaced.
     private(set) var deadPages: [PageReference] = []
@@ -51,6 +51,8 @@ import Synchronization
         pool.inheritVerification(of: frame, to: copy)
         if pool.page(copy).kind == NodeKind.inner.rawValue { noteInner(copy) }
         retire(link)
+        // Nobody who comes later reads the page: its frame is warm memory for the next copies.
+        if !link.isInMemory { retired.append(VersionRegistry.Retired(page: link.address, in: frame)) }
         return copy
     }
 
@@ -67,7 +69,7 @@ import Synchronization
         }
         retired.append(
             VersionRegistry.Retired(
-                frame: frame, generation: pool.generation(frame), birth: unsafe pool.infos[Int(frame)].birth))
+                node: frame, generation: pool.generation(frame), birth: unsafe pool.infos[Int(frame)].birth))
         unsafe pool.infos[Int(frame)].death = birth
     }
 
@@ -96,7 +98,7 @@ import Synchronization
     /// Gives all new nodes back: the transaction never happened.
     func undo() {
         for frame in born { pool.discard(frame) }
-        for node in retired { unsafe pool.infos[Int(node.frame)].death = .max }
+        pool.revive(retired)
         born = []
         retired = []
         spare = []

@@ -40,4 +40,33 @@ import Testing
         #expect(try store.engine.check().problems == [])
         try store.engine.close()
     }
+
+    @Test("the frame of a page that a commit replaced holds the next copy, though an old snapshot is held, which reads what it read before")
+    func framesOfReplacedPagesAreTakenAgain() throws {
+        let store = try TestStore(pageSize: 512)
+        let pool = store.engine.core.pool
+        func key(_ number: Int) -> [UInt8] { Array("key \(1_000 + number)".utf8) }
+        func value(_ number: Int, _ round: Int) -> [UInt8] { Array("\(round) \(number) ".utf8) + Array(repeating: 7, count: 200) }
+        let tree = try store.write { transaction in
+            let tree = try transaction.createIndex(named: "t")
+            for number in 0..<600 { try transaction.put(key(number), value(number, 1), in: tree) }
+            return tree
+        }
+        try store.engine.checkpoint()
+        let old = try store.engine.snapshot()
+        let before = pool.usage.inUse
+        // Each leaf holds two entries: 200 commits copy 200 leaves that are on disk.
+        for number in stride(from: 0, to: 600, by: 3) {
+            try store.write { transaction in try transaction.put(key(number), value(number, 2), in: tree) }
+        }
+        // The copies are nodes that wait for the checkpoint; without taking frames again there would be the pages too.
+        #expect(pool.usage.inUse <= before + 20, "\(before) frames before, \(pool.usage.inUse) after")
+        let index = try old.index(tree)
+        for number in 0..<600 {
+            let found = try index.get(key(number))
+            #expect(found == value(number, 1))
+        }
+        #expect(try store.engine.check().problems == [])
+        try store.engine.close()
+    }
 }
