@@ -5,13 +5,13 @@ final class EngineKeyValue: KeyValueContestant {
     static let contestant = Contestant.hornbeam
     static let settings = "Hornbeam: engine door, pool 1 GiB, 16 KiB pages, commits at level full (one fdatasync a group)"
 
-    private let engine: Engine
+    private let path: String
+    private var engine: Engine
     private let tree: TreeID
 
     init(path: String) throws {
-        var options = EngineOptions()
-        options.poolBytes = 1 << 30
-        engine = try Engine.open(path, options: options)
+        self.path = path
+        engine = try Engine.open(path, options: Self.options)
         if let tree = try engine.snapshot().tree(named: "records") {
             self.tree = tree
         } else {
@@ -19,6 +19,12 @@ final class EngineKeyValue: KeyValueContestant {
             tree = try transaction.createIndex(named: "records")
             _ = try transaction.commit()
         }
+    }
+
+    private static var options: EngineOptions {
+        var options = EngineOptions()
+        options.poolBytes = 1 << 30
+        return options
     }
 
     func load(_ data: KeyValueData, _ order: [Int], isSorted: Bool) throws {
@@ -56,7 +62,14 @@ final class EngineKeyValue: KeyValueContestant {
         _ = try transaction.commit(.lazy(maxDelay: .milliseconds(20)))
     }
 
-    func holdLog() throws {}
+    /// Nothing on the disk changes but by commits from now on: checkpoints are due by the size of the log and of page files.
+    func holdLog() throws {
+        try engine.close()
+        var options = Self.options
+        options.checkpointLogBytes = 1 << 30
+        options.pageFileBytes = 1 << 30
+        engine = try Engine.open(path, options: options)
+    }
 
     func close() throws { try engine.close() }
 }

@@ -39,26 +39,40 @@ extension Engine {
         try checkpointer.run(log: log, isForced: true)
     }
 
-    /// True if log or memory ask for a checkpoint.
+    /// Bytes of redo since the last checkpoint, and what the log takes for them.
+    private var logGrowth: (redo: Int, logged: Int) {
+        let (log, before) = state.withLock { ($0.log, $0.lastCheckpointLogBytes) }
+        let end = log?.durable.rawValue ?? 0
+        let start = checkpointer.latest.log.position.rawValue
+        return (core.pipeline.statistics.logBytes - before, end > start ? Int(end - start) : 0)
+    }
+
+    /// True if log, space or memory ask for a checkpoint.
     private var needsCheckpoint: Bool {
-        let bytes = core.pipeline.statistics.logBytes - state.withLock { $0.lastCheckpointLogBytes }
-        if bytes > options.checkpointLogBytes || core.space.isCheckpointDue { return true }
+        let (bytes, logged) = logGrowth
+        if bytes > options.checkpointLogBytes || core.space.isCheckpointDue(logged: logged) { return true }
         let usage = core.pool.usage
         return bytes > 0 && usage.inUse - usage.cached > core.pool.capacity / 2
     }
 
     /// The commit is done: what upkeep meets now is told by the next call that needs it.
-    func afterCommit(isBig: Bool) {
+    func afterCommit(isBig: Bool, redoBytes: Int) {
         if !options.usesBackgroundThread {
             tendVersions()
         } else if let log = state.withLock({ $0.log }), log.needsSpare {
             logKeeper.wake()
         }
         guard needsCheckpoint else { return }
+        guard options.usesBackgroundThread else { return attempt { () throws(EngineError) in try checkpoint() } }
+        let logged = logGrowth.logged
         // Who replaces much of the store in one go waits for the space, else the next one would need it too.
-        if options.usesBackgroundThread, !(isBig && core.space.isCheckpointDue) { return maintenance.wake() }
-        attempt { () throws(EngineError) in try checkpoint() }
+        if isBig, core.space.isCheckpointDue(logged: logged) { return attempt { () throws(EngineError) in try checkpoint() } }
+        maintenance.wake()
+        if redoBytes >= Engine.redoBytesThatWait, core.space.isLogOverdue(logged: logged) { core.pipeline.waitForCheckpoint() }
     }
+
+    /// Commits of so much redo wait when checkpoints fall behind; smaller ones need not, they are not what makes the log grow so fast.
+    private static let redoBytesThatWait = 64 << 10
 
     /// All that the background threads do now and then. Errors come back with the next commit, which meets them itself;
     /// a full disk must not keep a checkpoint from freeing space.
@@ -108,7 +122,7 @@ extension Engine {
     /// Wins space back after a checkpoint, before the store is closed.
     func tidy(_ log: LogWriter) throws(EngineError) {
         let files = try core.space.cleanable(readers: [])
-        guard core.space.policy.isOverdue(files) || core.space.isCheckpointDue else { return }
+        guard core.space.policy.isOverdue(files) || core.space.isCheckpointDue(logged: 0) else { return }
         try checkpointer.run(log: log)
         try winSpace(log)
     }

@@ -145,6 +145,7 @@ package final class Engine: Sendable {
             state.lock = lock
             state.recovered = newest
         }
+        log.aim(at: core.space.segmentBytes)
         core.pipeline.start(log)
         guard options.usesBackgroundThread else { return }
         maintenance.start(self) { $0.tendPages() }
@@ -235,7 +236,7 @@ package final class Engine: Sendable {
             core.pipeline.endTurn()
             try core.pipeline.wait(for: version.number, round: round, needsSync: durability == .full)
         }
-        if !isUpkeep { afterCommit(isBig: isBig) }
+        if !isUpkeep { afterCommit(isBig: isBig, redoBytes: isBig ? 0 : transaction.redo.bytes.count) }
         return version.number
     }
 

@@ -230,6 +230,7 @@ final class Checkpointer: Sendable {
         }
         let oldest = state.withLock { min($0.latest.oldestLogSegment, $0.previous?.oldestLogSegment ?? $0.latest.oldestLogSegment) }
         try log?.removeSegments(before: oldest)
+        log?.aim(at: engine.space.segmentBytes)
         for file in try unsafe removable.get() {
             try engine.files.remove(file)
             engine.space.forget(file)

@@ -61,7 +61,10 @@ final class SpaceAccount: Sendable {
     private let state: Guarded<State>
 
     private struct State {
-        var table: FileTable
+        var table: FileTable {
+            didSet { live = table.liveBytes }
+        }
+        var live: Int
         /// The version that the table is of.
         var version: TransactionNumber
         /// Of each file, a version all of whose nodes were on disk when the file was begun: what is in it is younger,
@@ -79,7 +82,7 @@ final class SpaceAccount: Sendable {
         self.files = files
         self.policy = policy
         let born = table.entries.mapValues { _ in TransactionNumber.zero }
-        state = Guarded(State(table: table, version: version, bornAfter: born))
+        state = Guarded(State(table: table, live: table.liveBytes, version: version, bornAfter: born))
     }
 
     /// A transaction was executed.
@@ -183,9 +186,17 @@ final class SpaceAccount: Sendable {
     /// Bytes on disk that were replaced since the last checkpoint.
     var replaced: Int { state.withLock { $0.replaced } }
 
-    /// True if a checkpoint is due because it would free, or double, much of the store.
-    var isCheckpointDue: Bool {
-        state.withLock { policy.isCheckpointDue(replaced: $0.replaced, live: $0.table.liveBytes) }
+    /// What the length of log segments grows to.
+    var segmentBytes: Int { state.withLock { policy.segmentBytes(live: $0.live) } }
+
+    /// True if a checkpoint is due because it would free, or double, much of the store, or because of bytes that were logged since the last.
+    func isCheckpointDue(logged: Int) -> Bool {
+        state.withLock { policy.isCheckpointDue(replaced: $0.replaced, logged: logged, live: $0.live) }
+    }
+
+    /// True if the log grows faster than checkpoints let go of it.
+    func isLogOverdue(logged: Int) -> Bool {
+        state.withLock { policy.isLogOverdue(replaced: $0.replaced, logged: logged, live: $0.live) }
     }
 }
 

@@ -1,9 +1,10 @@
 // When space is won back, and from which page files.
 //
-// What holds: the page files take at most 1.7 times the live bytes, two files and what readers and pins keep. It is
-// made of these parts: at most `deadPercentMax` of the live bytes may be dead between checkpoints; a checkpoint is
-// due when `replacedPercentMax` of them were replaced, since it puts the new pages beside the old ones; what a
-// checkpoint set free goes with the next one, which follows at once when that is worth it.
+// What holds: page files and log take at most 1.7 times the live bytes, a constant of two page files and some log
+// segments, and what readers and pins keep. It is made of these parts: at most `deadPercentMax` of the live bytes may be
+// dead between checkpoints; a checkpoint is due when `replacedPercentMax` of them were replaced, since it puts the new
+// pages beside the old ones, and what was logged counts thrice: the log is kept for two checkpoints and while the next is
+// written. What a checkpoint set free goes with the next one, which follows at once when that is worth it.
 
 /// The limits by which checkpoints and cleaning are paced.
 struct SpacePolicy: Sendable {
@@ -25,6 +26,9 @@ struct SpacePolicy: Sendable {
     private static let deadPercentGoal = 28
     private static let replacedPercentMax = 25
     private static let freedPercentMax = 10
+    /// Bytes of log between two checkpoints: enough for checkpoints to pay where the store is small, and bounded since replay reads them.
+    private static let loggedMin = 1 << 20
+    private static let loggedMax = 256 << 20
     /// A file with less to win than this is not worth copying.
     private static let deadPercentWorth = 12
     /// Beyond so many files the smallest are put together.
@@ -33,9 +37,23 @@ struct SpacePolicy: Sendable {
     /// Page files grow with the store, so that a store has at most some dozens of them.
     func fileSizeLimit(live: Int) -> Int { min(max(live / 32, fileBytesMin), 1 << 30) }
 
-    /// True if a checkpoint is due for the bytes on disk that were replaced since the last one.
-    func isCheckpointDue(replaced: Int, live: Int) -> Bool {
-        replaced > max(live / 100 * SpacePolicy.replacedPercentMax, 2 * fileSizeLimit(live: live))
+    /// What the length of log segments grows to: three of them, partly used, are there at any time.
+    func segmentBytes(live: Int) -> Int { min(max(live / 32, 1 << 20), 16 << 20) }
+
+    /// True if a checkpoint is due for the bytes on disk that were replaced, and those that were logged, since the last one.
+    func isCheckpointDue(replaced: Int, logged: Int, live: Int) -> Bool {
+        let most = max(live / 100 * SpacePolicy.replacedPercentMax, 2 * fileSizeLimit(live: live))
+        return replaced > most || logged > loggedMost(besides: replaced, of: most)
+    }
+
+    /// True if the log grows beyond its share because checkpoints do not keep up with the writers.
+    func isLogOverdue(replaced: Int, logged: Int, live: Int) -> Bool {
+        let most = max(live / 100 * SpacePolicy.replacedPercentMax, 2 * fileSizeLimit(live: live))
+        return logged / 2 > loggedMost(besides: replaced, of: most)
+    }
+
+    private func loggedMost(besides replaced: Int, of most: Int) -> Int {
+        min(max((most - replaced) / 3, fileBytesMin, SpacePolicy.loggedMin), SpacePolicy.loggedMax)
     }
 
     /// True if a checkpoint without content is worth its syncs for the bytes that the one before it keeps.

@@ -37,7 +37,7 @@ extension LogWriter {
                 state.header = header
                 state.seed = header.check
                 state.begun.append(header)
-                state.nextSegmentBytes = min(state.nextSegmentBytes * 2, options.largestSegmentBytes)
+                state.nextSegmentBytes = min(state.nextSegmentBytes * 2, state.segmentBytesGoal)
             }
         }
     }
@@ -93,6 +93,17 @@ extension LogWriter {
         }
     }
 
+    /// Segments grow up to this length from now on, as far as the options let them; the first after an opening has a
+    /// quarter of it.
+    package func aim(at bytes: Int) {
+        let goal = min(max(bytes, options.firstSegmentBytes), options.largestSegmentBytes)
+        state.withLock { state in
+            state.segmentBytesGoal = goal
+            state.nextSegmentBytes = min(state.nextSegmentBytes, goal)
+            if state.file == nil { state.nextSegmentBytes = max(goal / 4, options.firstSegmentBytes) }
+        }
+    }
+
     /// Whether the next segment has yet to be zeroed; false before the first append, so that a store which is only
     /// read is not written to. Never waits.
     package var needsSpare: Bool { wantsSpare.load(ordering: .relaxed) }
@@ -105,6 +116,7 @@ extension LogWriter {
         }
         try spare.withLock { (spare) throws(EngineError) in
             if spare == nil { spare = try makeSpare(bytes: bytes, isPaced: true) }
+            lacksSpare.store(false, ordering: .relaxed)
             wantsSpare.store(false, ordering: .relaxed)
         }
     }
@@ -115,7 +127,7 @@ extension LogWriter {
         return try spare.withLock { (spare) throws(EngineError) in
             defer {
                 spare = nil
-                wantsSpare.store(true, ordering: .relaxed)
+                lacksSpare.store(true, ordering: .relaxed)
             }
             if let ready = spare, ready.bytes >= bytes { return ready }
             return try makeSpare(bytes: bytes, isPaced: false)

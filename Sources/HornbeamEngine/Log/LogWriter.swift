@@ -20,6 +20,8 @@ package final class LogWriter: Sendable {
         var seed: UInt64
         var nextSegment: LogSegmentNumber
         var nextSegmentBytes: Int
+        /// What the length of segments grows to.
+        var segmentBytesGoal: Int
         /// Segments begun by this writer.
         var begun: [LogSegmentHeader] = []
         var buffer = WriteBuffer(bytes: 1 << 16)
@@ -41,6 +43,8 @@ package final class LogWriter: Sendable {
     /// The next segment, zeroed and synced, without a header.
     let spare = Guarded<LogSpare?>(nil)
     /// The spare was taken and has not been made anew.
+    let lacksSpare = Atomic(false)
+    /// It has to be made by now: half of the segment is used up. Sooner it would only take room.
     let wantsSpare = Atomic(false)
     /// A commit waits for the next segment.
     let isWaitingForSpare = Atomic(false)
@@ -61,7 +65,10 @@ package final class LogWriter: Sendable {
         self.options = options
         let highest = try fileSystem.list(directory).compactMap(LogSegmentNumber.init(fileName:)).max()
         let number = highest.map { max($0.next, nextSegment) } ?? nextSegment
-        state = Guarded(State(mark: end, seed: end.check, nextSegment: number, nextSegmentBytes: options.firstSegmentBytes))
+        state = Guarded(
+            State(
+                mark: end, seed: end.check, nextSegment: number, nextSegmentBytes: options.firstSegmentBytes,
+                segmentBytesGoal: options.largestSegmentBytes))
         durablePosition = Atomic(end.position.rawValue)
         self.counter = counter
     }
@@ -112,6 +119,9 @@ package final class LogWriter: Sendable {
             }
             state.mark = LogMark(position: state.mark.position + count, check: encoder.check)
             state.seed = encoder.check
+            if lacksSpare.load(ordering: .relaxed), header.offset(of: state.mark.position) > header.segmentBytes / 2 {
+                wantsSpare.store(true, ordering: .relaxed)
+            }
             return state.mark
         }
     }

@@ -13,7 +13,7 @@ package struct TransactionRecord: Sendable {
 
 /// How a log is made; the defaults suit a store, the small sizes tests.
 package struct LogOptions: Sendable {
-    /// The length of the first segment after an opening; each further one is twice as long.
+    /// The least length of a segment. Segments double from one to the next, up to what `LogWriter.aim` asks for.
     package var firstSegmentBytes: Int
     package var largestSegmentBytes: Int
     /// Whether payloads of 512 bytes and more are compressed when that saves a tenth.
@@ -22,7 +22,7 @@ package struct LogOptions: Sendable {
     package var salt: @Sendable () -> UInt64
 
     package init(
-        firstSegmentBytes: Int = 1 << 20, largestSegmentBytes: Int = 16 << 20, compresses: Bool = true,
+        firstSegmentBytes: Int = 256 << 10, largestSegmentBytes: Int = 16 << 20, compresses: Bool = true,
         salt: @escaping @Sendable () -> UInt64 = { UInt64.random(in: 0 ... .max) }
     ) {
         precondition(firstSegmentBytes >= 12288, "A log segment holds at least a header, one group and a seal.")

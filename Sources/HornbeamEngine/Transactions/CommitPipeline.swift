@@ -143,6 +143,11 @@ final class CommitPipeline: Sendable {
         monitor.unlock()
     }
 
+    /// Returns when no checkpoint is under way.
+    func waitForCheckpoint() {
+        monitor.withLock { while unsafe state.isCheckpointing { monitor.wait(.progress) } }
+    }
+
     func endCheckpoint() {
         monitor.withLock {
             unsafe state.isCheckpointing = false

@@ -1,0 +1,41 @@
+import Testing
+
+@testable import HornbeamEngine
+
+/// When a checkpoint is due, and how long log segments are, by the size of the store.
+@Suite struct SpacePolicyTests {
+    private let policy = SpacePolicy(slack: 1 << 20, fileBytesMin: 4 << 20)
+    private static let sizes = [0, 1 << 20, 30 << 20, 100 << 20, 1 << 30, 100 << 30]
+
+    /// The most that may be logged since a checkpoint before the next is due.
+    private func most(live: Int, replaced: Int) -> Int {
+        var (low, high) = (0, 1 << 40)
+        while low < high {
+            let middle = (low + high + 1) / 2
+            if policy.isCheckpointDue(replaced: replaced, logged: middle, live: live) { high = middle - 1 } else { low = middle }
+        }
+        return low
+    }
+
+    @Test(arguments: sizes, [0, 1, 10, 20])
+    func theLogOfTwoCheckpointsAndAHalfTakesAQuarterOfTheStoreAtMost(live: Int, replacedPercent: Int) {
+        let replaced = live / 100 * replacedPercent
+        let logged = most(live: live, replaced: replaced)
+        #expect(logged >= 4 << 20)
+        #expect(logged * 5 / 2 <= max(live / 4, 10 << 20))
+        #expect(logged <= 256 << 20)
+        #expect(logged + replaced <= max(live / 4, 12 << 20), "what is replaced and what is logged share one allowance")
+    }
+
+    @Test(arguments: sizes)
+    func aLogThatIsTwiceAsLongAsItMayBeIsOverdue(live: Int) {
+        let logged = most(live: live, replaced: 0)
+        #expect(!policy.isLogOverdue(replaced: 0, logged: 2 * logged + 1, live: live))
+        #expect(policy.isLogOverdue(replaced: 0, logged: 2 * logged + 2, live: live))
+    }
+
+    @Test(arguments: zip(sizes, [1 << 20, 1 << 20, 1 << 20, 100 << 15, 16 << 20, 16 << 20]))
+    func segmentsGrowWithTheStore(live: Int, bytes: Int) {
+        #expect(policy.segmentBytes(live: live) == bytes)
+    }
+}
