@@ -176,17 +176,19 @@ struct EventProfile {
             try store.close()
         }
         if words[1] == "insert" { return }
-        let store = try type.init(path: try folder.empty("events"))
+        let path = try folder.empty("events")
+        var store = try type.init(path: path)
         try store.load(loaded)
-        if words[1] == "open" {
-            try store.close()
-            return try open(type, events[0].uid, until: end)
-        }
+        try store.close()
+        if words[1] == "open" { return try open(type, events[0].uid, until: end) }
+        // As the rows have it: pages come from disk, in the order in which they were first looked at.
+        store = try type.init(path: path)
         var random = SplitMix(3)
         let picks = (0..<100_000).map { _ in Int(random.next() % UInt64(loaded.count)) }
         let uids = picks.map { events[$0].uid }
         let keys = picks.map { UInt64($0 + 1) }
         var next = loaded.count
+        _ = try store.get(uids: uids)
         end = now() + 8
         while now() < end {
             switch words[1] {

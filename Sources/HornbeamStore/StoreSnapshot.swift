@@ -13,6 +13,8 @@ package final class StoreSnapshot: Sendable {
     /// array would retain its parts at each read.
     nonisolated(unsafe) private let views: UnsafeMutablePointer<TableView>  // written in init only
     private let viewCount: Int
+    /// The same for readers of single cells.
+    private let cellTables: [TableCells]
 
     init(_ snapshot: Snapshot, reader: RowReader) throws(EngineError) {
         engineSnapshot = snapshot
@@ -23,6 +25,7 @@ package final class StoreSnapshot: Sendable {
         viewCount = made.count
         views = .allocate(capacity: max(made.count, 1))
         views.initialize(from: made, count: made.count)
+        cellTables = made.map { TableCells($0) }
     }
 
     deinit {
@@ -35,7 +38,7 @@ package final class StoreSnapshot: Sendable {
     @inline(__always)
     func view(_ table: EntityTable) -> TableView { views[table.slot] }
 
-    func cells(_ table: EntityTable) -> TableCells { TableCells(views + table.slot) }
+    func cells(_ table: EntityTable) -> TableCells { cellTables[table.slot] }
 
     // MARK: Rows
 
@@ -63,18 +66,6 @@ package final class StoreSnapshot: Sendable {
         }
         if let failure { throw failure }
         return result ?? nil
-    }
-
-    /// Where the rows of many keys lie, which ascend; nothing is known of missing ones.
-    package func hints(_ entity: EntityDescription, _ keys: [UInt64]) throws -> [RowHint?] {
-        var hints = [RowHint?](repeating: nil, count: keys.count)
-        try EngineError.translated { () throws(EngineError) in
-            try view(schema.table(entity)).forEachRow(keys) { (position, _, location) throws(EngineError) -> Bool in
-                hints[position] = RowHint(location)
-                return true
-            }
-        }
-        return hints
     }
 
     /// All values of an object, copied; nil when there is no row.

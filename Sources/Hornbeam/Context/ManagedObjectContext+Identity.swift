@@ -63,6 +63,7 @@ extension ManagedObjectContext {
         let object = makeFault(scope, key: id.reference, hint: hint)
         noteLookUp(of: object)
         object.becomeRealised()
+        cells.fetchTexts(hint)
         return object
     }
 
@@ -141,9 +142,10 @@ extension ManagedObjectContext {
         guard keys.count > 1 else { return [] }
         var made: [ManagedObject] = []
         made.reserveCapacity(keys.count)
-        guard let hints = try? scope.readingSnapshot().hints(scope.entity, keys) else { return [] }
-        for (key, hint) in zip(keys, hints) {
-            if let hint { made.append(makeFault(scope, key: key, hint: hint)) }
+        guard let cells = try? scope.readingCells() else { return [] }
+        for key in keys {
+            var hint = RowHint()
+            if (try? cells.find(key, &hint)) == true { made.append(makeFault(scope, key: key, hint: hint)) }
         }
         return made
     }

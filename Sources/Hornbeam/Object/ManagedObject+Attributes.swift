@@ -67,6 +67,12 @@ extension ManagedObject {
     @usableFromInline
     final func integerCell(_ nameID: PropertyNameID) -> Int64? {
         let index = scope.index(of: nameID)
+        if isPlain(index, .integer), let cell = scope.cells?.plainInteger(index, hint) { return cell }
+        return integerCell(at: index)
+    }
+
+    @inline(never)
+    private func integerCell(at index: Int) -> Int64? {
         scope.hub?.noteAccess(self, index)
         guard isInCell(index, .integer) else { return currentValue(of: scope.properties[index]).integerCell }
         do {
@@ -82,6 +88,12 @@ extension ManagedObject {
     @usableFromInline
     final func doubleCell(_ nameID: PropertyNameID) -> Double? {
         let index = scope.index(of: nameID)
+        if isPlain(index, .double), let cell = scope.cells?.plainDouble(index, hint) { return cell }
+        return doubleCell(at: index)
+    }
+
+    @inline(never)
+    private func doubleCell(at index: Int) -> Double? {
         scope.hub?.noteAccess(self, index)
         guard isInCell(index, .double) else { return currentValue(of: scope.properties[index]).doubleCell }
         do {
@@ -97,6 +109,12 @@ extension ManagedObject {
     @usableFromInline
     final func stringCell(_ nameID: PropertyNameID) -> String? {
         let index = scope.index(of: nameID)
+        if isPlain(index, .string), let cell = scope.cells?.plainString(index, hint) { return cell }
+        return stringCell(at: index)
+    }
+
+    @inline(never)
+    private func stringCell(at index: Int) -> String? {
         scope.hub?.noteAccess(self, index)
         guard isInCell(index, .string) else {
             guard case .string(let text) = currentValue(of: scope.properties[index]) else { return nil }
@@ -110,6 +128,12 @@ extension ManagedObject {
             markGone()
         } catch { markFailed(error) }
         return nil
+    }
+
+    /// True when the value is the one in the row's cell, nothing has to be done first, and nobody is to be told.
+    @inline(__always)
+    private func isPlain(_ index: Int, _ form: CellForm) -> Bool {
+        state.isDisjoint(with: .notPlain) && record == nil && scope.hub == nil && scope.isCell(index, of: form)
     }
 
     /// Fires a fault, then says whether the value is the one in the row's cell.

@@ -11,25 +11,32 @@ import Glibc
 import HornbeamThreads
 import Synchronization
 
-/// What the pool knows of a frame. Cells that readers look at are atomic; the others belong to the writer or the lock.
+/// What the pool knows of a frame: one line of the cache. Cells that readers look at are atomic; the others belong to the
+/// writer or the lock.
 struct FrameInfo: ~Copyable {
+    static let size = 64
+
     /// The page's address in the page files; 0 while the frame is free or its node is in memory only.
     let diskAddress = Atomic<UInt64>(0)
-    /// Changes each time the frame changes hands.
-    let generation = Atomic<UInt32>(1)
     /// The layouts (by serial) that the leaf was found to fit; `.max` for nodes that we made. Of pages from disk this
     /// is found out at the first reading as part of a table.
     let verifiedFor = Atomic<UInt64>(0)
-    /// Set by readers, cleared by the clock.
-    let isRecent = Atomic<Bool>(false)
-    /// Guarded by the pool's lock.
-    var isEvictable = false
+    /// What readers know of a table's leaf, as LeafBrief says; `shape` is 0 where they know nothing.
+    let firstKey = Atomic<UInt64>(0)
+    let shape = Atomic<UInt64>(0)
     /// The transaction that made the node; 0 for pages from disk. Written before anyone else sees the frame.
     var birth: UInt64 = 0
     /// The transaction that replaced the node; guarded by the writer's turn.
     var death = UInt64.max
     /// The stamp of the reference to the page, once it has a disk address.
     var stamp: UInt64 = 0
+    /// Changes each time the frame changes hands.
+    let generation = Atomic<UInt32>(1)
+    let bitmaps = Atomic<UInt16>(0)
+    /// Set by readers, cleared by the clock.
+    let isRecent = Atomic<Bool>(false)
+    /// Guarded by the pool's lock.
+    var isEvictable = false
 }
 
 @safe final class FramePool: Sendable {
@@ -96,7 +103,9 @@ struct FrameInfo: ~Copyable {
             // Costs nothing where it is refused: the pool works the same with small pages.
             _ = unsafe madvise(base, (maximum + 1) * pageSize, FramePool.adviseHugePages)
         }
-        unsafe infos = .allocate(capacity: maximum + 1)
+        precondition(MemoryLayout<FrameInfo>.stride == FrameInfo.size, "What the pool knows of a frame is to be one line.")
+        unsafe infos = UnsafeMutableRawPointer.allocate(byteCount: (maximum + 1) * FrameInfo.size, alignment: FrameInfo.size)
+            .bindMemory(to: FrameInfo.self, capacity: maximum + 1)
         unsafe infos.initialize(to: FrameInfo())  // number 0 is "no frame"; the others follow at their first use
     }
 
@@ -120,6 +129,7 @@ struct FrameInfo: ~Copyable {
         return true
     }
 
+    @inline(__always)
     func generation(_ frame: UInt32) -> UInt32 {
         unsafe infos[Int(frame)].generation.load(ordering: .acquiring)
     }
@@ -170,6 +180,7 @@ struct FrameInfo: ~Copyable {
         }
         unsafe infos[Int(frame)].birth = birth
         unsafe infos[Int(frame)].verifiedFor.store(birth == 0 ? 0 : .max, ordering: .relaxed)
+        unsafe infos[Int(frame)].shape.store(0, ordering: .relaxed)
         unsafe infos[Int(frame)].death = .max
         unsafe infos[Int(frame)].stamp = 0
         return frame

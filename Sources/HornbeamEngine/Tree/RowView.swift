@@ -17,6 +17,8 @@ import Synchronization
     let pool: Unmanaged<FramePool>
     let frame: UInt32
     let transaction: UInt64
+    /// Which of the first bitmaps have a bit set, as far as that is known.
+    @usableFromInline let bitmaps: UInt16
 
     /// Rows in the leaf.
     package let count: Int
@@ -35,7 +37,26 @@ import Synchronization
         unsafe self.pool = .passUnretained(pool)
         self.frame = frame
         self.transaction = transaction
+        bitmaps = LeafBrief.allBitmaps
         count = page.count
+    }
+
+    /// The same leaf without a look at it.
+    @inline(__always)
+    init?(_ pool: FramePool, _ frame: UInt32, _ brief: LeafBrief, _ layouts: TableLayouts, transaction: UInt64) {
+        guard let (columns, bitmapCount) = unsafe layouts.columns(of: brief.version) else { return nil }
+        page = pool.page(frame)
+        unsafe self.columns = unsafe columns
+        capacity = brief.capacity
+        bitmapsStart = TableLeaf.arraysStart(capacity: capacity, keyWidth: brief.keyWidth)
+        bitmapBytes = (capacity + 63) / 64 * 8
+        columnsStart = bitmapsStart + bitmapBytes * bitmapCount
+        unsafe self.layouts = .passUnretained(layouts)
+        unsafe self.pool = .passUnretained(pool)
+        self.frame = frame
+        self.transaction = transaction
+        bitmaps = brief.bitmaps
+        count = brief.count
     }
 
     /// The key of a row.
@@ -117,6 +138,7 @@ package struct RowView {
 
     @usableFromInline @inline(__always)
     func bit(bitmap: Int32) -> Bool {
+        if bitmap < 16, leaf.bitmaps >> UInt16(truncatingIfNeeded: bitmap) & 1 == 0 { return false }
         let byte = leaf.page.load(
             leaf.bitmapsStart + leaf.bitmapBytes * Int(bitmap) + slot >> 3, as: UInt8.self)
         return byte >> UInt8(slot & 7) & 1 == 1
@@ -177,20 +199,24 @@ package struct RowView {
     }
 }
 
-/// Where a row was last seen: a hint, checked on use. `RowLocation()` knows nothing. Fourteen bytes, since every object has one.
+/// Where a row was last seen: a hint, checked on use. `RowLocation()` knows nothing. Two words, since every object has one and
+/// every read is handed one.
 package struct RowLocation: Sendable, Hashable {
-    var frame: UInt32
-    var generation: UInt32
-    /// The low half of the number of the version it was seen in.
-    var transaction: UInt32
-    var slot: UInt16
+    /// The frame (low half) and its generation.
+    private let place: UInt64
+    /// The low half of the number of the version it was seen in, and the slot (high half).
+    private let view: UInt64
 
-    package init() { self.init(frame: 0, generation: 0, transaction: 0, slot: 0) }
+    var frame: UInt32 { UInt32(truncatingIfNeeded: place) }
+    var generation: UInt32 { UInt32(truncatingIfNeeded: place >> 32) }
+    var transaction: UInt32 { UInt32(truncatingIfNeeded: view) }
+    var slot: Int { Int(truncatingIfNeeded: view >> 32) }
 
+    package init() { (place, view) = (0, 0) }
+
+    @inline(__always)
     init(frame: UInt32, generation: UInt32, transaction: UInt32, slot: UInt16) {
-        self.frame = frame
-        self.generation = generation
-        self.transaction = transaction
-        self.slot = slot
+        place = UInt64(frame) | UInt64(generation) << 32
+        view = UInt64(transaction) | UInt64(slot) << 32
     }
 }

@@ -1,7 +1,8 @@
 // Reading one cell of one row: the way of property getters. No closure, no generic parameter and no reference
 // count crosses the module's border, and the answer is a plain value.
 //
-// A location is believed when it was seen in this version and its frame still holds what it held (TableView.leaf).
+// A location is believed when it was seen in this version and its frame still holds what it held (TableView.leaf). The leaf's
+// header is not touched where the frame's brief is known (LeafBrief): the cells are the first that is waited for.
 
 internal import CMembarrier
 import Glibc
@@ -28,47 +29,95 @@ package enum TextCell: Sendable {
     case text(String)
 }
 
-/// A table of one version, read a cell at a time without counting references. Valid while its `TableView` is where it was.
-@safe package struct TableCells: Sendable {
-    nonisolated(unsafe) private let view: UnsafePointer<TableView>  // read only; the caller keeps it
+/// A table of one version, read a cell at a time without counting references. An object, so that a call is handed one word.
+@safe package final class TableCells: Sendable {
+    private let view: TableView
     private let pool: Unmanaged<FramePool>  // the view holds it
     private let layouts: Unmanaged<TableLayouts>  // the view holds it
     private let transaction: UInt64
     private let isEmpty: Bool
+    /// The variable columns among the first 64.
+    private let texts: UInt64
+    /// The columns that were read so far, of the first 64: those worth fetching ahead.
+    private let columnsRead = Atomic<UInt64>(0)
 
-    package init(_ view: UnsafePointer<TableView>) {
-        unsafe self.view = unsafe view
-        unsafe pool = unsafe .passUnretained(view.pointee.root.pool)
-        unsafe layouts = unsafe .passUnretained(view.pointee.layouts)
-        transaction = unsafe view.pointee.transaction
-        isEmpty = unsafe view.pointee.root.reference.isEmpty
+    package init(_ view: TableView) {
+        self.view = view
+        unsafe pool = unsafe .passUnretained(view.root.pool)
+        unsafe layouts = unsafe .passUnretained(view.layouts)
+        transaction = view.transaction
+        isEmpty = view.root.reference.isEmpty
+        texts = view.layout.columns.enumerated().reduce(0) { $1.element.kind == .bytes ? $0 | TableCells.bit($1.offset) : $0 }
     }
+
+    private static func bit(_ column: Int) -> UInt64 { column < 64 ? 1 << UInt64(column) : 0 }
 
     /// True when the location was seen in this version, so that there is a row whether or not it is still there.
     @inline(__always)
     package func saw(_ location: RowLocation) -> Bool { location.isOf(transaction) }
 
+    // MARK: Looking up
+
     /// Finds out where the row of a key lies, and has its cells fetched into the cache; false when there is none.
     package func find(_ key: UInt64, at location: inout RowLocation) throws(EngineError) -> Bool {
-        if let isThere = withLeaf(of: key, { leaf, slot in
-            guard let slot else { return false }
-            leaf.touchAhead(slot)
-            location = leaf.location(slot)
-            return true
-        }) { return isThere }
+        if let isThere = findKnown(key, at: &location) { return isThere }
         var isThere = false
-        try unsafe view.pointee.lendRow(key, at: &location) { _ in isThere = true }
+        try view.lendRow(key, at: &location) { _ in isThere = true }
         return isThere
     }
 
-    /// The same for a row that is wanted only if its text cell is this one; false for another one, too.
+    /// Nil when something on the way is not in memory, or not as it should be, which the view sees to.
+    @inline(__always)
+    private func findKnown(_ key: UInt64, at location: inout RowLocation) -> Bool? {
+        guard !isEmpty else { return nil }
+        return unsafe pool._withUnsafeGuaranteedRef { pool -> Bool? in
+            let epoch = pool.epochs.enter()
+            defer { pool.epochs.leave(epoch) }
+            guard let frame = view.root.knownLeaf(pool, key), unsafe pool.isVerified(frame, layouts) else { return nil }
+            if let brief = pool.brief(frame), let slot = brief.slot(key), let leaf = leaf(pool, frame, brief) {
+                leaf.touchAhead(slot, columnsRead.load(ordering: .relaxed))
+                location = leaf.location(slot)
+                return true
+            }
+            return search(pool, frame, key, at: &location)
+        }
+    }
+
+    /// Looks for a key among those of a leaf.
+    @inline(never)
+    private func search(_ pool: FramePool, _ frame: UInt32, _ key: UInt64, at location: inout RowLocation) -> Bool? {
+        guard pool.page(frame).kind == NodeKind.tableLeaf.rawValue, let leaf = leaf(pool, frame) else { return nil }
+        let (slot, found) = TableLeaf.find(leaf.page, key)
+        guard found else { return false }
+        leaf.touchAhead(slot, columnsRead.load(ordering: .relaxed))
+        location = leaf.location(slot)
+        return true
+    }
+
+    /// Has the texts of a row that was looked up fetched into the cache, those that are read as a rule. Better some time after the
+    /// look-up: where they lie says a cell that is on its way then.
+    package func fetchTexts(at location: RowLocation) {
+        let wanted = columnsRead.load(ordering: .relaxed) & texts
+        guard wanted != 0 else { return }
+        _ = withRow(at: location) { row in
+            var rest = wanted
+            while rest != 0 {
+                row.touchText(rest.trailingZeroBitCount)
+                rest &= rest &- 1
+            }
+        }
+    }
+
+    /// What `find` does, for a row that is wanted only if its text cell is this one; false for another one, too.
     package func find(
         _ key: UInt64, at location: inout RowLocation, where column: Int, is text: UnsafeRawBufferPointer
     ) throws(EngineError) -> Bool {
+        note(column)
         guard try find(key, at: &location) else { return false }
+        fetchTexts(at: location)
         if let isSame = withRow(at: location, { unsafe $0.isText(column, text) }) { return isSame }
         var isSame = false
-        try unsafe view.pointee.lendRow(key, at: &location) { row throws(EngineError) in
+        try view.lendRow(key, at: &location) { row throws(EngineError) in
             isSame = unsafe try row.withBytes(column) { bytes throws(EngineError) in
                 unsafe !row.isNull(column) && bytes.elementsEqual(text)
             }
@@ -76,13 +125,34 @@ package enum TextCell: Sendable {
         return isSame
     }
 
+    // MARK: Cells
+
+    /// The bits of a cell of at most eight bytes that has a value and lies where it was seen; nil sends to `fixedCell`.
+    package func plainCell(at location: RowLocation, _ column: Int) -> UInt64? {
+        note(column)
+        return withRow(at: location) { row in
+            let cell = row.fixedCell(column)
+            return cell.state == .value ? cell.bits : nil
+        } ?? nil
+    }
+
+    /// A text that lies in the leaf where it was seen; nil sends to `textCell`.
+    package func plainText(at location: RowLocation, _ column: Int) -> String? {
+        note(column)
+        return withRow(at: location) { row in
+            guard !row.isNull(column), let bytes = unsafe row.leaf.bytesInLeaf(column, row.slot) else { return nil }
+            return unsafe String(decoding: bytes, as: UTF8.self)
+        } ?? nil
+    }
+
     /// A cell of at most eight bytes, looked for first where its row was seen last; updates the location.
     package func fixedCell(
         _ key: UInt64, at location: inout RowLocation, _ column: Int
     ) throws(EngineError) -> FixedCell {
+        note(column)
         if let cell = withRow(at: location, { $0.fixedCell(column) }) { return cell }
         var cell = FixedCell(.noRow)
-        try unsafe view.pointee.lendRow(key, at: &location) { row throws(EngineError) in cell = row.fixedCell(column) }
+        try view.lendRow(key, at: &location) { row throws(EngineError) in cell = row.fixedCell(column) }
         return cell
     }
 
@@ -90,11 +160,12 @@ package enum TextCell: Sendable {
     package func textCell(
         _ key: UInt64, at location: inout RowLocation, _ column: Int
     ) throws(EngineError) -> TextCell {
+        note(column)
         if let cell = withRow(at: location, { row in Result { () throws(EngineError) in try row.textCell(column) } }) {
             return try cell.get()
         }
         var cell = TextCell.noRow
-        try unsafe view.pointee.lendRow(key, at: &location) { row throws(EngineError) in cell = try row.textCell(column) }
+        try view.lendRow(key, at: &location) { row throws(EngineError) in cell = try row.textCell(column) }
         return cell
     }
 
@@ -104,19 +175,30 @@ package enum TextCell: Sendable {
     ) throws(EngineError) -> Bool {
         func lend(_ row: RowView) throws(EngineError) {
             if row.isNull(column) { return body(nil) }
+            if let bytes = unsafe row.leaf.bytesInLeaf(column, row.slot) { return unsafe body(bytes) }
             unsafe try row.withBytes(column) { bytes throws(EngineError) in unsafe body(bytes) }
         }
+        note(column)
         if let done = withRow(at: location, { row in Result { () throws(EngineError) in try lend(row) } }) {
             try done.get()
             return true
         }
         var isThere = false
-        try unsafe view.pointee.lendRow(key, at: &location) { row throws(EngineError) in
+        try view.lendRow(key, at: &location) { row throws(EngineError) in
             isThere = true
             try lend(row)
         }
         return isThere
     }
+
+    /// Remembers that a column is read.
+    @inline(__always)
+    private func note(_ column: Int) {
+        let bit = TableCells.bit(column)
+        if columnsRead.load(ordering: .relaxed) & bit != bit { columnsRead.bitwiseOr(bit, ordering: .relaxed) }
+    }
+
+    // MARK: Leaves
 
     /// Lends the row at a location; nil when it cannot be believed.
     @inline(__always)
@@ -125,30 +207,28 @@ package enum TextCell: Sendable {
         return unsafe pool._withUnsafeGuaranteedRef { pool -> R? in
             let epoch = pool.epochs.enter()
             defer { pool.epochs.leave(epoch) }
-            guard pool.generation(location.frame) == location.generation, let leaf = leaf(pool, location.frame) else { return nil }
-            return body(leaf.row(Int(location.slot)))
-        }
-    }
-
-    /// Lends the leaf where a key belongs, and its slot, if it is there; nil when something on the way is not in memory, or
-    /// not as it should be, which the view sees to.
-    @inline(__always)
-    private func withLeaf<R>(of key: UInt64, _ body: (LeafView, Int?) -> R) -> R? {
-        guard !isEmpty else { return nil }
-        return unsafe pool._withUnsafeGuaranteedRef { pool -> R? in
-            let epoch = pool.epochs.enter()
-            defer { pool.epochs.leave(epoch) }
-            guard let frame = unsafe view.pointee.root.knownLeaf(pool, key), unsafe pool.isVerified(frame, layouts),
-                let leaf = leaf(pool, frame)
-            else { return nil }
-            let (slot, found) = TableLeaf.find(leaf.page, key)
-            return body(leaf, found ? slot : nil)
+            let frame = location.frame
+            guard pool.generation(frame) == location.generation else { return nil }
+            if let brief = pool.brief(frame), let leaf = leaf(pool, frame, brief) { return body(leaf.row(location.slot)) }
+            return leaf(pool, frame).map { body($0.row(location.slot)) }
         }
     }
 
     @inline(__always)
+    private func leaf(_ pool: FramePool, _ frame: UInt32, _ brief: LeafBrief) -> LeafView? {
+        unsafe layouts._withUnsafeGuaranteedRef { LeafView(pool, frame, brief, $0, transaction: transaction) }
+    }
+
+    /// A leaf that nothing was known of yet.
+    @inline(never)
     private func leaf(_ pool: FramePool, _ frame: UInt32) -> LeafView? {
-        unsafe layouts._withUnsafeGuaranteedRef { LeafView(pool, frame, $0, transaction: transaction) }
+        unsafe layouts._withUnsafeGuaranteedRef { layouts in
+            guard let leaf = LeafView(pool, frame, layouts, transaction: transaction) else { return nil }
+            if let (_, bitmapCount) = unsafe layouts.columns(of: leaf.page.load(24)) {
+                pool.keepBrief(frame, LeafBrief(leaf, bitmapCount: bitmapCount))
+            }
+            return leaf
+        }
     }
 }
 
@@ -162,7 +242,8 @@ extension FramePool {
 }
 
 extension TreeRoot {
-    /// The leaf where a key belongs, if all on the way to it is in memory and the version is not given up. Inside an epoch.
+    /// The leaf where a key belongs, if all on the way to it is in memory and the version is not given up. Does not look at the leaf, which
+    /// may be of another kind in a damaged file. Inside an epoch.
     @inline(__always)
     fileprivate func knownLeaf(_ pool: FramePool, _ key: UInt64) -> UInt32? {
         if let version = unsafe version, unsafe version._withUnsafeGuaranteedRef({ $0.isExpired }) { return nil }
@@ -171,27 +252,34 @@ extension TreeRoot {
             frame = hint.frame.load(ordering: .relaxed)
             guard frame != 0, pool.holds(frame, reference.address) else { return nil }
         }
-        while true {
-            let page = pool.page(frame)
-            if page.level == 0 { return page.kind == NodeKind.tableLeaf.rawValue ? frame : nil }
-            let node = SlottedNode(page)
+        var level = pool.page(frame).level
+        while level > 0 {
+            let node = SlottedNode(pool.page(frame))
             guard let child = pool.knownChild(node, node.childIndex(forHead: key)) else { return nil }
             frame = child
+            level -= 1
         }
+        return frame
     }
 }
 
 extension LeafView {
-    /// Has the cells of a row fetched into the cache together, so that reading them does not wait for one after the other.
+    /// Has some cells of a row fetched into the cache together, so that reading them does not wait for one after the other.
     @inline(__always)
-    fileprivate func touchAhead(_ slot: Int) {
-        let current = unsafe layouts._withUnsafeGuaranteedRef { $0.columnCount }
-        unsafe fetch_line(page.base + bitmapsStart + slot >> 3)
-        for column in 0..<min(current, 12) {
-            let c = unsafe columns[column]
+    fileprivate func touchAhead(_ slot: Int, _ wanted: UInt64) {
+        var rest = wanted
+        while rest != 0 {
+            let c = unsafe columns[rest.trailingZeroBitCount]
+            rest &= rest &- 1
             guard !c.isAbsent else { continue }
-            unsafe fetch_line(page.base + bitmapsStart + bitmapBytes * Int(c.nullBitmap) + slot >> 3)
-            unsafe fetch_line(page.base + columnsStart + capacity * Int(c.fixedBefore) + slot * Int(c.width))
+            if c.nullBitmap >= 16 || bitmaps >> UInt16(truncatingIfNeeded: c.nullBitmap) & 1 != 0 {
+                unsafe fetch_line(page.base + (bitmapsStart + bitmapBytes * Int(c.nullBitmap) + slot >> 3))
+            }
+            if c.valueBitmap >= 0 {
+                unsafe fetch_line(page.base + (bitmapsStart + bitmapBytes * Int(c.valueBitmap) + slot >> 3))
+            } else {
+                unsafe fetch_line(page.base + (columnsStart + capacity * Int(c.fixedBefore) + slot * Int(c.width)))
+            }
         }
     }
 }
@@ -205,6 +293,14 @@ extension RowLocation {
 }
 
 extension RowView {
+    /// Has the bytes of a text fetched, if they lie in the leaf: their first line and their last.
+    @inline(__always)
+    fileprivate func touchText(_ column: Int) {
+        guard let bytes = unsafe leaf.bytesInLeaf(column, slot), let start = bytes.baseAddress else { return }
+        unsafe fetch_line(start)
+        unsafe fetch_line(start + max(bytes.count - 1, 0))
+    }
+
     /// True when the cell is in the leaf and holds these bytes; false, too, when it lies elsewhere.
     @inline(__always)
     fileprivate func isText(_ column: Int, _ text: UnsafeRawBufferPointer) -> Bool {

@@ -50,7 +50,7 @@ package struct TableView: Sendable {
     ) throws(EngineError) {
         guard !root.reference.isEmpty else { return }
         try root.reading { () throws(EngineError) in
-            if let leaf = leaf(at: location) { return try body(leaf.row(Int(location.slot))) }
+            if let leaf = leaf(at: location) { return try body(leaf.row(location.slot)) }
             guard let (leaf, slot) = try find(key) else { return }
             location = leaf.location(slot)
             try body(leaf.row(slot))

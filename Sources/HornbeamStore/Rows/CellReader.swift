@@ -5,33 +5,67 @@ package import HornbeamModel
 ///
 /// Valid for as long as its snapshot is held. Properties are named by index and must have a column of the kind asked for.
 package struct CellReader {
-    private let table: TableCells
+    private let unowned: Unmanaged<TableCells>  // the snapshot holds it
     private let columns: UnsafePointer<CellColumn>
 
     init(_ table: TableCells, _ columns: UnsafePointer<CellColumn>) {
-        self.table = table
+        unowned = .passUnretained(table)
         self.columns = columns
+    }
+
+    @inline(__always)
+    private func withTable<R>(_ body: (TableCells) -> R) -> R { unowned._withUnsafeGuaranteedRef { body($0) } }
+
+    @inline(__always)
+    private func tryTable<R>(_ body: (TableCells) throws(EngineError) -> R) throws(EngineError) -> R {
+        try withTable { table in Result { () throws(EngineError) in try body(table) } }.get()
     }
 
     /// True when the property has a column: it is an attribute or a to-one, and not transient.
     package func holds(_ property: Int) -> Bool { columns[property].position >= 0 }
 
     /// True when a row was seen in this very snapshot, so that it need not be looked up to know that it exists.
-    package func knows(_ hint: RowHint) -> Bool { table.saw(hint.location) }
+    package func knows(_ hint: RowHint) -> Bool { withTable { $0.saw(hint.location) } }
 
     /// Looks up where a row lies; false when there is none.
     package func find(_ key: UInt64, _ hint: inout RowHint) throws -> Bool {
         do { return try locate(key, &hint) } catch { throw HornbeamError(error) }
     }
 
-    func locate(_ key: UInt64, _ hint: inout RowHint) throws(EngineError) -> Bool { try table.find(key, at: &hint.location) }
+    func locate(_ key: UInt64, _ hint: inout RowHint) throws(EngineError) -> Bool {
+        try tryTable { table throws(EngineError) in try table.find(key, at: &hint.location) }
+    }
 
     /// The same for a row that has a text in a column, and is to be passed over otherwise.
     func find(
         _ key: UInt64, _ hint: inout RowHint, where column: Int, is text: UnsafeRawBufferPointer
     ) throws(EngineError) -> Bool {
-        try table.find(key, at: &hint.location, where: column, is: text)
+        try tryTable { table throws(EngineError) in try table.find(key, at: &hint.location, where: column, is: text) }
     }
+
+    /// Has the texts that are read as a rule fetched into the cache, for a row that was looked up some time ago.
+    package func fetchTexts(_ hint: RowHint) { withTable { $0.fetchTexts(at: hint.location) } }
+
+    // MARK: Where a row was seen
+
+    /// The double, float or date of a row that lies where it was seen and has a value; nil sends to `double`.
+    package func plainDouble(_ property: Int, _ hint: RowHint) -> Double? {
+        let column = columns[property]
+        return withTable { $0.plainCell(at: hint.location, column.position) }.map(column.double)
+    }
+
+    /// The same for a whole number or a boolean.
+    package func plainInteger(_ property: Int, _ hint: RowHint) -> Int64? {
+        let column = columns[property]
+        return withTable { $0.plainCell(at: hint.location, column.position) }.map(column.integer)
+    }
+
+    /// The same for a string or URI.
+    package func plainString(_ property: Int, _ hint: RowHint) -> String? {
+        withTable { $0.plainText(at: hint.location, columns[property].position) }
+    }
+
+    // MARK: Any row
 
     /// Lends the bytes of a string or URI as they are stored, nil where there is no value; false when there is no row.
     package func lendText(
@@ -39,7 +73,9 @@ package struct CellReader {
     ) throws -> Bool {
         let column = columns[property]
         precondition(column.type == .string || column.type == .uri, "The property is no text.")
-        do { return try table.lendText(key, at: &hint.location, column.position, body) } catch { throw HornbeamError(error) }
+        do {
+            return try tryTable { table throws(EngineError) in try table.lendText(key, at: &hint.location, column.position, body) }
+        } catch { throw HornbeamError(error) }
     }
 
     /// A whole number of any width, or a boolean as 0 and 1; nil when there is no row, `.some(nil)` when there is no value.
@@ -47,15 +83,10 @@ package struct CellReader {
         let column = columns[property]
         let cell: FixedCell
         do {
-            cell = try table.fixedCell(key, at: &hint.location, column.position)
+            cell = try tryTable { table throws(EngineError) in try table.fixedCell(key, at: &hint.location, column.position) }
         } catch { throw HornbeamError(error) }
         guard cell.state == .value else { return cell.state == .null ? .some(nil) : nil }
-        return switch column.type {
-        case .int16: Int64(Int16(truncatingIfNeeded: cell.bits))
-        case .int32: Int64(Int32(truncatingIfNeeded: cell.bits))
-        case .int64, .bool: Int64(bitPattern: cell.bits)
-        default: preconditionFailure("The property is no whole number or boolean.")
-        }
+        return column.integer(cell.bits)
     }
 
     /// A double, a float, or a date as seconds since 2001; optionals as for `integer`.
@@ -63,14 +94,10 @@ package struct CellReader {
         let column = columns[property]
         let cell: FixedCell
         do {
-            cell = try table.fixedCell(key, at: &hint.location, column.position)
+            cell = try tryTable { table throws(EngineError) in try table.fixedCell(key, at: &hint.location, column.position) }
         } catch { throw HornbeamError(error) }
         guard cell.state == .value else { return cell.state == .null ? .some(nil) : nil }
-        return switch column.type {
-        case .double, .date: Double(bitPattern: cell.bits)
-        case .float: Double(Float(bitPattern: UInt32(truncatingIfNeeded: cell.bits)))
-        default: preconditionFailure("The property is no double, float or date.")
-        }
+        return column.double(cell.bits)
     }
 
     /// The text of a string or URI; optionals as for `integer`.
@@ -78,7 +105,8 @@ package struct CellReader {
         let column = columns[property]
         precondition(column.type == .string || column.type == .uri, "The property is no text.")
         do {
-            return switch try table.textCell(key, at: &hint.location, column.position) {
+            let cell = try tryTable { table throws(EngineError) in try table.textCell(key, at: &hint.location, column.position) }
+            return switch cell {
             case .noRow: nil
             case .null: .some(nil)
             case .text(let text): text
@@ -92,6 +120,25 @@ struct CellColumn {
     let position: Int
     /// Nil for properties without a column: to-many and transient ones.
     let type: CellType?
+
+    @inline(__always)
+    func integer(_ bits: UInt64) -> Int64 {
+        switch type {
+        case .int16: Int64(Int16(truncatingIfNeeded: bits))
+        case .int32: Int64(Int32(truncatingIfNeeded: bits))
+        case .int64, .bool: Int64(bitPattern: bits)
+        default: preconditionFailure("The property is no whole number or boolean.")
+        }
+    }
+
+    @inline(__always)
+    func double(_ bits: UInt64) -> Double {
+        switch type {
+        case .double, .date: Double(bitPattern: bits)
+        case .float: Double(Float(bitPattern: UInt32(truncatingIfNeeded: bits)))
+        default: preconditionFailure("The property is no double, float or date.")
+        }
+    }
 }
 
 extension StoreSnapshot {
