@@ -1,6 +1,5 @@
 import Foundation
 import HornbeamEngine
-import HornbeamModel
 import Testing
 
 @testable import CrashHarness

@@ -48,6 +48,12 @@ final class Run {
         figures[figure ?? mode.unit, default: 0] += 1
     }
 
+    /// Names what is being done, for a case of several long parts: a sign of life to those who watch, and counted as nothing.
+    func doing(_ part: String) {
+        current = part
+        trail?.note(seed, part)
+    }
+
     /// Whether time or count is used up: for a round that adds to the unit by the hundred.
     var isOver: Bool {
         if let count = options.count, figures[mode.unit, default: 0] >= count { return true }

@@ -59,6 +59,8 @@ struct FrameInfo: ~Copyable {
 
     private struct State {
         var free: [UInt32] = []
+        /// Free frames whose memory was given back to the system; highest first.
+        var cold: [UInt32] = []
         var limbo: [(frame: UInt32, epoch: UInt64)] = []
         var table: [UInt64: UInt32] = [:]
         /// Frames 1 ..< `end` have been used at least once.
@@ -67,7 +69,7 @@ struct FrameInfo: ~Copyable {
         var hand: UInt32 = 1
         /// Allocations to let pass before the clock is tried again, after it found nothing.
         var patience = 0
-        var inUse: Int { Int(end) - 1 - free.count - limbo.count }
+        var inUse: Int { Int(end) - 1 - free.count - cold.count - limbo.count }
     }
 
     /// Frames in limbo from which on it is worth asking all threads what they read.
@@ -187,23 +189,25 @@ struct FrameInfo: ~Copyable {
     }
 
     private func takeFrame(_ state: inout State) -> UInt32? {
+        if state.inUse >= capacity { makeRoom(&state) }
         if let frame = state.free.popLast() { return frame }
-        if state.limbo.count >= FramePool.reclaimedAtOnce || state.inUse >= capacity { reclaim(&state) }
-        if let frame = state.free.popLast() { return frame }
-        if state.inUse >= capacity {
-            if state.patience > 0 {
-                state.patience -= 1
-            } else {
-                sweep(&state, wanted: 32)
-                reclaim(&state)
-                if let frame = state.free.popLast() { return frame }
-            }
-        }
+        if state.limbo.count >= FramePool.reclaimedAtOnce { reclaim(&state) }
+        if let frame = state.free.popLast() ?? state.cold.popLast() { return frame }
         guard state.end <= UInt32(maximum) else { return nil }
         prefault(&state)
         unsafe (infos + Int(state.end)).initialize(to: FrameInfo())
         state.end += 1
         return state.end - 1
+    }
+
+    /// Takes pages out of use rather than more frames into use than the pool aims for.
+    ///
+    /// While a reader is stopped within its epoch, as on a busy machine, others take frames beyond the aim. Their memory goes back later.
+    private func makeRoom(_ state: inout State) {
+        guard state.patience == 0 else { return state.patience -= 1 }
+        sweep(&state, wanted: 32)
+        reclaim(&state)
+        if state.free.count > capacity / 8 { giveBack(&state, downTo: state.inUse + capacity / 16) }
     }
 
     /// Maps the next frames in one call: the first touch of a page costs a fault each otherwise.
@@ -293,12 +297,19 @@ struct FrameInfo: ~Copyable {
         state.withLock { state in
             if state.inUse > capacity { sweep(&state, wanted: state.inUse - capacity) }
             reclaim(&state)
-            let excess = Int(state.end) - 1 - max(capacity, state.inUse + capacity / 4)
-            guard excess > 0 else { return }
-            // The lowest are taken first from now on, so that those given back stay so.
-            state.free.sort(by: >)
-            giveBack(state.free.prefix(excess))
+            giveBack(&state, downTo: max(capacity, state.inUse + capacity / 4))
         }
+    }
+
+    /// Gives the memory of the highest free frames back, so that no more than so many frames have memory.
+    private func giveBack(_ state: inout State, downTo count: Int) {
+        let excess = min(Int(state.end) - 1 - state.cold.count - count, state.free.count)
+        guard excess > 0 else { return }
+        state.free.sort(by: >)
+        giveBack(state.free.prefix(excess))
+        state.cold.append(contentsOf: state.free.prefix(excess))
+        state.cold.sort(by: >)
+        state.free.removeFirst(excess)
     }
 
     /// - Parameter frames: Free ones, descending.

@@ -72,12 +72,23 @@ final class ResultSink {
     /// True when parts of a table's rows can be taken apart from one another and put together to the same.
     func isDivisible(_ table: EntityTable) -> Bool { feed?.isDivisible(table) ?? true }
 
-    /// A sink for another part of the rows.
-    func sibling(_ context: FilterContext) -> ResultSink {
+    /// A sink for another part of the rows, of so many.
+    ///
+    /// The room for results is made here, not by the thread that fills it: what the C library's heap of another thread has grown to
+    /// stays with the process.
+    func sibling(_ context: FilterContext, rows: Int) -> ResultSink {
         var mode = mode
         if let feed { mode = .feed(feed.sibling(context)) }
-        return ResultSink(mode, kept: kept, excluding: excluding, context: context)
+        let sibling = ResultSink(mode, kept: kept, excluding: excluding, context: context)
+        if case .collect = mode {
+            sibling.references.reserveCapacity(min(rows, Self.mostReserved))
+            sibling.hints.reserveCapacity(min(rows, Self.mostReserved))
+        }
+        return sibling
     }
+
+    /// Rows that room is made for at once: 16 MiB, of which only what is written takes memory.
+    private static let mostReserved = 1 << 20
 
     /// Takes what a sibling found in rows behind those that came here.
     func add(_ other: ResultSink) {

@@ -69,4 +69,33 @@ import Testing
         #expect(try store.engine.check().problems == [])
         try store.engine.close()
     }
+
+    @Test("scans of more than the pool holds stay within it, though a big transaction once needed more")
+    func scansStayWithinThePool() throws {
+        let capacity = 256
+        let store = try TestStore(pageSize: 4096) { $0.poolBytes = capacity * 4096 }
+        let pool = store.engine.core.pool
+        let tree = try store.write { transaction in
+            let tree = try transaction.createIndex(named: "t")
+            for number in 0..<40_000 {
+                let key = Array("key \(100_000 + number)".utf8)
+                try transaction.put(key, Array(repeating: UInt8(number & 255), count: 100), in: tree)
+            }
+            #expect(pool.usage.inUse > capacity)
+            return tree
+        }
+        try store.engine.checkpoint()
+        for _ in 0..<3 {
+            let index = try store.engine.snapshot().index(tree)
+            var count = 0
+            unsafe try index.forEach(in: KeyRange()) { (_, _) throws(EngineError) in
+                count += 1
+                return true
+            }
+            #expect(count == 40_000)
+            #expect(pool.usage.inUse <= capacity + 64)
+            #expect(residentBytes(pool, frames: 1_200) <= (capacity * 5 / 4 + 96) * 4096)
+        }
+        try store.engine.close()
+    }
 }
