@@ -1,9 +1,17 @@
-// Linux's membarrier, which the C library has no function for, and a hint to the processor's cache, which Swift has none for.
+// Linux's membarrier, which the C library has no function for, a hint to the processor's cache, which Swift has none for, and
+// the type of a file system, which Swift's view of the C library leaves out.
 #pragma once
 #ifdef __linux__
 #include <linux/membarrier.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
+
+// The number of the type of the file system that a path lies on; 0 if the path leads nowhere.
+static inline unsigned long file_system_type(const char *path) {
+    struct statfs status;
+    return statfs(path, &status) == 0 ? (unsigned long)status.f_type : 0;
+}
 
 // Prepares this process for `membarrier_of_process`; 0 where the kernel can do it.
 static inline int membarrier_prepare(void) {

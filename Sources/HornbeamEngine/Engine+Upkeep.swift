@@ -4,8 +4,16 @@
 // call that needs it.
 
 import HornbeamThreads
+import Synchronization
 
 extension Engine {
+    /// Starts the background threads with the first commit: whoever only looks at a store has nothing to keep up.
+    func startUpkeep() {
+        guard options.usesBackgroundThread, !isTended.exchange(true, ordering: .relaxed) else { return }
+        maintenance.start(self) { $0.tendPages() }
+        logKeeper.start(self) { $0.tendLog() }
+    }
+
     /// Writes a checkpoint of everything committed so far.
     package func checkpoint() throws(EngineError) {
         guard let log = state.withLock({ $0.log }) else {

@@ -6,6 +6,7 @@
 
 import Glibc
 import HornbeamThreads
+import Synchronization
 
 /// The parts that commits and checkpoints share.
 final class EngineCore: Sendable {
@@ -60,6 +61,8 @@ package final class Engine: Sendable {
     let state: Guarded<State>
     let maintenance: Maintenance
     let logKeeper: Maintenance
+    /// The two were started.
+    let isTended = Atomic(false)
     let cleaner = Cleaner()
     /// The folder of the store.
     package let path: String
@@ -147,9 +150,6 @@ package final class Engine: Sendable {
         }
         log.aim(at: core.space.segmentBytes)
         core.pipeline.start(log)
-        guard options.usesBackgroundThread else { return }
-        maintenance.start(self) { $0.tendPages() }
-        logKeeper.start(self) { $0.tendLog() }
     }
 
     // MARK: Reading
@@ -214,6 +214,7 @@ package final class Engine: Sendable {
             abort(transaction)
             return transaction.base.number
         }
+        startUpkeep()
         let version = transaction.makeVersion()
         let isBig = isBig(transaction)
         do throws(EngineError) {
@@ -297,7 +298,7 @@ package final class Engine: Sendable {
     package func close() throws(EngineError) {
         maintenance.stop()
         logKeeper.stop()
-        if let log = state.withLock({ $0.log }), core.pipeline.failure == nil {
+        if let log = state.withLock({ $0.log }), core.pipeline.failure == nil, !isAsOpened {
             // What cannot be won back now is not lost; the last checkpoint is what matters.
             attempt { () throws(EngineError) in try tidy(log) }
         }
@@ -316,10 +317,13 @@ package final class Engine: Sendable {
         if let failure = core.pipeline.failure { throw failure }
         core.reserve.remove()
         // Not by what was written so far: a commit may be on its way into the log.
-        if core.pipeline.executed == checkpointer.latest.transaction, checkpointer.latest.isCleanlyClosed {
-            return try log.removeAll()
-        }
-        try checkpointer.run(log: log, isClosing: true)
+        if !isAsOpened { try checkpointer.run(log: log, isClosing: true) }
         try log.removeAll()
+    }
+
+    /// True while nothing was committed to a store that was closed cleanly, or whose recovery ended with a checkpoint.
+    private var isAsOpened: Bool {
+        let latest = checkpointer.latest
+        return latest.isCleanlyClosed && core.pipeline.executed == latest.transaction
     }
 }

@@ -186,7 +186,22 @@ extension Store.Location {
     fileprivate var resolved: Self {
         switch self {
         case .memory: self
-        case .directory(let path): .directory(URL(filePath: path).resolvingSymlinksInPath().standardizedFileURL.path)
+        case .directory(let path): .directory(Self.resolved(path))
         }
+    }
+
+    /// The path without links; of a store that is not there yet, its folder's and its name.
+    private static func resolved(_ path: String) -> String {
+        if let real = real(path) { return real }
+        let url = URL(filePath: path).standardizedFileURL
+        guard let parent = real(url.deletingLastPathComponent().path) else { return url.resolvingSymlinksInPath().path }
+        return (parent == "/" ? "" : parent) + "/" + url.lastPathComponent
+    }
+
+    /// The C library's answer, which takes a tenth of the time that a `URL` takes; nil if nothing is there.
+    private static func real(_ path: String) -> String? {
+        guard let real = realpath(path, nil) else { return nil }
+        defer { free(real) }
+        return String(cString: real)
     }
 }

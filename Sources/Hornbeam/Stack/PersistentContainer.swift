@@ -79,7 +79,9 @@ public final class PersistentContainer: Sendable {
     }
 
     private func makeParent(of description: PersistentStoreDescription) throws {
-        guard description.type == .onDisk, description.createsIfMissing, !description.isReadOnly else { return }
+        guard description.type == .onDisk, description.createsIfMissing, !description.isReadOnly,
+            !FileManager.default.fileExists(atPath: description.url.path)
+        else { return }
         let parent = description.url.deletingLastPathComponent()
         do {
             try FileManager.default.createDirectory(at: parent, withIntermediateDirectories: true)

@@ -16,6 +16,8 @@ final class SpaceReserve: Sendable {
 
     private struct State {
         var isThere = false
+        /// A crash left one, which may be shorter than it should be.
+        var isLeftOver = false
         /// Calls to let pass before the next attempt, after one that found no room.
         var pause = 0
     }
@@ -44,7 +46,6 @@ final class SpaceReserve: Sendable {
     }
 
     private func write() throws(EngineError) {
-        // What a crash left may be shorter than it should be.
         if try fileSystem.exists(path) { try fileSystem.remove(path) }
         let file = try fileSystem.open(path, .create)
         let zeros = [UInt8](repeating: 0, count: min(bytes, 1 << 18))
@@ -66,9 +67,18 @@ final class SpaceReserve: Sendable {
         }
     }
 
-    /// The store is closed, or was left by a crash: whole stores have no reserve.
+    /// Tells what was in the folder when the store was opened.
+    func note(_ names: [String]) {
+        let isLeftOver = names.contains(SpaceReserve.fileName)
+        state.withLock { $0.isLeftOver = isLeftOver }
+    }
+
+    /// The store is closed: whole stores have no reserve.
     func remove() {
-        state.withLock { $0.isThere = false }
-        try? fileSystem.remove(path)
+        let mayBeThere = state.withLock { state in
+            defer { (state.isThere, state.isLeftOver) = (false, false) }
+            return state.isThere || state.isLeftOver
+        }
+        if mayBeThere { try? fileSystem.remove(path) }
     }
 }

@@ -26,6 +26,12 @@ package protocol FileSystem: Sendable {
 
 extension FileSystem {
     package func networkFileSystem(of path: String) -> String? { nil }
+
+    /// The names in a folder, unless the caller knows them already.
+    func list(_ path: String, known: [String]?) throws(EngineError) -> [String] {
+        if let known { return known }
+        return try list(path)
+    }
 }
 
 package enum FileMode: Sendable {

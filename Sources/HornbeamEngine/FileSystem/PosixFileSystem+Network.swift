@@ -1,7 +1,8 @@
-// Tells file systems that another machine serves from local ones. The C library's module hides `statfs`, so on Linux
-// the kernel's list of mounts is asked for the type of the device that a path lies on.
+// Tells file systems that another machine serves from local ones. On Linux most are known by the number of their type; for
+// the others the kernel's list of mounts, which takes longer to read than a store to open, is asked for a name.
 
 #if canImport(Glibc)
+internal import CMembarrier
 internal import Glibc
 #else
 internal import Darwin
@@ -12,6 +13,13 @@ extension PosixFileSystem {
         // A store that is about to be made lies where its folder does.
         let candidates = [path, parent(ofPath: path)]
         #if canImport(Glibc)
+        for candidate in candidates {
+            let type = unsafe file_system_type(candidate)
+            if type != 0 {
+                if Self.localTypes.contains(type) { return nil }
+                break
+            }
+        }
         var status = stat()
         guard candidates.contains(where: { unsafe stat($0, &status) == 0 }) else { return nil }
         let type = Self.type(ofDevice: UInt64(status.st_dev), inMounts: Self.text(of: "/proc/self/mountinfo"))
@@ -22,6 +30,11 @@ extension PosixFileSystem {
         return status.f_flags & UInt32(MNT_LOCAL) != 0 ? nil : "remote"
         #endif
     }
+
+    /// ext2 to ext4, XFS, Btrfs, tmpfs, overlay, ZFS and F2FS, as the kernel numbers them.
+    private static let localTypes: Set<UInt> = [
+        0xEF53, 0x5846_5342, 0x9123_683E, 0x0102_1994, 0x794C_7630, 0x2FC1_2FC1, 0xF2F5_2010,
+    ]
 
     /// Of FUSE only what is known to lead elsewhere: most of it is local.
     static func isServedByNetwork(_ type: String) -> Bool {

@@ -12,8 +12,11 @@ package final class LogReader: Sendable {
     let directory: String
     let fileSystem: any FileSystem
     let store: StoreIdentifier
+    private let listing: [String]?
 
-    package init(directory: String, fileSystem: any FileSystem, store: StoreIdentifier) {
+    /// `listing` is what is in the folder, if the caller knows and nobody changes it.
+    package init(directory: String, fileSystem: any FileSystem, store: StoreIdentifier, listing: [String]? = nil) {
+        self.listing = listing
         self.directory = directory
         self.fileSystem = fileSystem
         self.store = store
@@ -21,7 +24,7 @@ package final class LogReader: Sendable {
 
     /// The segments present, by number.
     package func segments() throws(EngineError) -> [LogSegmentNumber] {
-        try fileSystem.list(directory).compactMap(LogSegmentNumber.init(fileName:)).sorted()
+        try fileSystem.list(directory, known: listing).compactMap(LogSegmentNumber.init(fileName:)).sorted()
     }
 
     /// Calls `body` with each transaction logged at or after `mark`, in order, and the end of its group; returns

@@ -138,6 +138,7 @@ extension LogWriter {
     /// not be durable before the header is, which is synced with them.
     private func makeSpare(bytes: Int, isPaced: Bool) throws(EngineError) -> LogSpare {
         let path = join(directory, LogSpare.fileName)
+        hasFiles.store(true, ordering: .relaxed)
         if try fileSystem.exists(path) { try fileSystem.remove(path) }
         let length = (bytes + LogFrame.blockBytes - 1) & ~(LogFrame.blockBytes - 1)
         do throws(EngineError) {
@@ -195,6 +196,7 @@ extension LogWriter {
             state.file = nil
         }
         spare.withLock { $0 = nil }
+        guard hasFiles.load(ordering: .relaxed) else { return }
         try removeFiles { $0 == LogSpare.fileName || LogSegmentNumber(fileName: $0) != nil }
     }
 

@@ -48,6 +48,8 @@ package final class LogWriter: Sendable {
     let wantsSpare = Atomic(false)
     /// A commit waits for the next segment.
     let isWaitingForSpare = Atomic(false)
+    /// The folder may hold segments or a spare.
+    let hasFiles: Atomic<Bool>
     private let durablePosition: Atomic<UInt64>
     private let counter: DurableCounter?
 
@@ -57,13 +59,16 @@ package final class LogWriter: Sendable {
     /// other means than the log's last segment: after an unclean opening, write a checkpoint at `end` first.
     package init(
         directory: String, fileSystem: any FileSystem, store: StoreIdentifier, continuing end: LogMark,
-        nextSegment: LogSegmentNumber, options: LogOptions = LogOptions(), counter: DurableCounter? = nil
+        nextSegment: LogSegmentNumber, options: LogOptions = LogOptions(), counter: DurableCounter? = nil,
+        listing: [String]? = nil
     ) throws(EngineError) {
         self.directory = directory
         self.fileSystem = fileSystem
         self.store = store
         self.options = options
-        let highest = try fileSystem.list(directory).compactMap(LogSegmentNumber.init(fileName:)).max()
+        let names = try fileSystem.list(directory, known: listing)
+        let highest = names.compactMap(LogSegmentNumber.init(fileName:)).max()
+        hasFiles = Atomic(names.contains { $0 == LogSpare.fileName || LogSegmentNumber(fileName: $0) != nil })
         let number = highest.map { max($0.next, nextSegment) } ?? nextSegment
         state = Guarded(
             State(

@@ -49,12 +49,15 @@ struct Recovery {
     private func openForWriting() throws(EngineError) -> (Engine, LogWriter) {
         let meta = try MetaFile.open(metaPath, fileSystem: fileSystem)
         let states = meta.states
+        // Nobody else changes the folder from now on.
+        let names = try fileSystem.list(path)
         return try withReadableState(states) { (i) throws(EngineError) in
             if i > 0 { _ = meta.disregardNewest() }
             let files = try PageFiles(
-                directory: path, fileSystem: fileSystem, salt: states[i].salt, nextFile: states[i].nextPageFile)
+                directory: path, fileSystem: fileSystem, salt: states[i].salt, nextFile: states[i].nextPageFile, listing: names)
             let previous = i + 1 < states.count ? states[i + 1] : nil
-            return try openForWriting(Opened(meta: meta, states: states, chosen: i, previous: previous, files: files))
+            return try openForWriting(
+                Opened(meta: meta, states: states, chosen: i, previous: previous, files: files, listing: names))
         }
     }
 
@@ -81,6 +84,8 @@ struct Recovery {
         let chosen: Int
         let previous: MetaState?
         let files: PageFiles
+        /// What was in the folder when it was opened for writing.
+        var listing: [String]?
         var state: MetaState { states[chosen] }
     }
 
@@ -101,7 +106,8 @@ struct Recovery {
         }
         let log = try LogWriter(
             directory: path, fileSystem: fileSystem, store: state.store, continuing: mark, nextSegment: next,
-            options: options.log, counter: counter)
+            options: options.log, counter: counter, listing: opened.listing)
+        engine.core.reserve.note(opened.listing ?? [])
         return (engine, log)
     }
 
@@ -151,7 +157,8 @@ struct Recovery {
             do throws(EngineError) {
                 let goal = max(goal, opened.states[0].log.position)
                 end = try replay(
-                    from: opened.state, opened.state.log, engine, reaching: goal, upTo: limit.map { max($0, goal) })
+                    from: opened.state, opened.state.log, engine, reaching: goal, upTo: limit.map { max($0, goal) },
+                    listing: opened.listing)
             } catch {
                 guard options.startingPoint == .lastReadable, error.code == .damaged || error.code == .logDamaged else {
                     throw error
@@ -164,9 +171,10 @@ struct Recovery {
 
     /// Replays the log from a mark on.
     func replay(
-        from state: MetaState, _ mark: LogMark, _ engine: Engine, reaching goal: LogPosition, upTo limit: LogPosition?
+        from state: MetaState, _ mark: LogMark, _ engine: Engine, reaching goal: LogPosition, upTo limit: LogPosition?,
+        listing: [String]? = nil
     ) throws(EngineError) -> LogEnd {
-        let reader = LogReader(directory: path, fileSystem: fileSystem, store: state.store)
+        let reader = LogReader(directory: path, fileSystem: fileSystem, store: state.store, listing: listing)
         let replay = Replay(engine, keepsEach: options.startingPoint == .lastReadable)
         let end = unsafe try reader.replay(
             from: mark, oldest: state.oldestLogSegment, cleanlyClosed: state.isCleanlyClosed,

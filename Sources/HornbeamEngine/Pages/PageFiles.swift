@@ -37,15 +37,17 @@ package final class PageFiles: Sendable {
     /// Guards the table of open files and the next number.
     private let state: Guarded<State>
 
-    /// The page files in a folder. New files get numbers from `nextFile` on, above every number present.
+    /// The page files in a folder. New files get numbers from `nextFile` on, above every number present. `listing` is what is
+    /// in the folder, if the caller knows.
     package init(
         directory: String, fileSystem: any FileSystem, salt: UInt64, nextFile: PageFileNumber = .first,
-        isHolding: Bool = false
+        isHolding: Bool = false, listing: [String]? = nil
     ) throws(EngineError) {
         self.directory = directory
         self.fileSystem = fileSystem
         self.salt = salt
-        let highest = try fileSystem.list(directory).compactMap(PageFileNumber.init(fileName:)).max()
+        let names = try fileSystem.list(directory, known: listing)
+        let highest = names.compactMap(PageFileNumber.init(fileName:)).max()
         state = Guarded(State(nextFile: highest.map { max($0.next, nextFile) } ?? nextFile, isHolding: isHolding))
     }
 

@@ -66,6 +66,7 @@ struct FrameInfo: ~Copyable {
         /// Frames 1 ..< `end` have been used at least once.
         var end: UInt32 = 1
         var prefaulted: UInt32 = 1
+        var hasHugePages = false
         var hand: UInt32 = 1
         /// Allocations to let pass before the clock is tried again, after it found nothing.
         var patience = 0
@@ -79,8 +80,10 @@ struct FrameInfo: ~Copyable {
     /// tables, twice over on a virtual machine; pages of 2 MiB bring a large pool back into reach.
     private static let hugePageBytes = 2 << 20
     private static let adviseHugePages: Int32 = 14  // MADV_HUGEPAGE
+    private static let collapseToHugePage: Int32 = 25  // MADV_COLLAPSE
     /// Smaller pools stay on small pages, whose memory is taken as it is needed.
     private static let bytesForHugePages = 32 << 20
+    private static let framesOfALook: UInt32 = 8
 
     /// - Parameters:
     ///   - bytes: what the pool aims to stay within.
@@ -101,10 +104,6 @@ struct FrameInfo: ~Copyable {
         unsafe self.mapping = unsafe mapping
         let start = (UInt(bitPattern: mapping) + UInt(FramePool.hugePageBytes) - 1) & ~UInt(FramePool.hugePageBytes - 1)
         unsafe base = UnsafeMutableRawPointer(bitPattern: start)!
-        if bytes >= FramePool.bytesForHugePages {
-            // Costs nothing where it is refused: the pool works the same with small pages.
-            _ = unsafe madvise(base, (maximum + 1) * pageSize, FramePool.adviseHugePages)
-        }
         precondition(MemoryLayout<FrameInfo>.stride == FrameInfo.size, "What the pool knows of a frame is to be one line.")
         unsafe infos = UnsafeMutableRawPointer.allocate(byteCount: (maximum + 1) * FrameInfo.size, alignment: FrameInfo.size)
             .bindMemory(to: FrameInfo.self, capacity: maximum + 1)
@@ -212,11 +211,25 @@ struct FrameInfo: ~Copyable {
 
     /// Maps the next frames in one call: the first touch of a page costs a fault each otherwise.
     private func prefault(_ state: inout State) {
-        guard state.end >= state.prefaulted else { return }
-        let count = min(UInt32(min(64, capacity / 4)), UInt32(maximum) + 1 - state.end)
+        // Not the first, and few at first: whoever opens a store for one look reads some pages, and memory takes longer to clear than they to read.
+        guard state.end >= max(state.prefaulted, FramePool.framesOfALook) else { return }
+        useHugePages(&state)
+        let most = min(UInt32(min(64, capacity / 4)), UInt32(maximum) + 1 - state.end)
+        let count = min(state.end, most)
         let populateForWriting: Int32 = 23  // MADV_POPULATE_WRITE; older kernels refuse it, which costs only time
         _ = unsafe madvise(base + Int(state.end) * pageSize, Int(count) * pageSize, populateForWriting)
         state.prefaulted = state.end + count
+    }
+
+    /// Once the pool is larger than a huge page it is worth having them. Costs nothing where it is refused: the pool works the
+    /// same with small pages.
+    private func useHugePages(_ state: inout State) {
+        guard !state.hasHugePages, capacity * pageSize >= FramePool.bytesForHugePages,
+            Int(state.end + 64) * pageSize > FramePool.hugePageBytes
+        else { return }
+        state.hasHugePages = true
+        _ = unsafe madvise(base, (maximum + 1) * pageSize, FramePool.adviseHugePages)
+        _ = unsafe madvise(base, FramePool.hugePageBytes, FramePool.collapseToHugePage)
     }
 
     /// Moves frames from limbo to the free list once no reader can still see them.

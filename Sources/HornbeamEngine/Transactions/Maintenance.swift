@@ -22,9 +22,13 @@ import HornbeamThreads
         }
     }
 
-    /// Does some work now and then, and when it is woken.
+    /// Does some work now and then, and when it is woken; nothing if it was stopped before.
     func start(_ engine: Engine, _ work: @escaping @Sendable (Engine) -> Void) {
-        let start = unsafe Unmanaged.passRetained(Start(self, engine, work)).toOpaque()
+        monitor.withLock { if unsafe !isStopped { unsafe thread = makeThread(Start(self, engine, work)) } }
+    }
+
+    private func makeThread(_ start: Start) -> pthread_t {
+        let start = unsafe Unmanaged.passRetained(start).toOpaque()
         var id = pthread_t()
         let created = unsafe pthread_create(
             &id, nil,
@@ -34,7 +38,7 @@ import HornbeamThreads
                 return nil
             }, start)
         precondition(created == 0, "The engine could not start its background thread.")
-        monitor.withLock { unsafe thread = id }
+        return id
     }
 
     /// Waits for work; false when it is time to end.

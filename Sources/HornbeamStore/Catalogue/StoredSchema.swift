@@ -1,6 +1,7 @@
 internal import Foundation
 internal import HornbeamEngine
 internal import HornbeamModel
+internal import HornbeamThreads
 
 /// The catalogue and the model as they are stored, before they are resolved.
 struct StoredSchema {
@@ -17,7 +18,7 @@ struct StoredSchema {
     /// Nil when the store has none yet. A model that is the stored one is taken instead of decoding that.
     init?(_ snapshot: Snapshot, _ location: Store.Location, expecting given: ManagedObjectModel? = nil) throws {
         guard let bytes = try snapshot.value(StoredValue.catalogue) else { return nil }
-        let catalogue = try? JSONDecoder().decode(Catalogue.self, from: Data(bytes))
+        let catalogue = Catalogue.decoded(bytes)
         // A newer catalogue need not be one that this version can decode.
         let format = try? catalogue?.format ?? JSONDecoder().decode(FormatOnly.self, from: Data(bytes)).format
         if let format, format > Catalogue.currentFormat {
@@ -30,7 +31,7 @@ struct StoredSchema {
         guard let modelBytes = try snapshot.value(StoredValue.model) else {
             throw Self.unreadable("model", location)
         }
-        let isGiven = try given?.encoded() == modelBytes
+        let isGiven = try given?.isStored(as: modelBytes) ?? false
         let model = isGiven ? given : nil
         self.init(catalogue: catalogue, model: try model ?? ManagedObjectModel.decoded(modelBytes), modelBytes: modelBytes)
     }
@@ -58,12 +59,11 @@ struct StoredSchema {
         with given: ManagedObjectModel?, in engine: Engine, readOnly: Bool, _ location: Store.Location
     ) throws -> StoredSchema {
         guard let given, given !== model else { return self }
-        let bytes = try given.encoded()
-        if bytes == modelBytes { return StoredSchema(catalogue: catalogue, model: given, modelBytes: bytes) }
+        if try given.isStored(as: modelBytes) { return StoredSchema(catalogue: catalogue, model: given, modelBytes: modelBytes) }
         let wanted = Catalogue(model: given)
         let differences = catalogue.differences(to: wanted)
         guard differences.isEmpty else { throw Self.mismatch(differences, location) }
-        var result = StoredSchema(catalogue: catalogue, model: given, modelBytes: bytes)
+        var result = StoredSchema(catalogue: catalogue, model: given, modelBytes: try given.encoded())
         if readOnly { return result }
         try result.takeIndexes(of: wanted, in: engine)
         return result
@@ -97,6 +97,40 @@ struct StoredSchema {
             try IndexBuilder.build(index, from: engine.snapshot(), in: transaction, schema: schema)
         }
         _ = try transaction.commit(.full)
+    }
+}
+
+extension ManagedObjectModel {
+    /// The definitions last found to be stored as some bytes: comparing two takes less time than encoding one.
+    private static let storedLast = Guarded<[(bytes: [UInt8], definition: ModelDefinition)]>([])
+    private static let storedMost = 8
+
+    /// True if these are the bytes that a store keeps of the model.
+    fileprivate func isStored(as bytes: [UInt8]) throws -> Bool {
+        if let known = Self.storedLast.withLock({ $0.first { $0.bytes == bytes }?.definition }), known == definition { return true }
+        guard try encoded() == bytes else { return false }
+        Self.storedLast.withLock { last in
+            if last.count == Self.storedMost { last.removeFirst() }
+            last.append((bytes, definition))
+        }
+        return true
+    }
+}
+
+extension Catalogue {
+    /// The last ones that were decoded, since decoding takes a good part of an opening and a process opens the same store again and again.
+    private static let decodedLast = Guarded<[(bytes: [UInt8], catalogue: Catalogue)]>([])
+    private static let decodedMost = 8
+
+    /// Nil for bytes that this version cannot decode.
+    fileprivate static func decoded(_ bytes: [UInt8]) -> Catalogue? {
+        if let known = decodedLast.withLock({ $0.first { $0.bytes == bytes }?.catalogue }) { return known }
+        guard let catalogue = try? JSONDecoder().decode(Catalogue.self, from: Data(bytes)) else { return nil }
+        decodedLast.withLock { last in
+            if last.count == decodedMost { last.removeFirst() }
+            last.append((bytes, catalogue))
+        }
+        return catalogue
     }
 }
 

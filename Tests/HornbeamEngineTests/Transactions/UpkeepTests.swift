@@ -1,4 +1,5 @@
 import HornbeamThreads
+import Synchronization
 import Testing
 
 @testable import HornbeamEngine
@@ -120,5 +121,49 @@ import Testing
         for _ in 0..<200 where faults.count(of: [.sync], kind: .log) == 0 { try await Task.sleep(for: .milliseconds(10)) }
         #expect(faults.count(of: [.sync], kind: .log) == 1)
         try store.engine.close()
+    }
+
+    private func isTended(_ engine: Engine) -> Bool { engine.isTended.load(ordering: .relaxed) }
+
+    @Test func aLookAtAStoreWritesNothingAndStartsNoThread() throws {
+        let faults = FaultInjector(MemoryFileSystem())
+        let store = try makeStore(faults)
+        try store.write { try $0.put([1], [2], in: $0.createIndex(named: "t")) }
+        #expect(isTended(store.engine))
+        try store.engine.close()
+        faults.resetCounts()
+        try store.reopen()
+        let snapshot = try store.engine.snapshot()
+        #expect(try snapshot.index(snapshot.tree(named: "t")!).get([1]) == [2])
+        try store.engine.close()
+        #expect(!isTended(store.engine))
+        #expect(faults.count(of: FileSystemCall.changing) == 0)
+        #expect(faults.count(of: [.list]) == 1, "all parts share one look at the folder")
+    }
+
+    @Test("what a crash left in the folder goes with the next clean close, even if nothing is written")
+    func leftoversGo() throws {
+        let disk = MemoryFileSystem()
+        let crashed = try makeStore(disk)
+        try crashed.write { try $0.put([1], [2], in: $0.createIndex(named: "t")) }
+        crashed.engine.maintenance.stop()
+        crashed.engine.logKeeper.stop()
+        let copy = MemoryFileSystem()
+        try copy.createDirectory("test.hornbeam")
+        for name in try disk.list("test.hornbeam") where name != "lock" { try Self.copy("test.hornbeam/\(name)", from: disk, to: copy) }
+        for name in ["spare", "reserve"] where try !copy.exists("test.hornbeam/\(name)") {
+            _ = try copy.open("test.hornbeam/\(name)", .create)
+        }
+        let store = try makeStore(copy)
+        try store.engine.close()
+        #expect(try copy.list("test.hornbeam").filter { !$0.hasPrefix("pages-") } == ["lock", "meta"])
+    }
+
+    private static func copy(_ path: String, from source: MemoryFileSystem, to target: MemoryFileSystem) throws {
+        let file = try source.open(path, .read)
+        var bytes = [UInt8](repeating: 0, count: Int(try file.size()))
+        _ = try bytes.withUnsafeMutableBytes { try file.read(into: $0, at: 0) }
+        let other = try target.open(path, .create)
+        try bytes.withUnsafeBytes { try other.write($0, at: 0) }
     }
 }
