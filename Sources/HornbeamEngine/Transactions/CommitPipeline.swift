@@ -9,6 +9,7 @@
 // written (and synced, if any of the group asked for it); `executed` is the newest version, `published` ≤ `executed`.
 
 import HornbeamThreads
+import Synchronization
 
 final class CommitPipeline: Sendable {
     /// A transaction that was executed and waits for the log.
@@ -89,12 +90,14 @@ final class CommitPipeline: Sendable {
                 monitor.signalAll(.turn)
                 throw failure
             }
+            registry.writersAtWork.wrappingAdd(1, ordering: .relaxed)
             return unsafe state.executed
         }
     }
 
     /// Lets the next writer start.
     func endTurn() {
+        registry.writersAtWork.wrappingSubtract(1, ordering: .relaxed)
         monitor.lock()
         runJobs()
         unsafe state.serving += 1
@@ -119,6 +122,7 @@ final class CommitPipeline: Sendable {
         monitor.lock()
         if unsafe state.serving == state.nextTicket {
             unsafe state.nextTicket += 1
+            registry.writersAtWork.wrappingAdd(1, ordering: .relaxed)
             monitor.unlock()
             body()
             return endTurn()
@@ -214,6 +218,7 @@ final class CommitPipeline: Sendable {
         let group = unsafe state.pending
         unsafe state.pending = []
         unsafe state.isFlushing = true
+        registry.writersAtWork.wrappingAdd(1, ordering: .relaxed)
         let isDue = unsafe state.syncBy.map { $0 <= Retention.monotonic() } ?? false
         let syncs = needsSync || isDue || group.contains { $0.needsSync }
         monitor.unlock()
@@ -229,6 +234,7 @@ final class CommitPipeline: Sendable {
             for commit in group { registry.publish(commit.version, retired: commit.retired) }
             for commit in group { commit.published?(commit.version.number) }
         }
+        registry.writersAtWork.wrappingSubtract(1, ordering: .relaxed)
         monitor.lock()
         unsafe state.isFlushing = false
         if let failure { fail(group, failure, logged: mark != nil) } else { acknowledge(group, mark, synced: syncs) }

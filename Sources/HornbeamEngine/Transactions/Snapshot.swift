@@ -4,6 +4,8 @@
 // needs. One that is neither pinned nor of the newest version can be taken away when it is older than the limit that
 // the engine was opened with; every read through it throws from then on.
 
+internal import Synchronization
+
 /// One committed state of the store. Any thread may read it; it lives as long as it is referenced.
 package final class Snapshot: Sendable {
     let version: StoreVersion
@@ -28,6 +30,9 @@ package final class Snapshot: Sendable {
 
     /// True once the snapshot was taken away for its age: reading throws `snapshotExpired`.
     package var isExpired: Bool { version.isExpired }
+
+    /// True while a transaction runs or is being written: it wants a processor for itself.
+    package var isBesideWriter: Bool { registry.writersAtWork.load(ordering: .relaxed) > 0 }
 
     /// What the pool of pages aims to stay within.
     package var poolBytes: Int { pool.capacity * pool.pageSize }

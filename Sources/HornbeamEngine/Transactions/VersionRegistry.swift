@@ -15,6 +15,8 @@ final class VersionRegistry: Sendable {
     let retention: Retention
     let state: Guarded<State>
     private let newest: Atomic<UInt64>
+    /// Transactions under way, and groups of them that are being written.
+    let writersAtWork = Atomic<Int>(0)
 
     struct State {
         /// Ascending by number; the last one is published.

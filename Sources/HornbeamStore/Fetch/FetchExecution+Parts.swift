@@ -17,7 +17,9 @@ extension FetchExecution {
         let filter = filter(table.index)
         guard filter.kind <= .texts, sink.readsAll, sink.isDivisible(table) else { return [KeyWindow()] }
         let cells = view.count * max(filter.cost, sink.rowCost)
-        let count = min(context.threads.most, cells / max(context.threads.cellsEach, 1), view.count)
+        // A writer that finds all processors taken waits for milliseconds at each of its commits.
+        let most = context.threads.most - (snapshot.engineSnapshot.isBesideWriter ? 1 : 0)
+        let count = min(most, cells / max(context.threads.cellsEach, 1), view.count)
         guard count > 1 else { return [KeyWindow()] }
         var windows: [KeyWindow] = []
         for part in 0 ..< count {
