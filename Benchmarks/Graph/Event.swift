@@ -29,7 +29,8 @@ final class Event: ManagedObject {
     /// What the loops compute of an event.
     var digest: UInt64 {
         let latitude = latitude
-        return name.withUTF8Bytes { eventDigest(latitude, $0) }
+        var name = name
+        return name.withUTF8 { eventDigest(latitude, UnsafeRawBufferPointer($0)) }
     }
 
     /// The same without a copy of the name.

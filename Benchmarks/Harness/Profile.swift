@@ -102,7 +102,8 @@ struct EventProfile {
         try store.close()
     }
 
-    /// The look-ups and reads of all contestants in turn; prints the least of each, which others on the machine disturb least.
+    /// The look-ups and reads of all contestants in turn, each as the rows do it: once to warm up, then the median of three. Prints the
+    /// least of these, which others on the machine disturb least.
     func duel(_ types: [any EventReader.Type]) throws {
         let events = Array(EventGenerator(count: options.rows))
         var random = SplitMix(3)
@@ -117,10 +118,11 @@ struct EventProfile {
         }
         var least: [String: [Contestant: Double]] = [:]
         func take(_ step: String, _ who: Contestant, _ perSecond: Double, _ body: () throws -> UInt64) throws {
-            let figure = try timed(body).seconds * perSecond
+            _ = try body()
+            let figure = try (0..<3).map { _ in try timed(body).seconds * perSecond }.sorted()[1]
             least[step, default: [:]][who] = min(least[step]?[who] ?? figure, figure)
         }
-        for _ in 0..<12 {
+        for _ in 0..<4 {
             for type in types {
                 try take("open, µs", type.contestant, 1e6) {
                     let store = try type.init(path: path(type))
@@ -130,9 +132,10 @@ struct EventProfile {
             }
         }
         let stores = try types.map { ($0.contestant, try $0.init(path: path($0))) }
-        for _ in 0..<6 {
+        for _ in 0..<3 {
             for (who, store) in stores { try take("uid, ns", who, 1e9 / Double(uids.count)) { try store.get(uids: uids) } }
             for (who, store) in stores { try take("key, ns", who, 1e9 / Double(keys.count)) { try store.get(keys: keys) } }
+            for (who, store) in stores { try take("count, ms", who, 1e3) { try store.countEast() } }
             for (who, store) in stores { try take("read, ms", who, 1e3) { try store.readEast() } }
             for (who, store) in stores { try take("borrow, ms", who, 1e3) { try store.borrowEast() } }
         }

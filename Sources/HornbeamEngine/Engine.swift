@@ -50,6 +50,8 @@ package final class Engine: Sendable {
     }
 
     private let first: Parts
+    /// The versions of `first`; by itself, since it is asked at each read.
+    private let firstRegistry: VersionRegistry
     /// What a reader exchanged `first` for.
     private let newer = Guarded<Parts?>(nil)
     private var parts: Parts { follower == nil ? first : newer.withLock { $0 } ?? first }
@@ -84,6 +86,7 @@ package final class Engine: Sendable {
     ) {
         self.path = path
         first = parts
+        firstRegistry = parts.core.registry
         self.options = options
         self.follower = follower
         storeIdentifier = identifier
@@ -155,7 +158,7 @@ package final class Engine: Sendable {
     // MARK: Reading
 
     /// The number of the newest published version; cheap.
-    package var latest: TransactionNumber { follower == nil ? first.core.registry.published : core.registry.published }
+    package var latest: TransactionNumber { follower == nil ? firstRegistry.published : core.registry.published }
 
     /// A snapshot of the newest published version, or of an older one that is alive: retained, pinned or read by others.
     /// `isPinned`: no age limit ends it.

@@ -68,9 +68,9 @@ extension ManagedObjectContext {
     }
 
     private func scope(ofIDsFrom origin: ManagedObjectID.Origin) -> EntityScope? {
-        if let last = scopeOfLastID, last.origin === origin { return last }
+        if originOfLastID == ObjectIdentifier(origin) { return scopeOfLastID }
         guard let scope = scopes.first(where: { $0?.origin === origin }) ?? nil else { return nil }
-        scopeOfLastID = scope
+        (originOfLastID, scopeOfLastID) = (ObjectIdentifier(scope.origin), scope)
         return scope
     }
 
@@ -107,47 +107,31 @@ extension ManagedObjectContext {
             scope(at: Int(reference.entityIndex), in: reference.slot), key: StoreSlot.local(reference.key), hint: hint)
     }
 
-    /// The objects of several IDs, with the places of those rows looked up together that are not here yet.
+    /// The objects of several IDs, with the places of those rows looked up that are not here yet.
     func objects(with ids: some Collection<ManagedObjectID>) -> [ManagedObject] {
-        var missing: [EntityScope: [UInt64]] = [:]
-        for id in ids {
-            guard let reference = reference(id), registry[reference.key] == nil else { continue }
-            missing[scope(at: Int(reference.entityIndex), in: reference.slot), default: []].append(id.reference)
+        ids.map { id in
+            let object = object(with: id)
+            if object.isFault, !object.isPlaceKnown, !object.state.contains(.temporary) { object.hint = place(of: object.key, in: object.scope) }
+            return object
         }
-        // Made before they are asked for below; held here, so that no sweep lets them go.
-        let made = missing.map { makeFaults($0.key, keys: $0.value.sorted()) }
-        return withExtendedLifetime(made) { ids.map { object(with: $0) } }
     }
 
-    /// The objects of rows, in their order, with the places of those looked up together that are not here yet.
+    /// The objects of rows, in their order, with the places of those looked up that are not here yet. No look-up waits for the row that it
+    /// finds, so that the memory of all is on its way at once.
     func objects(for references: ArraySlice<ObjectReference>) -> [ManagedObject] {
-        guard let first = references.first else { return [] }
-        var keys: [UInt64] = []
-        keys.reserveCapacity(references.count)
-        var isRun = true
-        for reference in references where registry[reference.key] == nil {
+        references.map { reference in
+            if let object = registry[reference.key] { return object }
+            let scope = scope(at: Int(reference.entityIndex), in: reference.slot)
             let key = StoreSlot.local(reference.key)
-            if reference.entityIndex != first.entityIndex || keys.last.map({ $0 >= key }) == true { isRun = false }
-            keys.append(key)
+            return makeFault(scope, key: key, hint: place(of: key, in: scope))
         }
-        guard isRun else { return objects(with: references.map(objectID)) }
-        // Held here, so that no sweep lets them go before they are asked for below.
-        let made = makeFaults(scope(at: Int(first.entityIndex), in: first.slot), keys: keys)
-        if made.count == references.count { return made }
-        return withExtendedLifetime(made) { references.map { object(for: $0, hint: RowHint()) } }
     }
 
-    /// Faults for those keys that have a row. A failure is left to the first access, which meets it again.
-    private func makeFaults(_ scope: EntityScope, keys: [UInt64]) -> [ManagedObject] {
-        guard keys.count > 1 else { return [] }
-        var made: [ManagedObject] = []
-        made.reserveCapacity(keys.count)
-        guard let cells = try? scope.readingCells() else { return [] }
-        for key in keys {
-            var hint = RowHint()
-            if (try? cells.find(key, &hint)) == true { made.append(makeFault(scope, key: key, hint: hint)) }
-        }
-        return made
+    /// Where a row lies. Nothing is known of one that is not there; a failure is left to the first access, which meets it again.
+    private func place(of key: UInt64, in scope: EntityScope) -> RowHint {
+        var hint = RowHint()
+        _ = try? scope.readingCells().find(key, &hint)
+        return hint
     }
 
     @inline(__always)

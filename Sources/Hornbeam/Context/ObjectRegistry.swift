@@ -1,3 +1,5 @@
+internal import HornbeamStore
+
 /// The objects of one context by key: one instance per ID (MOC-11).
 ///
 /// An open table of groups: eight neighbouring keys share a cache line, so that the objects of a fetch find one another's line
@@ -33,6 +35,28 @@ final class ObjectRegistry {
     subscript(key: UInt64) -> ManagedObject? {
         guard let place = place(of: Self.number(key)) else { return nil }
         return cells[place * Self.groupSize + Self.cell(key)]
+    }
+
+    /// True when there is an object at the key. Counts no reference.
+    func holds(_ key: UInt64) -> Bool {
+        guard let place = place(of: Self.number(key)) else { return false }
+        return cells[place * Self.groupSize + Self.cell(key)] != nil
+    }
+
+    /// How many objects are worth touching together: as many misses of the cache as the processor has under way at once.
+    static let touchedAtOnce = 16
+
+    /// Looks at the objects of some rows, so that their memory comes all at once. Taking an object counts a reference, and that waits for
+    /// the memory of this one, and lets nothing else go ahead.
+    func touch(_ references: [ObjectReference], _ range: Range<Int>) {
+        var states: UInt64 = 0
+        for index in range {
+            let key = references[index].key
+            guard let place = place(of: Self.number(key)) else { continue }
+            states &+= UInt64(state(at: place * Self.groupSize + Self.cell(key))?.rawValue ?? 0)
+        }
+        // Never true; without a use of the sum the compiler would leave the looks out.
+        if states > UInt64(UInt16.max) * UInt64(Self.touchedAtOnce) { preconditionFailure("Objects have more states than they can have.") }
     }
 
     func insert(_ object: ManagedObject, at key: UInt64) {
@@ -87,7 +111,12 @@ final class ObjectRegistry {
 
     // MARK: Sweeping
 
-    var isSweepDue: Bool { count > survivors.objects * 2 + 1024 || used > survivors.groups * 2 + 1024 }
+    /// Few enough that the room for objects that come and go stays in the processor's nearest cache.
+    private static let passersBy = 256
+
+    var isSweepDue: Bool {
+        count > survivors.objects * 2 + Self.passersBy || used > survivors.groups * 2 + Self.passersBy
+    }
 
     /// Lets go of the clean objects that nobody else holds, and of the room that they took.
     ///
@@ -95,12 +124,12 @@ final class ObjectRegistry {
     func sweep() {
         var groups = 0
         var released: [ManagedObject] = []
+        released.reserveCapacity(count)
         for place in 0..<capacity where numbers[place] != 0 {
             var isEmpty = true
-            for index in (place * Self.groupSize)..<((place + 1) * Self.groupSize) {
-                guard let state = cells[index]?.state else { continue }
-                if state.isDisjoint(with: [.tracked, .inserted]), isKnownUniquelyReferenced(&cells[index]) {
-                    if let object = cells[index].take() { released.append(object) }
+            for index in (place * Self.groupSize)..<((place + 1) * Self.groupSize) where cells[index] != nil {
+                if isKnownUniquelyReferenced(&cells[index]), isClean(index), let object = cells[index].take() {
+                    released.append(object)
                 } else {
                     isEmpty = false
                 }
@@ -117,6 +146,16 @@ final class ObjectRegistry {
         survivors = (count, groups)
     }
 
+    @inline(__always)
+    private func isClean(_ index: Int) -> Bool { state(at: index)?.isDisjoint(with: [.tracked, .inserted]) ?? false }
+
+    /// The state of an object, without counting a reference.
+    @inline(__always)
+    private func state(at index: Int) -> ObjectState? {
+        guard let address = UnsafeRawPointer(cells + index).load(as: UnsafeRawPointer?.self) else { return nil }
+        return Unmanaged<ManagedObject>.fromOpaque(address)._withUnsafeGuaranteedRef { $0.state }
+    }
+
     // MARK: Places
 
     @inline(__always)
@@ -125,11 +164,12 @@ final class ObjectRegistry {
     @inline(__always)
     private static func cell(_ key: UInt64) -> Int { Int(truncatingIfNeeded: key & 7) }
 
-    /// Neighbours lie side by side, since they are walked together; numbers a whole table apart lie anywhere.
+    /// Eight neighbours lie side by side, since they are walked together; each eight anywhere, so that groups at equal distances, as the
+    /// members of one object after the other are, do not come upon one another.
     @inline(__always)
     private func firstPlace(_ number: UInt64) -> Int {
-        let far = (number >> UInt64(capacity.trailingZeroBitCount)) &* 0x9E37_79B9_7F4A_7C15
-        return Int(truncatingIfNeeded: number &+ far >> 32) & (capacity - 1)
+        let spread = ((number >> 3) &* 0x9E37_79B9_7F4A_7C15) >> 29 & ~7
+        return Int(truncatingIfNeeded: spread | number & 7) & (capacity - 1)
     }
 
     @inline(__always)

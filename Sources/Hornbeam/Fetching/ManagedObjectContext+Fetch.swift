@@ -88,6 +88,9 @@ extension ManagedObjectContext {
         var maker = FaultMaker()
         return try Array(unsafeUninitializedCapacity: found.count) { objects, count in
             for position in 0 ..< found.count {
+                if found.isStored, position % ObjectRegistry.touchedAtOnce == 0 {
+                    registry.touch(found.references, position ..< min(position + ObjectRegistry.touchedAtOnce, found.count))
+                }
                 let object = found.isStored ? maker.object(position, of: found, self) : object(found[position])
                 if type(of: object) != known {
                     _ = try typed(object, request) as Object

@@ -75,6 +75,7 @@ extension ManagedObject {
     private func integerCell(at index: Int) -> Int64? {
         scope.hub?.noteAccess(self, index)
         guard isInCell(index, .integer) else { return currentValue(of: scope.properties[index]).integerCell }
+        if let cell = scope.cells?.plainInteger(index, hint) { return cell }
         do {
             var place = hint
             let cell = try scope.readingCells().integer(index, key, &place)
@@ -96,6 +97,7 @@ extension ManagedObject {
     private func doubleCell(at index: Int) -> Double? {
         scope.hub?.noteAccess(self, index)
         guard isInCell(index, .double) else { return currentValue(of: scope.properties[index]).doubleCell }
+        if let cell = scope.cells?.plainDouble(index, hint) { return cell }
         do {
             var place = hint
             let cell = try scope.readingCells().double(index, key, &place)
@@ -120,6 +122,7 @@ extension ManagedObject {
             guard case .string(let text) = currentValue(of: scope.properties[index]) else { return nil }
             return text
         }
+        if let cell = scope.cells?.plainString(index, hint) { return cell }
         do {
             var place = hint
             let cell = try scope.readingCells().string(index, key, &place)

@@ -199,24 +199,24 @@ package struct RowView {
     }
 }
 
-/// Where a row was last seen: a hint, checked on use. `RowLocation()` knows nothing. Two words, since every object has one and
-/// every read is handed one.
+/// Where a row was last seen: a hint, checked on use. `RowLocation()` knows nothing. Fourteen bytes, since every object has one.
 package struct RowLocation: Sendable, Hashable {
-    /// The frame (low half) and its generation.
+    /// The frame (low half) and its generation, in one word, since every read is handed them.
     private let place: UInt64
-    /// The low half of the number of the version it was seen in, and the slot (high half).
-    private let view: UInt64
+    /// The low half of the number of the version it was seen in.
+    let transaction: UInt32
+    private let row: UInt16
 
     var frame: UInt32 { UInt32(truncatingIfNeeded: place) }
     var generation: UInt32 { UInt32(truncatingIfNeeded: place >> 32) }
-    var transaction: UInt32 { UInt32(truncatingIfNeeded: view) }
-    var slot: Int { Int(truncatingIfNeeded: view >> 32) }
+    var slot: Int { Int(row) }
 
-    package init() { (place, view) = (0, 0) }
+    package init() { self.init(frame: 0, generation: 0, transaction: 0, slot: 0) }
 
     @inline(__always)
     init(frame: UInt32, generation: UInt32, transaction: UInt32, slot: UInt16) {
         place = UInt64(frame) | UInt64(generation) << 32
-        view = UInt64(transaction) | UInt64(slot) << 32
+        self.transaction = transaction
+        row = slot
     }
 }

@@ -274,7 +274,25 @@ struct SlottedNode {
     /// The same for an eight-byte key given as its number.
     @inline(__always)
     func childIndex(forHead wanted: UInt64) -> Int {
-        (wanted == .max ? count : headsBelow(wanted + 1, from: 1)) - 1
+        if let guess = guessedIndex(forHead: wanted) { return guess }
+        return (wanted == .max ? count : headsBelow(wanted + 1, from: 1)) - 1
+    }
+
+    /// Where the key belongs if heads are spread evenly, as those over consecutive keys are; nil when it does not belong there or beside.
+    /// Looks at a few heads instead of one in each line.
+    @inline(__always)
+    private func guessedIndex(forHead wanted: UInt64) -> Int? {
+        let last = count - 1
+        guard last > 8 else { return nil }
+        let low = head(1)
+        let high = head(last)
+        guard wanted >= low, wanted < high else { return nil }
+        let (product, isTooLarge) = (wanted &- low).multipliedReportingOverflow(by: UInt64(last - 1))
+        guard !isTooLarge else { return nil }
+        let guess = 1 + Int(truncatingIfNeeded: product / (high &- low))
+        if head(guess) > wanted { return guess > 1 && head(guess - 1) <= wanted ? guess - 1 : nil }
+        if head(guess + 1) > wanted { return guess }
+        return guess + 2 <= last && head(guess + 2) > wanted ? guess + 1 : nil
     }
 
     /// Whether a key begins with the prefix of this node's keys.

@@ -26,7 +26,7 @@ package struct MemberReader {
     /// Members in stored order: by position where the relationship is ordered, else by key.
     func references(owner: UInt64, skipping: Int = 0, limit: Int = .max) throws(EngineError) -> [ObjectReference] {
         var references: [ObjectReference] = []
-        references.reserveCapacity(min(limit, 16))
+        references.reserveCapacity(min(limit, 32))
         try forEach(owner: owner, skipping: skipping) { reference in
             if references.count < limit { references.append(reference) }
             return references.count < limit
