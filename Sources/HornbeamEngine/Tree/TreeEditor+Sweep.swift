@@ -47,8 +47,6 @@ extension TreeEditor {
     private static var leavesTogether: Int { 128 }
     /// Leaves below which other threads are not worth starting.
     private static var leavesForThreads: Int { 32 }
-    /// Leaves from which on replaced pages are taken out of the pool: others may still want those of small changes.
-    private static var leavesForEviction: Int { 512 }
 
     /// Replaces leaves. `next` approaches the leaf of a position, nil at the end; `build` makes the new page of a leaf, on any
     /// thread, and notes the blobs of what it left out. Gives back the leaves that need a second look: first those to be taken away, lest
@@ -77,7 +75,8 @@ extension TreeEditor {
             run(&steps, from: position, build)
             try exchange(steps, from: position, &rest)
             position += steps.count
-            if position >= TreeEditor.leavesForEviction { pool.evict(steps.filter { !$0.link.isInMemory }.map(\.source)) }
+            // The frames of the pages are warm memory for the leaves to come.
+            if !isDone { pool.evict(steps.filter { !$0.link.isInMemory }.map(\.source)) }
         }
         forgetPath()
         try recount()
