@@ -156,4 +156,24 @@ import Testing
         request.affectedStores = [server.identifier]
         #expect(try container.newContext().count(request) == 1)
     }
+
+    @Test("CST-3: of two custom stores the first keeps what it wrote when the second refuses, and is given it again under new keys")
+    func firstOfTwoKeepsItsPart() throws {
+        let servers = [ServerStore(), ServerStore()].sorted { $0.identifier.uuidString < $1.identifier.uuidString }
+        let container = try container(servers[0], [.custom(servers[1])])
+        let context = container.newContext()
+        for store in container.persistentStoreCoordinator.persistentStores {
+            let tag = try context.insert(entityNamed: "Tag")
+            try tag.setValue(.string("both"), forKey: "label")
+            try context.assign(tag, to: store)
+        }
+        servers[1].failure = HornbeamError(.storeOperationFailed, "The server is away.")
+        #expect(hornbeamError { try context.save() }?.code == .storeOperationFailed)
+        #expect(servers.map(\.rowCount) == [1, 0])
+        #expect(context.insertedObjects.count == 2)
+        servers[1].failure = nil
+        try context.save()
+        #expect(servers.map(\.rowCount) == [2, 1])
+        #expect(try container.newContext().count(FetchRequest<ManagedObject>(entityName: "Tag")) == 3)
+    }
 }

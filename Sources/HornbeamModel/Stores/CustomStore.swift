@@ -30,6 +30,9 @@ public protocol CustomStore: AnyObject, Sendable {
     func newKeys(for entityNames: [String]) throws -> [UInt64]
 
     /// Writes changes: all or nothing, and durably as far as the store keeps anything.
+    ///
+    /// In a save over several stores this comes right before the others commit. When one of them cannot, what was written here stays,
+    /// and the same changes come once more with the next save, new objects under new keys.
     func save(_ changes: CustomStoreChanges) throws
 
     /// Replaces the notes of the app.

@@ -94,6 +94,7 @@ final class ServerStore: CustomStore {
     }
 
     var asked: [String] { state.withLock { $0.asked } }
+    var rowCount: Int { state.withLock { $0.rows.rows.count } }
     var failure: HornbeamError? {
         get { state.withLock { $0.failure } }
         set { state.withLock { $0.failure = newValue } }
