@@ -15,12 +15,15 @@ extension Engine {
     }
 
     /// Writes a checkpoint of everything committed so far.
-    package func checkpoint() throws(EngineError) {
+    package func checkpoint() throws(EngineError) { try checkpoint(isAwaited: false) }
+
+    /// The same, on all processors if somebody waits for it.
+    private func checkpoint(isAwaited: Bool) throws(EngineError) {
         guard let log = state.withLock({ $0.log }) else {
             throw EngineError(.closed, "The store is closed.", path: path)
         }
         do throws(EngineError) {
-            try checkpointer.run(log: log)
+            try checkpointer.run(log: log, isAwaited: isAwaited)
             try winSpace(log)
         } catch {
             if error.code == .durabilityLost { core.pipeline.close(error) }
@@ -59,9 +62,11 @@ extension Engine {
     private var needsCheckpoint: Bool {
         let (bytes, logged) = logGrowth
         if bytes > options.checkpointLogBytes || core.space.isCheckpointDue(logged: logged) { return true }
-        let usage = core.pool.usage
-        return bytes > 0 && usage.inUse - usage.cached > core.pool.capacity / 2
+        return bytes > 0 && isPoolFilling
     }
+
+    /// True if half of the pool is nodes that no disk has.
+    private var isPoolFilling: Bool { core.pool.unwritten > core.pool.capacity / 2 }
 
     /// The commit is done: what upkeep meets now is told by the next call that needs it.
     func afterCommit(isBig: Bool, redoBytes: Int) {
@@ -73,13 +78,18 @@ extension Engine {
         guard needsCheckpoint else { return }
         guard options.usesBackgroundThread else { return attempt { () throws(EngineError) in try checkpoint() } }
         let logged = logGrowth.logged
-        // Who replaces much of the store in one go waits for the space, else the next one would need it too.
-        if isBig, core.space.isCheckpointDue(logged: logged) { return attempt { () throws(EngineError) in try checkpoint() } }
-        maintenance.wake()
-        if redoBytes >= Engine.redoBytesThatWait, core.space.isLogOverdue(logged: logged) { core.pipeline.waitForCheckpoint() }
+        let isLarge = redoBytes >= Engine.redoBytesThatWait
+        // Who replaces much of the store in one go waits for the space, else the next one would need it too; who fills the
+        // pool waits for the memory, else its next transaction would need as much beside what is being written.
+        guard isBig && core.space.isCheckpointDue(logged: logged) || isLarge && isPoolFilling else {
+            maintenance.wake()
+            if isLarge, core.space.isLogOverdue(logged: logged) { core.pipeline.waitForCheckpoint() }
+            return
+        }
+        attempt { () throws(EngineError) in try checkpoint(isAwaited: true) }
     }
 
-    /// Commits of so much redo wait when checkpoints fall behind; smaller ones need not, they are not what makes the log grow so fast.
+    /// Commits of so much redo wait when checkpoints fall behind; smaller ones need not, they are not what makes log and memory grow so fast.
     private static let redoBytesThatWait = 64 << 10
 
     /// All that the background threads do now and then. Errors come back with the next commit, which meets them itself;

@@ -64,8 +64,9 @@ final class Checkpointer: Sendable {
 
     // MARK: The checkpoint
 
-    /// Writes a checkpoint of the newest durable version. `isClosing` marks the store as cleanly closed.
-    func run(log: LogWriter?, isClosing: Bool = false, isForced: Bool = false) throws(EngineError) {
+    /// Writes a checkpoint of the newest durable version. `isClosing` marks the store as cleanly closed; a checkpoint that
+    /// somebody waits for may take all processors.
+    func run(log: LogWriter?, isClosing: Bool = false, isForced: Bool = false, isAwaited: Bool = false) throws(EngineError) {
         engine.pipeline.beginCheckpoint(hasTurn: false)
         defer { engine.pipeline.endCheckpoint() }
         if log != nil { try engine.pipeline.drain() }
@@ -74,7 +75,7 @@ final class Checkpointer: Sendable {
         let before = state.withLock { $0 }
         if !isClosing, !isForced, version.number == before.latest.transaction, mark == before.latest.log { return }
         // At the beginning and the end of the store's life nobody else commits.
-        let image = try write(version, sequence: before.latest.checkpoint + 1, isAwaited: isClosing || log == nil)
+        let image = try write(version, sequence: before.latest.checkpoint + 1, isAwaited: isAwaited || isClosing || log == nil)
         var meta = before.latest
         meta.checkpoint += 1
         meta.log = mark

@@ -405,6 +405,9 @@ struct FrameInfo: ~Copyable {
     /// True when three quarters of the frames that there may ever be hold something that cannot be evicted.
     var isShort: Bool { state.withLock { $0.inUse - $0.table.count > maximum / 4 * 3 } }
 
+    /// Frames of nodes that are on no disk yet, and of old ones that somebody may still read.
+    var unwritten: Int { state.withLock { $0.inUse - $0.table.count } }
+
     /// Frames in use and pages that could be evicted.
     var usage: (inUse: Int, cached: Int) { state.withLock { ($0.inUse, $0.table.count) } }
 }

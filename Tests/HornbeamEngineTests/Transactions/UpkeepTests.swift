@@ -166,4 +166,27 @@ import Testing
         let other = try target.open(path, .create)
         try bytes.withUnsafeBytes { try other.write($0, at: 0) }
     }
+
+    @Test func largeCommitsLeaveThePoolHalfFreeForTheNext() throws {
+        let store = try TestStore(pageSize: 4096) { options in
+            options.usesBackgroundThread = true
+            options.poolBytes = 256 * 4096
+        }
+        let tree = try store.write { try $0.createIndex(named: "t") }
+        let pool = store.engine.core.pool
+        var random = SplitMix(seed: 14)
+        var most = 0
+        for _ in 0..<40 {
+            try store.write { transaction in
+                for _ in 0..<400 {
+                    let key = withUnsafeBytes(of: UInt64.random(in: 0..<4000, using: &random).bigEndian) { Array($0) }
+                    try transaction.put(key, [UInt8](repeating: key[7], count: 200), in: tree)
+                }
+            }
+            most = max(most, pool.unwritten)
+        }
+        #expect(pool.capacity == 256)
+        #expect(most <= pool.capacity / 2, "\(most) nodes wait to be written")
+        #expect(try store.engine.check().problems == [])
+    }
 }
