@@ -4,6 +4,7 @@
 // What holds: a brief says what the page of its frame says. It is taken from a leaf that a version shows, which never changes,
 // inside an epoch; it is forgotten when the frame is taken for another page, which no reader has found by then.
 
+internal import CMembarrier
 import Synchronization
 
 /// The shape of a leaf, its first key, and which of its bitmaps are not all zero.
@@ -30,10 +31,11 @@ struct LeafBrief {
     }
 
     /// Nil for a leaf whose shape takes more bits than there are.
-    init?(_ leaf: LeafView, bitmapCount: Int) {
+    init?(_ leaf: LeafView) {
         let page = leaf.page
         let version: UInt32 = page.load(24)
         guard version <= LeafBrief.versionMax, page.capacity > 0 else { return nil }
+        let bitmapCount = (leaf.columnsStart - leaf.bitmapsStart) / leaf.bitmapBytes
         firstKey = page.load(16)
         shape = UInt64(page.capacity) | UInt64(page.count) << 16 | UInt64(page.load(28, as: UInt8.self)) << 32 | UInt64(version) << 40
         var bitmaps: UInt16 = 0
@@ -66,13 +68,52 @@ extension FramePool {
             bitmaps: info.pointee.bitmaps.load(ordering: .relaxed))
     }
 
-    /// Keeps what a version's leaf says of itself. Inside an epoch in which the frame was found.
-    @inline(never)
-    func keepBrief(_ frame: UInt32, _ brief: LeafBrief?) {
-        guard let brief else { return }
+    fileprivate func keep(_ brief: LeafBrief, of frame: UInt32) {
         let info = unsafe infos + Int(frame)
         unsafe info.pointee.firstKey.store(brief.firstKey, ordering: .relaxed)
         unsafe info.pointee.bitmaps.store(brief.bitmaps, ordering: .relaxed)
         unsafe info.pointee.shape.store(brief.shape, ordering: .releasing)
+    }
+}
+
+extension LeafView {
+    /// Keeps what the leaf says of itself. For a leaf of a version, not of a writer, inside the epoch in which it was found.
+    @inline(never)
+    func keepBrief() {
+        guard let brief = LeafBrief(self) else { return }
+        unsafe pool._withUnsafeGuaranteedRef { $0.keep(brief, of: frame) }
+    }
+
+    /// True when a row may be null in a column; false is certain.
+    @inline(__always)
+    package func hasNulls(_ column: Int) -> Bool {
+        let c = unsafe columns[column]
+        return c.nullBitmap < 0 || c.nullBitmap >= 16 || bitmaps >> UInt16(truncatingIfNeeded: c.nullBitmap) & 1 != 0
+    }
+
+    /// Has whole columns fetched into the cache.
+    func fetch(_ wanted: UInt64) {
+        let columnCount = unsafe layouts._withUnsafeGuaranteedRef { $0.columnCount }
+        var rest = wanted
+        while rest != 0, rest.trailingZeroBitCount < columnCount {
+            let column = rest.trailingZeroBitCount
+            let c = unsafe columns[column]
+            rest &= rest &- 1
+            guard !c.isAbsent else { continue }
+            if hasNulls(column) { fetch(bitmapsStart + bitmapBytes * Int(c.nullBitmap), bitmapBytes) }
+            if c.valueBitmap >= 0 {
+                fetch(bitmapsStart + bitmapBytes * Int(c.valueBitmap), bitmapBytes)
+            } else {
+                fetch(columnsStart + capacity * Int(c.fixedBefore), count * Int(c.width))
+            }
+        }
+    }
+
+    private func fetch(_ start: Int, _ length: Int) {
+        var offset = start & ~63
+        while offset < start + length {
+            unsafe fetch_line(page.base + offset)
+            offset += 64
+        }
     }
 }

@@ -224,9 +224,7 @@ package enum TextCell: Sendable {
     private func leaf(_ pool: FramePool, _ frame: UInt32) -> LeafView? {
         unsafe layouts._withUnsafeGuaranteedRef { layouts in
             guard let leaf = LeafView(pool, frame, layouts, transaction: transaction) else { return nil }
-            if let (_, bitmapCount) = unsafe layouts.columns(of: leaf.page.load(24)) {
-                pool.keepBrief(frame, LeafBrief(leaf, bitmapCount: bitmapCount))
-            }
+            leaf.keepBrief()
             return leaf
         }
     }

@@ -123,28 +123,52 @@ package struct TableView: Sendable {
     }
 
     /// Lends the leaves in key order from the one where `key` belongs (or backwards from it); `false` stops.
+    ///
+    /// - Parameter fetching: The columns that are going to be read of each leaf, a bit each of the first 64: those of the next leaf are
+    ///   fetched into the cache while one is read.
     package func forEachLeaf(
-        from key: UInt64? = nil, reversed: Bool = false, _ body: (LeafView) throws(EngineError) -> Bool
+        from key: UInt64? = nil, reversed: Bool = false, fetching columns: UInt64 = 0, _ body: (LeafView) throws(EngineError) -> Bool
     ) throws(EngineError) {
         guard !root.reference.isEmpty else { return }
         var start = key ?? (reversed ? .max : 0)
-        while let next = try someLeaves(from: start, reversed, body) { start = next }
+        while let next = try someLeaves(from: start, reversed, reversed ? 0 : columns, body) { start = next }
     }
 
     /// Lends some leaves in one epoch; gives back the key to go on from, nil when done.
     private func someLeaves(
-        from key: UInt64, _ reversed: Bool, _ body: (LeafView) throws(EngineError) -> Bool
+        from key: UInt64, _ reversed: Bool, _ columns: UInt64, _ body: (LeafView) throws(EngineError) -> Bool
     ) throws(EngineError) -> UInt64? {
         try root.reading { () throws(EngineError) in
             var walk = TreeWalk(root)
             var frame = try walk.descend { $0.childIndex(forHead: key) }
             for _ in 0..<TreeWalk.leavesPerEpoch {
-                guard try body(try view(frame)) else { return nil }
+                if columns != 0 { fetchColumns(columns, of: walk.nextKnown()) }
+                guard try body(try briefView(frame)) else { return nil }
                 guard let next = try walk.step(reversed: reversed) else { return nil }
                 frame = next
             }
             return TableLeaf.key(root.pool.page(frame), 0)
         }
+    }
+
+    /// Has columns of a leaf fetched that is read next.
+    private func fetchColumns(_ columns: UInt64, of frame: UInt32?) {
+        guard let frame, let brief = root.pool.brief(frame),
+            let leaf = LeafView(root.pool, frame, brief, layouts, transaction: transaction)
+        else { return }
+        leaf.fetch(columns)
+    }
+
+    /// A leaf, without a look at its header where its brief is known.
+    @inline(__always)
+    private func briefView(_ frame: UInt32) throws(EngineError) -> LeafView {
+        try root.pool.verifyLeaf(frame, layouts)
+        if let brief = root.pool.brief(frame), let leaf = LeafView(root.pool, frame, brief, layouts, transaction: transaction) {
+            return leaf
+        }
+        let leaf = try view(frame)
+        if transaction != TableView.noTransaction { leaf.keepBrief() }
+        return leaf
     }
 
     /// The n-th key; nil beyond the end. O(log n).

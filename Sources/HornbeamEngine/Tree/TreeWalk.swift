@@ -53,11 +53,9 @@ extension FramePool {
         for i in first..<min(first + TreeWalk.leavesAhead, node.count) {
             let address = unsafe node.addressCell(i).pointee.load(ordering: .acquiring)
             let hint = unsafe node.hintCell(i).pointee.load(ordering: .relaxed)
-            if address >> 63 != 0 {
-                page(UInt32(truncatingIfNeeded: address)).touch(0, 64)
-            } else if hint != 0, holds(hint, address) {
-                page(hint).touch(0, 64)
-            }
+            let frame = address >> 63 != 0 ? UInt32(truncatingIfNeeded: address) : hint
+            guard frame != 0, address >> 63 != 0 || holds(frame, address), brief(frame) == nil else { continue }
+            page(frame).touch(0, 64)
         }
     }
 
@@ -193,6 +191,8 @@ struct TreeWalk {
             let index = choose(node)
             path.append((frame, index))
             frame = try root.pool.child(node, index)
+            // A leaf whose brief is known was looked at before, and need not be again.
+            if page.level == 1, root.leafKind == .tableLeaf, root.pool.brief(frame) != nil { return frame }
         }
     }
 
@@ -207,6 +207,13 @@ struct TreeWalk {
             return try sink(from: try root.pool.child(node, next)) { reversed ? $0.count - 1 : 0 }
         }
         return nil
+    }
+
+    /// The leaf after the current one, if both are below the same node and it is known to be in memory. Looks at neither.
+    func nextKnown() -> UInt32? {
+        guard let (frame, index) = path.last else { return nil }
+        let node = SlottedNode(root.pool.page(frame))
+        return index + 1 < node.count ? root.pool.knownChild(node, index + 1) : nil
     }
 
     /// Leaves whose heads are fetched together.

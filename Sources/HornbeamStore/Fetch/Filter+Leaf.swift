@@ -50,10 +50,27 @@ extension Filter {
     }
 }
 
+extension Filter {
+    /// The columns that are read of every leaf, a bit each of the first 64.
+    var columnsOfLeaves: UInt64 {
+        switch self {
+        case .range(let test): Self.bit(test.column)
+        case .flag(let test): Self.bit(test.column)
+        case .null(let test): Self.bit(test.column)
+        case .text(let test): Self.bit(test.column)
+        case .and(let filters), .or(let filters): filters.reduce(0) { $0 | $1.columnsOfLeaves }
+        case .not(let filter): filter.columnsOfLeaves
+        case .constant, .reference, .numbers, .texts, .bytes, .keys, .path, .members, .general: 0
+        }
+    }
+
+    private static func bit(_ column: Int) -> UInt64 { column < 64 ? 1 << UInt64(column) : 0 }
+}
+
 extension FlagTest {
     func narrow(_ selection: inout Selection, _ leaf: LeafView) {
         guard let bits = leaf.bitCells(column) else { return selection.filter { holds(leaf.row($0)) } }
-        let nulls = leaf.nullBits(column)
+        let nulls = leaf.hasNulls(column) ? leaf.nullBits(column) : nil
         for index in selection.words.indices {
             let cells = Selection.word(bits, index)
             let nullWord = nulls.map { Selection.word($0, index) } ?? 0

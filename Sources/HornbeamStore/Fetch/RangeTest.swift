@@ -43,7 +43,7 @@ struct RangeTest: Sendable {
     /// Narrows the selection to the rows that pass.
     func narrow(_ selection: inout Selection, _ leaf: LeafView) {
         guard let cells = leaf.fixedCells(column) else { return narrowRows(&selection, leaf) }
-        let nulls = leaf.nullBits(column)
+        let nulls = leaf.hasNulls(column) ? leaf.nullBits(column) : nil
         switch (type, bounds) {
         case (.int16, .int(let low, let high)): narrow(&selection, cells, nulls, Int16(low), Int16(high))
         case (.int32, .int(let low, let high)): narrow(&selection, cells, nulls, Int32(low), Int32(high))
