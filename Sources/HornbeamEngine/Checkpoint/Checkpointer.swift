@@ -124,7 +124,7 @@ final class Checkpointer: Sendable {
 
     private func writeOnce(_ version: StoreVersion, _ sequence: UInt64, threads: Int) throws(EngineError) -> Image {
         try appender.seal()
-        appender.fileSizeLimit = engine.space.policy.fileSizeLimit(live: engine.space.table.liveBytes)
+        appender.limitFiles(toBytes: engine.space.policy.fileSizeLimit(live: engine.space.table.liveBytes))
         let start = appender.bytesAppended
         let writer = TreeWriter(pool: engine.pool, files: engine.files, appender: appender, sequence: sequence, threads: threads)
         var roots: [PageReference] = []

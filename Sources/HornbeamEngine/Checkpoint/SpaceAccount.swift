@@ -183,9 +183,6 @@ final class SpaceAccount: Sendable {
         state.withLock { ($0.table, $0.bornAfter) }
     }
 
-    /// Bytes on disk that were replaced since the last checkpoint.
-    var replaced: Int { state.withLock { $0.replaced } }
-
     /// What the length of log segments grows to.
     var segmentBytes: Int { state.withLock { policy.segmentBytes(live: $0.live) } }
 

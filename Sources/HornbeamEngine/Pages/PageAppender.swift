@@ -55,11 +55,8 @@ package final class PageAppender: Sendable {
         }
     }
 
-    /// The length at which the next record begins a new file.
-    package var fileSizeLimit: Int {
-        get { state.withLock { Int($0.fileSizeLimit) } }
-        set { state.withLock { $0.fileSizeLimit = UInt64(newValue) } }
-    }
+    /// Sets the length at which the next record begins a new file.
+    func limitFiles(toBytes bytes: Int) { state.withLock { $0.fileSizeLimit = UInt64(bytes) } }
 
     /// Bytes of records appended in the appender's life, padding included.
     package var bytesAppended: UInt64 { state.withLock { $0.bytesAppended } }

@@ -32,7 +32,6 @@ package struct ReadableTree: Sendable {
     package var isTable: Bool { record.layouts != nil }
     /// Entries that the tree counts, readable or not.
     package var count: Int { Int(record.root.count) }
-    package var lost: Int { gaps.reduce(0) { $0 + $1.lost } }
     /// Of tables: the current layout.
     package var layout: ColumnLayout? { record.layouts?.all.last }
 

@@ -4,10 +4,9 @@
 // read: columns that it lacks show their fill value, columns that were removed are not shown.
 
 /// A column's identity within its table, never reused.
-package struct ColumnID: Hashable, Sendable, Comparable, CustomStringConvertible {
+package struct ColumnID: Hashable, Sendable, CustomStringConvertible {
     package let rawValue: UInt32
     package init(_ rawValue: UInt32) { self.rawValue = rawValue }
-    package static func < (a: ColumnID, b: ColumnID) -> Bool { a.rawValue < b.rawValue }
     package var description: String { "c\(rawValue)" }
 }
 

@@ -24,8 +24,6 @@ import Glibc
     package init() {}
 
     package var count: Int { entries.count }
-    /// Bytes of keys and values.
-    package var byteCount: Int { bytes.count }
 
     package func removeAll() {
         bytes.removeAll(keepingCapacity: true)

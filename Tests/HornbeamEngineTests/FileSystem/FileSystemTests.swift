@@ -189,6 +189,61 @@ import Testing
             """)
     }
 
+    @Test func limitsOfTheSystemSayWhichOneWasMet() {
+        #expect(EngineError.system(EFBIG, doing: "writing", path: "p").description == """
+            full: The file would grow beyond what the file system or the process's limit allows while writing. [p]
+            """)
+        #expect(EngineError.system(EMFILE, doing: "opening the file", path: "p").description == """
+            full: Too many files are open (Too many open files) while opening the file. Raise the limit of open files. [p]
+            """)
+        #expect(EngineError.system(ENOTDIR, doing: "opening the file", path: "p").description == """
+            notAStore: Part of the path is not a folder while opening the file. [p]
+            """)
+        #expect(EngineError.system(99_999, doing: "closing", path: "p").message.contains("99999"))
+    }
+
+    @Test func pathsArePutTogetherAndTakenApart() {
+        #expect(join("folder", "name") == "folder/name")
+        #expect(join("folder/", "name") == "folder/name")
+        #expect(parent(ofPath: "folder/name") == "folder")
+        #expect(parent(ofPath: "/name") == "/")
+        #expect(parent(ofPath: "name") == ".")
+    }
+
+    @Test func foldersInMemoryAreNoFiles() throws {
+        let system = MemoryFileSystem()
+        try system.createDirectory("folder")
+        _ = try system.open("file", .create)
+        #expect(message { try system.open("folder", .read) } == "inputOutput: A folder cannot be opened as a file. [folder]")
+        #expect(throws: EngineError.self) { try system.rename("file", to: "folder") }
+        #expect(try system.exists("file"))
+    }
+
+    /// Lines as the kernel prints them, with a device of large numbers and lines that are cut short.
+    @Test(arguments: [
+        (0x0803, "ext4"), (0x0B, "nfs4"), (0x2D, "fuse.sshfs"), (0x0010_0112, nil as String?), (0x1234, nil),
+    ])
+    func mountsNameTheTypeOfADevice(_ device: Int, _ type: String?) {
+        let mounts = """
+            22 1 8:3 / / rw,relatime shared:1 - ext4 /dev/sda3 rw
+            40 22 0:11 / /home rw - nfs4 server:/home rw,vers=4.2
+            41 22 0:45 / /far rw,nosuid shared:9 master:2 - fuse.sshfs far: rw
+            42 22 1:274 / /cut rw
+            43 22 1:274 / /cut rw -
+            """
+        #expect(PosixFileSystem.type(ofDevice: UInt64(device), inMounts: mounts) == type)
+    }
+
+    @Test func onlyTypesThatOtherMachinesServeAreOfTheNetwork() throws {
+        for type in ["nfs", "nfs4", "cifs", "fuse.sshfs"] { #expect(PosixFileSystem.isServedByNetwork(type)) }
+        for type in ["ext4", "proc", "tmpfs", "fuse.ntfs"] { #expect(!PosixFileSystem.isServedByNetwork(type)) }
+        let place = try Place(.posix)
+        #expect(PosixFileSystem().networkFileSystem(of: place.path("new")) == nil)
+        // Of no type that is known by its number, so that the list of mounts is asked.
+        #expect(PosixFileSystem().networkFileSystem(of: "/proc/self") == nil)
+        #expect(PosixFileSystem().networkFileSystem(of: "/no/such/folder") == nil)
+    }
+
     @Test func aFullDiskIsAnErrorOfItsOwn() throws {
         let file = try PosixFileSystem().open("/dev/full", .readWrite)
         #expect(message { try write([1, 2, 3], to: file, at: 0) } == """

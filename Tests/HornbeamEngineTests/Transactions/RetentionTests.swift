@@ -163,4 +163,27 @@ import Testing
         #expect(store.engine.retainedTransactions.count > 2)
         #expect(try value(store.engine.snapshot()) == 199)
     }
+
+    @Test func halfOfWhatIsOnlyRetainedIsGivenUpWhenMemoryIsShort() throws {
+        let store = try makeStore { $0.count = 7 }
+        try set(store, 1...10)
+        #expect(store.engine.retainedTransactions.map(\.rawValue) == Array(4...11))
+        let read = try store.engine.snapshot(at: TransactionNumber(5))
+        store.engine.core.registry.giveUpRetained()
+        // Four of the seven go; the one that is read stays as long as it is.
+        #expect(store.engine.retainedTransactions.map(\.rawValue) == [5, 8, 9, 10, 11])
+        #expect(try value(read) == 4)
+        #expect(try value(store.engine.snapshot(at: TransactionNumber(8))) == 7)
+        withExtendedLifetime(read) {}
+    }
+
+    @Test func anAgeBelowZeroIsNone() {
+        #expect(Duration.seconds(-3).nanoseconds == 0)
+        #expect(Duration.milliseconds(3).nanoseconds == 3_000_000)
+    }
+
+    @Test(arguments: [(0, 0, 1.0), (0, 4, 0), (1, 4, 0.25), (9, 4, 1), (-1, 4, 0)])
+    func progressIsBetweenZeroAndOne(_ done: Int, _ total: Int, _ fraction: Double) {
+        #expect(WorkProgress(part: "part", done: done, total: total).fraction == fraction)
+    }
 }

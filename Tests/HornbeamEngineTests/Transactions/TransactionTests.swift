@@ -216,4 +216,35 @@ import Testing
         #expect(lines.count { $0.contains("leaf at file 1") } >= 2)
         #expect(lines[3].hasSuffix("keys 6b6579203130 … 6b6579203339"), "\(lines[3])")
     }
+
+    @Test func dumpShowsLayoutsEmptyTreesAndNamedValues() throws {
+        let store = try TestStore(pageSize: 512)
+        let layout = ColumnLayout(columns: [Column(id: ColumnID(1), kind: .fixed8), Column(id: ColumnID(2), kind: .bytes)])
+        try store.write { transaction in
+            _ = try transaction.createIndex(named: "empty")
+            let table = try transaction.createTable(named: "rows", layout: layout)
+            let buffer = RowBuffer(layout: layout)
+            for key in 1...100 as ClosedRange<UInt64> {
+                buffer.reset()
+                buffer.set(0, key)
+                try transaction.put(buffer, key: key, in: table)
+            }
+            try transaction.setValue("a name of more than sixteen bytes", [1])
+        }
+        func lines(leaves: Bool) throws -> [String] {
+            var lines: [String] = []
+            try store.engine.dump(leaves: leaves) { lines.append($0) }
+            return lines
+        }
+        let trees = try lines(leaves: false)
+        #expect(trees.contains { $0.hasSuffix("index (named values): 1 entries") }, "\(trees)")
+        #expect(trees.contains { $0.hasSuffix("index empty: 0 entries") })
+        #expect(trees.contains { $0.hasSuffix("table rows: 100 entries") })
+        #expect(trees.contains("  layout 1: c1 fixed8, c2 bytes"))
+        #expect(trees.contains { $0.hasPrefix("  level 1 at frame ") && $0.hasSuffix("100 entries below") })
+        #expect(!trees.contains { $0.contains("leaf at") })
+        let all = try lines(leaves: true)
+        #expect(all.contains { $0.contains("leaf at frame") && $0.contains("keys 1 … ") })
+        #expect(all.contains { $0.hasSuffix("keys 61206e616d65206f66206d6f72652074… … 61206e616d65206f66206d6f72652074…") }, "\(all)")
+    }
 }

@@ -79,4 +79,44 @@ struct BatchDeleteTests {
         #expect(try context.count(FetchRequest<Topic>()) == 2)
         #expect(try context.execute(BatchDeleteRequest(Topic.self, predicate: Topic.name == "free")).count == 1)
     }
+
+    final class Reading: ManagedObject {
+        static let uid = Attribute<String?>("uid", unique: true)
+        static let note = Attribute<String?>("note", indexed: true)
+        static let number = Attribute<Int>("number")
+    }
+
+    @Test("BAT-3: the index entries of a few among many rows go, of empty, null and very long values too", arguments: StoreKind.allCases)
+    func fewAmongManyAreDeleted(kind: StoreKind) throws {
+        let model = try ManagedObjectModel { Entity("Reading") { Reading.uid; Reading.note; Reading.number } }
+        let stack = try Stack(kind, model, [Reading.self])
+        let context = stack.newContext()
+        let long = String(repeating: "long ", count: 400)
+        func values(_ number: Int) -> (uid: String?, note: String?) {
+            switch number % 4 {
+            case 0: ("uid \(number)", nil)
+            case 1: (nil, "")
+            case 2: (long + "\(number)", long)
+            default: ("\(number)", "note \(number)")
+            }
+        }
+        try context.execute(
+            BatchInsertRequest(Reading.self, from: 0..<2_000) { number, row in
+                row.set(Reading.uid, values(number).uid)
+                row.set(Reading.note, values(number).note)
+                row.set(Reading.number, number)
+            })
+        #expect(try context.execute(BatchDeleteRequest(Reading.self, predicate: Reading.number < 40)).count == 40)
+        let report = try stack.container.openStore().check()
+        #expect(report.isSound, "\(report)")
+        for number in 0..<40 {
+            guard let uid = values(number).uid else { continue }
+            #expect(try context.first(Reading.self, where: Reading.uid, equals: uid) == nil)
+            let again = Reading(context: context)
+            again[Reading.uid] = uid
+            again[Reading.number] = number
+        }
+        try context.save()
+        #expect(try context.count(FetchRequest<Reading>()) == 1_990)
+    }
 }
