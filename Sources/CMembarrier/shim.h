@@ -7,6 +7,12 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+// Bytes that this process may still write where a path lies; -1 if the path leads nowhere.
+static inline long long file_system_available(const char *path) {
+    struct statfs status;
+    return statfs(path, &status) == 0 ? (long long)status.f_bavail * status.f_bsize : -1;
+}
+
 // The number of the type of the file system that a path lies on; 0 if the path leads nowhere.
 static inline unsigned long file_system_type(const char *path) {
     struct statfs status;

@@ -25,6 +25,11 @@ extension Engine {
         do throws(EngineError) {
             try checkpointer.run(log: log, isAwaited: isAwaited)
             try winSpace(log)
+            if isShortOfRoom(log) {
+                // What only the checkpoint before keeps goes too.
+                try checkpointer.run(log: log, isForced: true)
+                core.reserve.prepare(isUrgent: true)
+            }
         } catch {
             if error.code == .durabilityLost { core.pipeline.close(error) }
             state.withLock { $0.checkpointPause = 100 }
@@ -61,8 +66,20 @@ extension Engine {
     /// True if log, space or memory ask for a checkpoint.
     private var needsCheckpoint: Bool {
         let (bytes, logged) = logGrowth
+        if logged > 0, let log = state.withLock({ $0.log }), isShortOfRoom(log) { return true }
         if bytes > options.checkpointLogBytes || core.space.isCheckpointDue(logged: logged) { return true }
         return bytes > 0 && isPoolFilling
+    }
+
+    /// True if the disk is full, or what waits to be written would take a quarter of what is free: little may wait then, or there is no
+    /// room for it in the end.
+    private func isShortOfRoom(_ log: LogWriter) -> Bool {
+        if log.lacksRoom.load(ordering: .relaxed) || core.reserve.isSpent { return true }
+        return core.pool.unwritten * core.pool.pageSize > roomSeen.load(ordering: .relaxed) / 4
+    }
+
+    private func lookForRoom() {
+        roomSeen.store(core.files.fileSystem.availableBytes(path) ?? .max, ordering: .relaxed)
     }
 
     /// True if half of the pool is nodes that no disk has.
@@ -71,6 +88,7 @@ extension Engine {
     /// The commit is done: what upkeep meets now is told by the next call that needs it.
     func afterCommit(isBig: Bool, redoBytes: Int) {
         if !options.usesBackgroundThread {
+            lookForRoom()
             tendVersions()
         } else if let log = state.withLock({ $0.log }), log.needsSpare {
             logKeeper.wake()
@@ -92,6 +110,21 @@ extension Engine {
     /// Commits of so much redo wait when checkpoints fall behind; smaller ones need not, they are not what makes log and memory grow so fast.
     private static let redoBytesThatWait = 64 << 10
 
+    /// The disk was too full for a commit: lets go of what it can, so that the next one may find room.
+    func makeRoom() {
+        attempt { () throws(EngineError) in if !isPausing() { try checkpoint() } }
+    }
+
+    /// Throws while the reserve is spent, unless a version holds less than the one before.
+    func requireRoom(for version: StoreVersion, after base: StoreVersion) throws(EngineError) {
+        guard core.reserve.isSpent, version.entries >= base.entries else { return }
+        core.reserve.prepare(isUrgent: true)
+        guard core.reserve.isSpent else { return }
+        throw EngineError(
+            .full, "The disk is full. Until there is room again only what deletes more than it adds can be saved. Free some space.",
+            path: path)
+    }
+
     /// All that the background threads do now and then. Errors come back with the next commit, which meets them itself;
     /// a full disk must not keep a checkpoint from freeing space.
     package func maintain() {
@@ -101,6 +134,7 @@ extension Engine {
 
     /// Syncs what was promised to be synced by now, and makes the next segment ready.
     func tendLog() {
+        lookForRoom()
         attempt { () throws(EngineError) in try core.pipeline.syncIfDue() }
         attempt { () throws(EngineError) in
             guard let log = state.withLock({ $0.log }) else { return }

@@ -65,6 +65,8 @@ package final class Engine: Sendable {
     let logKeeper: Maintenance
     /// The two were started.
     let isTended = Atomic(false)
+    /// Bytes that were free on the disk when last looked at.
+    let roomSeen = Atomic(Int.max)
     let cleaner = Cleaner()
     /// The folder of the store.
     package let path: String
@@ -224,6 +226,7 @@ package final class Engine: Sendable {
             if !transaction.ledger.newBlobs.isEmpty { try core.blobs.sync(.largeValues) }
             if isBig { try core.pipeline.drain() }
             try core.pipeline.requireNewest(transaction.base)
+            if !isUpkeep { try requireRoom(for: version, after: transaction.base) }
         } catch {
             abort(transaction)
             throw error
@@ -234,11 +237,17 @@ package final class Engine: Sendable {
             let (retired, born) = record(transaction)
             let round = try enqueue(
                 CommitPipeline.Commit(
-                    version: version, payload: transaction.redo.bytes, needsSync: durability == .full,
+                    version: version, payload: transaction.redo.bytes, frees: isUpkeep || version.entries < transaction.base.entries,
+                    needsSync: durability == .full,
                     syncWithin: durability.delayNanoseconds, retired: retired, born: born, published: published),
                 on: transaction.base)
             core.pipeline.endTurn()
-            try core.pipeline.wait(for: version.number, round: round, needsSync: durability == .full)
+            do throws(EngineError) {
+                try core.pipeline.wait(for: version.number, round: round, needsSync: durability == .full)
+            } catch {
+                if error.code == .full { makeRoom() }
+                throw error
+            }
         }
         if !isUpkeep { afterCommit(isBig: isBig, redoBytes: isBig ? 0 : transaction.redo.bytes.count) }
         return version.number
@@ -288,8 +297,8 @@ package final class Engine: Sendable {
         }
         let round = try enqueue(
             CommitPipeline.Commit(
-                version: version, payload: attachment.redo, needsSync: true, syncWithin: 0, retired: retired,
-                born: born, published: published), on: transaction.base)
+                version: version, payload: attachment.redo, frees: version.entries < transaction.base.entries, needsSync: true,
+                syncWithin: 0, retired: retired, born: born, published: published), on: transaction.base)
         defer { core.pipeline.endTurn() }
         try core.pipeline.wait(for: version.number, round: round, needsSync: true)
         checkpointer.settle(attachment, version.number)

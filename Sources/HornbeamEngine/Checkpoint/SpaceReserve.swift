@@ -18,6 +18,8 @@ final class SpaceReserve: Sendable {
         var isThere = false
         /// A crash left one, which may be shorter than it should be.
         var isLeftOver = false
+        /// It was given away and could not be laid in again.
+        var isSpent = false
         /// Calls to let pass before the next attempt, after one that found no room.
         var pause = 0
     }
@@ -30,14 +32,22 @@ final class SpaceReserve: Sendable {
 
     private var path: String { join(directory, SpaceReserve.fileName) }
 
+    /// True while the room has been given away: until it is back, only what frees room is committed.
+    var isSpent: Bool { state.withLock { $0.isSpent } }
+
     /// Lays the reserve in, if it is not there and there may be room for it. It can do without; nothing is reported.
-    func prepare() {
+    func prepare(isUrgent: Bool = false) {
         state.withLock { state in
             guard bytes > 0, !state.isThere else { return }
+            if isUrgent { state.pause = 0 }
             guard state.pause == 0 else { return state.pause -= 1 }
             do throws(EngineError) {
+                if let room = fileSystem.availableBytes(directory), room < bytes {
+                    throw EngineError(.full, "There is no room for the reserve.")
+                }
                 try write()
                 state.isThere = true
+                state.isSpent = false
             } catch {
                 try? fileSystem.remove(path)
                 state.pause = 500
@@ -61,6 +71,7 @@ final class SpaceReserve: Sendable {
         state.withLock { state in
             guard state.isThere else { return false }
             state.isThere = false
+            state.isSpent = true
             state.pause = 500
             do throws(EngineError) { try fileSystem.remove(path) } catch { return false }
             return true

@@ -22,10 +22,13 @@ package protocol FileSystem: Sendable {
     func isLocked(_ path: String) throws(EngineError) -> Bool
     /// What kind of network file system a path lies on; nil for a local one, and for a path that does not exist.
     func networkFileSystem(of path: String) -> String?
+    /// Bytes that can still be written where a folder or file lies; nil if that is not known.
+    func availableBytes(_ path: String) -> Int?
 }
 
 extension FileSystem {
     package func networkFileSystem(of path: String) -> String? { nil }
+    package func availableBytes(_ path: String) -> Int? { nil }
 
     /// The names in a folder, unless the caller knows them already.
     func list(_ path: String, known: [String]?) throws(EngineError) -> [String] {

@@ -31,6 +31,17 @@ extension PosixFileSystem {
         #endif
     }
 
+    package func availableBytes(_ path: String) -> Int? {
+        #if canImport(Glibc)
+        let bytes = unsafe file_system_available(path)
+        return bytes < 0 ? nil : Int(bytes)
+        #else
+        var status = statfs()
+        guard unsafe statfs(path, &status) == 0 else { return nil }
+        return Int(clamping: status.f_bavail &* UInt64(status.f_bsize))
+        #endif
+    }
+
     /// ext2 to ext4, XFS, Btrfs, tmpfs, overlay, ZFS and F2FS, as the kernel numbers them.
     private static let localTypes: Set<UInt> = [
         0xEF53, 0x5846_5342, 0x9123_683E, 0x0102_1994, 0x794C_7630, 0x2FC1_2FC1, 0xF2F5_2010,

@@ -20,12 +20,13 @@ extension LogWriter {
     ///
     /// The order makes a segment's existence prove that all before it is durable: sync the old one; header into the
     /// spare, sync; rename, sync the folder; only then the seal in the old one.
-    func beginSegment(for bound: Int) throws(EngineError) {
+    func beginSegment(for bound: Int, frees: Bool) throws(EngineError) {
         try syncing.withLock { (_) throws(EngineError) in
             try state.withLock { (state) throws(EngineError) in
                 if let refusal = state.refusal { throw refusal }
-                if state.hasRoom(for: bound) { return }
-                let spare = try takeSpare(bytes: max(state.nextSegmentBytes, bound + LogSegmentHeader.bytes + LogFrame.blockBytes))
+                if hasRoom(state, for: bound, frees: frees) { return }
+                let spare = try takeSpare(
+                    bytes: state.nextSegmentBytes, atLeast: bound + LogSegmentHeader.bytes + LogFrame.blockBytes, mayBeShort: frees)
                 try syncOld(&state)
                 let header = try writeHeader(&state, into: spare)
                 try name(header, &state)
@@ -121,7 +122,8 @@ extension LogWriter {
         }
     }
 
-    private func takeSpare(bytes: Int) throws(EngineError) -> LogSpare {
+    /// `mayBeShort`: rather a segment of the least length than none.
+    private func takeSpare(bytes: Int, atLeast least: Int, mayBeShort: Bool) throws(EngineError) -> LogSpare {
         isWaitingForSpare.store(true, ordering: .relaxed)
         defer { isWaitingForSpare.store(false, ordering: .relaxed) }
         return try spare.withLock { (spare) throws(EngineError) in
@@ -129,8 +131,15 @@ extension LogWriter {
                 spare = nil
                 lacksSpare.store(true, ordering: .relaxed)
             }
-            if let ready = spare, ready.bytes >= bytes { return ready }
-            return try makeSpare(bytes: bytes, isPaced: false)
+            if let ready = spare, ready.bytes >= least { return ready }
+            do throws(EngineError) { return try makeSpare(bytes: max(bytes, least), isPaced: false) } catch {
+                guard error.code == .full, mayBeShort, bytes > least else { throw error }
+            }
+            defer { lacksRoom.store(true, ordering: .relaxed) }
+            do throws(EngineError) { return try makeSpare(bytes: least, isPaced: false) } catch {
+                guard error.code == .full, giveReserve() else { throw error }
+            }
+            return try makeSpare(bytes: least, isPaced: false)
         }
     }
 
@@ -145,8 +154,10 @@ extension LogWriter {
             let file = try fileSystem.open(path, .create)
             try writeZeros(to: file, length, isPaced: isPaced)
             try file.writeBack()
+            lacksRoom.store(false, ordering: .relaxed)
             return LogSpare(file: file, bytes: length)
         } catch {
+            if error.code == .full { lacksRoom.store(true, ordering: .relaxed) }
             // Half a spare only takes room; the error that matters is the first.
             do throws(EngineError) { try fileSystem.remove(path) } catch {}
             throw error

@@ -46,6 +46,10 @@ package final class LogWriter: Sendable {
     let lacksSpare = Atomic(false)
     /// It has to be made by now: half of the segment is used up. Sooner it would only take room.
     let wantsSpare = Atomic(false)
+    /// The last attempt to make a segment met a full disk: the second half of the current one is for transactions that free room.
+    let lacksRoom = Atomic(false)
+    /// Gives room to a full disk, for transactions that free more; false if there is none to give.
+    let giveReserve: @Sendable () -> Bool
     /// A commit waits for the next segment.
     let isWaitingForSpare = Atomic(false)
     /// The folder may hold segments or a spare.
@@ -60,8 +64,9 @@ package final class LogWriter: Sendable {
     package init(
         directory: String, fileSystem: any FileSystem, store: StoreIdentifier, continuing end: LogMark,
         nextSegment: LogSegmentNumber, options: LogOptions = LogOptions(), counter: DurableCounter? = nil,
-        listing: [String]? = nil
+        listing: [String]? = nil, giveReserve: @escaping @Sendable () -> Bool = { false }
     ) throws(EngineError) {
+        self.giveReserve = giveReserve
         self.directory = directory
         self.fileSystem = fileSystem
         self.store = store
@@ -97,19 +102,20 @@ package final class LogWriter: Sendable {
     package func append(_ group: some Collection<TransactionRecord>) throws(EngineError) -> LogMark {
         precondition(!group.isEmpty, "A group of the log holds at least one transaction.")
         let bound = LogGroupEncoder.bound(group)
+        let frees = group.allSatisfy(\.frees)
         while true {
-            if let mark = try appendIfRoom(group, bound: bound) { return mark }
-            try beginSegment(for: bound)
+            if let mark = try appendIfRoom(group, bound: bound, frees: frees) { return mark }
+            try beginSegment(for: bound, frees: frees)
         }
     }
 
     /// Nil when the current segment has no room.
     private func appendIfRoom(
-        _ group: some Collection<TransactionRecord>, bound: Int
+        _ group: some Collection<TransactionRecord>, bound: Int, frees: Bool
     ) throws(EngineError) -> LogMark? {
         try state.withLock { (state) throws(EngineError) in
             if let refusal = state.refusal { throw refusal }
-            guard let file = state.file, let header = state.header, state.hasRoom(for: bound) else { return nil }
+            guard let file = state.file, let header = state.header, hasRoom(state, for: bound, frees: frees) else { return nil }
             if state.buffer.count < bound || state.buffer.count > max(bound, 4 << 20) {
                 state.buffer = WriteBuffer(bytes: max(bound, 1 << 16))
             }
@@ -151,6 +157,11 @@ package final class LogWriter: Sendable {
         }
     }
 
+    /// Whether a group fits into what it may use of the current segment.
+    func hasRoom(_ state: borrowing State, for bound: Int, frees: Bool) -> Bool {
+        state.hasRoom(for: bound, isHalfHeldBack: !frees && lacksRoom.load(ordering: .relaxed))
+    }
+
     func noteDurable(_ position: LogPosition) {
         durablePosition.store(position.rawValue, ordering: .releasing)
         counter?.note(position)
@@ -159,10 +170,10 @@ package final class LogWriter: Sendable {
 
 extension LogWriter.State {
     /// Whether a group fits, with the block that the seal needs behind it.
-    func hasRoom(for bound: Int) -> Bool {
+    func hasRoom(for bound: Int, isHalfHeldBack: Bool) -> Bool {
         guard let header else { return false }
         let end = header.offset(of: mark.position) + UInt64(bound + LogFrame.blockBytes)
-        return end <= header.segmentBytes
+        return end <= (isHalfHeldBack ? header.segmentBytes / 2 : header.segmentBytes)
     }
 
     /// Refuses everything from now on and returns the error to throw.

@@ -4,10 +4,13 @@
 package struct TransactionRecord: Sendable {
     package var number: TransactionNumber
     package var payload: [UInt8]
+    /// It takes away more than it adds, so that it may use room which is held back on a full disk.
+    package var frees: Bool
 
-    package init(number: TransactionNumber, payload: [UInt8]) {
+    package init(number: TransactionNumber, payload: [UInt8], frees: Bool = false) {
         self.number = number
         self.payload = payload
+        self.frees = frees
     }
 }
 

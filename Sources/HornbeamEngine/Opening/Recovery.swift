@@ -104,10 +104,12 @@ struct Recovery {
             engine.checkpointer.setNextLogSegment(next)
             try engine.checkpointer.run(log: nil, isForced: true)
         }
+        let reserve = engine.core.reserve
         let log = try LogWriter(
             directory: path, fileSystem: fileSystem, store: state.store, continuing: mark, nextSegment: next,
-            options: options.log, counter: counter, listing: opened.listing)
-        engine.core.reserve.note(opened.listing ?? [])
+            options: options.log, counter: counter, listing: opened.listing,
+            giveReserve: { reserve.release() })
+        reserve.note(opened.listing ?? [])
         return (engine, log)
     }
 

@@ -16,6 +16,8 @@ final class CommitPipeline: Sendable {
     struct Commit {
         let version: StoreVersion
         let payload: [UInt8]
+        /// It takes away more entries than it adds.
+        let frees: Bool
         let needsSync: Bool
         /// Nanoseconds within which it must be synced, if it does not need it at once.
         let syncWithin: UInt64
@@ -226,7 +228,7 @@ final class CommitPipeline: Sendable {
         var mark: LogMark?
         do throws(EngineError) {
             if !group.isEmpty {
-                mark = try log.append(group.map { TransactionRecord(number: $0.version.number, payload: $0.payload) })
+                mark = try log.append(group.map { TransactionRecord(number: $0.version.number, payload: $0.payload, frees: $0.frees) })
             }
             if syncs { _ = try log.sync() }
         } catch { failure = error }

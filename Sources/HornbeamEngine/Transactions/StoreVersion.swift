@@ -43,6 +43,9 @@ final class StoreVersion: Sendable {
         self.nextObjectKey = nextObjectKey
     }
 
+    /// Entries and rows of all trees.
+    var entries: UInt64 { trees.reduce(0) { $0 &+ $1.root.count } }
+
     /// True once its nodes may be gone though somebody still holds a snapshot. Looked at inside an epoch.
     @inline(__always)
     var isExpired: Bool { expired.load(ordering: .acquiring) }

@@ -73,4 +73,35 @@ import Testing
         try store.engine.close()
         #expect(try disk.list("test.hornbeam").filter { !$0.hasPrefix("pages-") } == ["lock", "meta"])
     }
+
+    @Test("what is deleted on a full disk makes room: no delete fails, and the room is used again", arguments: [2, 3])
+    func deletesMakeRoom(megabytes: Int) throws {
+        var random = SplitMix(seed: UInt64(megabytes))
+        let disk = TightDisk(capacity: megabytes << 20)
+        let store = try open(disk)
+        let tree = try store.write { try $0.createIndex(named: "entries") }
+        var entries = try fill(store, tree, from: 0, &random)
+        let most = entries.count
+        for round in 1...2 {
+            // Until no commit of this size finds room, whatever upkeep could do.
+            for _ in 0..<4 {
+                store.engine.maintain()
+                entries.merge(try fill(store, tree, from: round * 1_000_000 + entries.count, &random)) { _, new in new }
+            }
+            let doomed = entries.keys.sorted().prefix(entries.count * 3 / 4)
+            for start in stride(from: 0, to: doomed.count, by: 40) {
+                let some = doomed[start..<min(start + 40, doomed.count)]
+                try store.write { transaction in for n in some { _ = try transaction.delete(key(n), from: tree) } }
+                for n in some { entries[n] = nil }
+                store.engine.maintain()
+            }
+            try expect(entries, store, tree)
+        }
+        let again = try fill(store, tree, from: 9_000_000, &random)
+        #expect(again.count > most / 3, "\(again.count) entries found room again, \(most) at first")
+        entries.merge(again) { _, new in new }
+        disk.capacity += 2 << 20
+        try store.reopen()
+        try expect(entries, store, tree)
+    }
 }

@@ -33,6 +33,7 @@ final class TightDisk: FileSystem {
     func syncDirectory(_ path: String, _ site: SyncSite) throws(EngineError) { try inner.syncDirectory(path, site) }
     func list(_ path: String) throws(EngineError) -> [String] { try inner.list(path) }
     func exists(_ path: String) throws(EngineError) -> Bool { try inner.exists(path) }
+    func availableBytes(_ path: String) -> Int? { state.withLock { $0.capacity - $0.used } }
     func lock(_ path: String) throws(EngineError) -> any FileLock { try inner.lock(path) }
     func isLocked(_ path: String) throws(EngineError) -> Bool { try inner.isLocked(path) }
 
