@@ -30,7 +30,7 @@ package struct EngineOptions: Sendable {
     package var allowsNetworkFileSystem = false
     /// False: checkpoints and lazy syncs happen in the committing thread, as the simulation needs it.
     package var usesBackgroundThread = true
-    /// Bytes of log after which a checkpoint starts.
+    /// Bytes of redo after which a checkpoint starts, if the store's size asks for none sooner (`SpacePolicy`).
     package var checkpointLogBytes = 64 << 20
     /// Bytes of redo from which a transaction is committed by a checkpoint instead.
     package var attachThreshold = 8 << 20

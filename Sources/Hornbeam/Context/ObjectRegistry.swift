@@ -37,12 +37,6 @@ final class ObjectRegistry {
         return cells[place * Self.groupSize + Self.cell(key)]
     }
 
-    /// True when there is an object at the key. Counts no reference.
-    func holds(_ key: UInt64) -> Bool {
-        guard let place = place(of: Self.number(key)) else { return false }
-        return cells[place * Self.groupSize + Self.cell(key)] != nil
-    }
-
     /// How many objects are worth touching together: as many misses of the cache as the processor has under way at once.
     static let touchedAtOnce = 16
 

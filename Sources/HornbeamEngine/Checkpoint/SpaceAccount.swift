@@ -40,12 +40,14 @@ struct FileTable: Sendable, Equatable {
         try bytes.lend { raw throws(EngineError) in
             var reader = ByteReader(raw)
             var table = FileTable()
+            var total: Int64 = 0
             for _ in 0..<(try reader.integer(UInt32.self)) {
                 let number = PageFileNumber(try reader.integer(UInt32.self))
                 let live = try reader.integer(Int64.self)
-                guard live.magnitude < 1 << 60 else {
+                guard live.magnitude < 1 << 60, total < 1 << 60 else {
                     throw EngineError(.damaged, "The file table counts \(live) live bytes in page file \(number).")
                 }
+                total += max(live, 0)
                 table.entries[number] = Entry(live: live, emptySince: try reader.integer(UInt64.self))
             }
             guard reader.isAtEnd else { throw EngineError(.damaged, "The file table is longer than its files.") }

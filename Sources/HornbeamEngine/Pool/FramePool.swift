@@ -192,7 +192,11 @@ struct FrameInfo: ~Copyable {
         if let frame = state.free.popLast() { return frame }
         if state.limbo.count >= FramePool.reclaimedAtOnce { reclaim(&state) }
         if let frame = state.free.popLast() ?? state.cold.popLast() { return frame }
-        guard state.end <= UInt32(maximum) else { return nil }
+        guard state.end <= UInt32(maximum) else {
+            sweep(&state, wanted: 32)
+            reclaim(&state)
+            return state.free.popLast()
+        }
         prefault(&state)
         unsafe (infos + Int(state.end)).initialize(to: FrameInfo())
         state.end += 1

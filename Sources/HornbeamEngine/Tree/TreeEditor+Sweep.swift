@@ -30,6 +30,12 @@ private struct SweepStep {
     var blobs: [PageReference] = []
     var outcome = SweptLeaf.unchanged
     var error: EngineError?
+
+    /// True when the source holds a page that nobody needs who comes later.
+    var hasReplacedPage: Bool {
+        guard case .replaced = outcome else { return false }
+        return !link.isInMemory
+    }
 }
 
 /// A leaf that needs a second look, by the place it had among those of the sweep, and a key that leads to it.
@@ -76,7 +82,7 @@ extension TreeEditor {
             try exchange(steps, from: position, &rest)
             position += steps.count
             // The frames of the pages are warm memory for the leaves to come.
-            if !isDone { pool.evict(steps.filter { !$0.link.isInMemory }.map(\.source)) }
+            if !isDone { pool.evict(steps.filter(\.hasReplacedPage).map(\.source)) }
         }
         forgetPath()
         try recount()
