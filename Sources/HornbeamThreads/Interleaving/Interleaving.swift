@@ -128,8 +128,10 @@ import Synchronization
             if threads.contains(where: { !$0.hasEnded }) { return stop(thread, "no thread can go on:\n" + places()) }
             return end.signal()
         }
+        // Asked before the turn goes: whoever has it may write any thread's state.
+        let hasEnded = thread?.hasEnded ?? true
         give(to: candidates[choice(candidates.count)], from: thread, reason: reason)
-        if let thread, !thread.hasEnded { thread.turn.wait() }
+        if let thread, !hasEnded { thread.turn.wait() }
     }
 
     func note(_ error: any Error, of thread: InterleavedThread) { outcome.failures.append((thread.name, error)) }
