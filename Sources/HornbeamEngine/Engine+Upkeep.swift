@@ -82,8 +82,12 @@ extension Engine {
         roomSeen.store(core.files.fileSystem.availableBytes(path) ?? .max, ordering: .relaxed)
     }
 
-    /// True if half of the pool is nodes that no disk has.
-    private var isPoolFilling: Bool { core.pool.unwritten > core.pool.capacity / 2 }
+    /// True if half of the pool is nodes that a checkpoint would write. Those that only old versions need it never writes.
+    private var isPoolFilling: Bool {
+        let half = core.pool.capacity / 2
+        let unwritten = core.pool.unwritten
+        return unwritten > half && unwritten - core.registry.waitingInMemory > half
+    }
 
     /// The commit is done: what upkeep meets now is told by the next call that needs it.
     func afterCommit(isBig: Bool, redoBytes: Int) {
@@ -99,7 +103,9 @@ extension Engine {
         let isLarge = redoBytes >= Engine.redoBytesThatWait
         // Who replaces much of the store in one go waits for the space, else the next one would need it too; who fills the
         // pool waits for the memory, else its next transaction would need as much beside what is being written.
-        guard isBig && core.space.isCheckpointDue(logged: logged) || isLarge && isPoolFilling else {
+        // One that has just failed is left to the background, which lets some time pass.
+        let mayWait = state.withLock { $0.checkpointPause == 0 }
+        guard mayWait, isBig && core.space.isCheckpointDue(logged: logged) || isLarge && isPoolFilling else {
             maintenance.wake()
             if isLarge, core.space.isLogOverdue(logged: logged) { core.pipeline.waitForCheckpoint() }
             return

@@ -16,7 +16,7 @@ final class SpaceReserve: Sendable {
 
     private struct State {
         var isThere = false
-        /// A crash left one, which may be shorter than it should be.
+        /// There may be one that is no good: a crash left it, or it could not be removed.
         var isLeftOver = false
         /// It was given away and could not be laid in again.
         var isSpent = false
@@ -50,6 +50,7 @@ final class SpaceReserve: Sendable {
                 state.isSpent = false
             } catch {
                 try? fileSystem.remove(path)
+                state.isLeftOver = true
                 state.pause = 500
             }
         }
@@ -71,6 +72,7 @@ final class SpaceReserve: Sendable {
         state.withLock { state in
             guard state.isThere else { return false }
             state.isThere = false
+            state.isLeftOver = true
             state.isSpent = true
             state.pause = 500
             do throws(EngineError) { try fileSystem.remove(path) } catch { return false }

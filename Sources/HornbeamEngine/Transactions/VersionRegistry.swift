@@ -123,6 +123,13 @@ final class VersionRegistry: Sendable {
         state.withLock { ($0.live.count, $0.live.reduce(0) { $0 + $1.waiting.count }) }
     }
 
+    /// Nodes that wait for versions and are on no disk. O(n) in the nodes that wait.
+    var waitingInMemory: Int {
+        state.withLock { state in
+            state.live.reduce(0) { $0 + $1.waiting.count { pool.diskReference($0.frame) == nil } }
+        }
+    }
+
     /// Gives a hold back. Versions that were expired are gone already.
     static func drop(_ number: TransactionNumber, isPinned: Bool, _ state: inout State) -> [Retired] {
         guard let i = state.live.lastIndex(where: { $0.version.number == number }) else { return [] }

@@ -189,4 +189,30 @@ import Testing
         #expect(most <= pool.capacity / 2, "\(most) nodes wait to be written")
         #expect(try store.engine.check().problems == [])
     }
+
+    @Test func nodesThatOnlyAnOldSnapshotNeedsAskForNoCheckpoint() throws {
+        let store = try TestStore(pageSize: 4096) { options in
+            options.usesBackgroundThread = true
+            options.poolBytes = 192 * 4096
+        }
+        let tree = try store.write { try $0.createIndex(named: "t") }
+        func rewrite(_ round: UInt8) throws {
+            try store.write { transaction in
+                for number in 0..<1_000 {
+                    try transaction.put(Array("key \(1_000 + number)".utf8), Array(repeating: round, count: 240), in: tree)
+                }
+            }
+        }
+        try rewrite(1)
+        let held = try store.engine.snapshot()
+        // From here on the pool holds the nodes of the snapshot beside the newest: more than half of it.
+        try rewrite(2)
+        let before = try store.engine.statistics()
+        #expect(before.poolInUse - before.poolCached > 96, "\(before)")
+        for round in 3...10 as ClosedRange<UInt8> { try rewrite(round) }
+        #expect(try store.engine.statistics().checkpoints <= before.checkpoints + 2)
+        let index = try held.index(tree)
+        #expect(try index.get(Array("key 1500".utf8))?.first == 1)
+        try store.engine.close()
+    }
 }
