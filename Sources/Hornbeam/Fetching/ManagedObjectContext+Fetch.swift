@@ -84,6 +84,8 @@ extension ManagedObjectContext {
 
     /// Makes the objects of a fetch, whose class is compared with the one asked for once per class and not once per object.
     private func objects<Object: ManagedObject>(_ found: FoundObjects, _ request: FetchDescription) throws -> [Object] {
+        // The standard library would write into the empty array that all threads share.
+        guard !found.isEmpty else { return [] }
         var known: ManagedObject.Type?
         var maker = FaultMaker()
         return try Array(unsafeUninitializedCapacity: found.count) { objects, count in
