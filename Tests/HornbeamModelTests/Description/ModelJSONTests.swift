@@ -210,10 +210,10 @@ import Testing
         let entities = (0..<1500).map { number in
             Entity("Entity\(number)", relationships: [RelationshipDescription("next", to: "Entiti\(number)")])
         }
-        let start = ContinuousClock.now
-        let issues = ModelLint.issues(in: ModelDefinition(entities: entities))
+        var issues: [ModelIssue] = []
+        let time = processorTime { issues = ModelLint.issues(in: ModelDefinition(entities: entities)) }
         #expect(issues.count { $0.severity == .error } == 1500)
         #expect(issues[0].message.contains("did you mean “Entity0”?"))
-        #expect(ContinuousClock.now - start < .seconds(20))
+        #expect(time < .seconds(20))
     }
 }

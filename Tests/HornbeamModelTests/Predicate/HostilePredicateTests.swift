@@ -50,9 +50,8 @@ private final class Knot: KeyedValues {
         "ANY a.a.name MATCHES '(a|b)+c'", "ANY a.a.name MATCHES 'a*a*a*a*b'",
     ])
     func stepsOfPatterns(format: String) {
-        let start = ContinuousClock.now
-        #expect(complaint(format) == Self.tooMuch)
-        #expect(ContinuousClock.now - start < .seconds(30))
+        let time = processorTime { #expect(complaint(format) == Self.tooMuch) }
+        #expect(time < .seconds(30))
     }
 
     @Test("plain patterns over many members cost little", arguments: ["ANY a.a.name MATCHES '.*b.*'", "ANY a.a.name LIKE '*b*'"])
