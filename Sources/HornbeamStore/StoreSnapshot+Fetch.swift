@@ -23,17 +23,12 @@ extension StoreSnapshot {
         let context = context ?? FilterContext(self)
         let sink = ResultSink(plan.mode, kept: plan.kept, excluding: excluding, context: context)
         var execution = FetchExecution(plan, self, context, sink)
-        let (references, hints) = try context.run { () throws(EngineError) in
+        var rows = try context.run { () throws(EngineError) in
             try execution.run()
             return sink.finish()
         }
-        var answer = FetchAnswer()
-        let window = plan.window(of: references.count, leftOut: sink.leftOut)
-        let isWhole = window.count == references.count
-        answer.references = isWhole ? references : Array(references[window])
-        answer.hints = isWhole || hints.isEmpty ? hints : Array(hints[window])
-        answer.work = FetchWork(execution)
-        return answer
+        rows.keep(plan.window(of: rows.count, leftOut: sink.leftOut))
+        return FetchAnswer(rows: rows, work: FetchWork(execution))
     }
 
     /// How many objects a request would give, its offset and limit included.

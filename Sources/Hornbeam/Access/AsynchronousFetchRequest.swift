@@ -75,7 +75,7 @@ extension ManagedObjectContext {
             let watch = FetchWatch(self)
             let answer = try await asynchronous.search(snapshot, request)
             guard self.edits == edits else { continue }
-            note(answer.work, results: answer.references.count, watch)
+            note(answer.work, results: answer.rows.count, watch)
             let objects: [Object] = try finish(FoundObjects(answer), request)
             asynchronous.finish(objects.count)
             return objects

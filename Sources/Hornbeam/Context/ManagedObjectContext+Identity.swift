@@ -75,18 +75,21 @@ extension ManagedObjectContext {
     }
 
     /// As `existingObject(with:)`, for objects of a known class.
+    @inlinable
     public func existingObject<Object: ManagedObject>(
         _ type: Object.Type, with id: ManagedObjectID
     ) throws -> Object {
         let object = try existingObject(with: id)
         if Swift.type(of: object) == type { return unsafeDowncast(object, to: Object.self) }
-        guard let typed = object as? Object else {
-            throw HornbeamError(
-                .objectNotFound,
-                "The ID \(id) leads to an object of class \(Swift.type(of: object)), not \(type).",
-                entity: id.entityName, objectIDs: [id])
-        }
-        return typed
+        if let typed = object as? Object { return typed }
+        throw otherClass(object, than: type, id)
+    }
+
+    @usableFromInline
+    func otherClass(_ object: ManagedObject, than type: ManagedObject.Type, _ id: ManagedObjectID) -> HornbeamError {
+        HornbeamError(
+            .objectNotFound, "The ID \(id) leads to an object of class \(Swift.type(of: object)), not \(type).",
+            entity: id.entityName, objectIDs: [id])
     }
 
     /// The objects that this context holds now: those that you hold and those with changes (MOC-16).

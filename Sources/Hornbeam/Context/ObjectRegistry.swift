@@ -42,10 +42,10 @@ final class ObjectRegistry {
 
     /// Looks at the objects of some rows, so that their memory comes all at once. Taking an object counts a reference, and that waits for
     /// the memory of this one, and lets nothing else go ahead.
-    func touch(_ references: [ObjectReference], _ range: Range<Int>) {
+    func touch(_ rows: UnsafeBufferPointer<FoundRow>) {
         var states: UInt64 = 0
-        for index in range {
-            let key = references[index].key
+        for row in rows {
+            let key = row.reference.key
             guard let place = place(of: Self.number(key)) else { continue }
             states &+= UInt64(state(at: place * Self.groupSize + Self.cell(key))?.rawValue ?? 0)
         }
@@ -134,7 +134,8 @@ final class ObjectRegistry {
         if groups == 0, capacity <= Self.keptCapacity {
             numbers.update(repeating: 0, count: capacity)
             (used, last) = (0, (0, 0))
-        } else {
+        } else if groups < used {
+            // Two tables at once are the most memory that a fetch takes, so not for nothing.
             rebuild(for: groups)
         }
         survivors = (count, groups)

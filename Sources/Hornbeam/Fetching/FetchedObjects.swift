@@ -21,12 +21,7 @@ public struct FetchedObjects<Object: ManagedObject> {
 
     /// The IDs of all results, in order; makes no objects.
     public var objectIDs: [ManagedObjectID] {
-        found.map { found in
-            switch found {
-            case .stored(let reference, _): context.objectID(reference)
-            case .object(let object): object.objectID
-            }
-        }
+        context.objectIDs(found)
     }
 }
 

@@ -2,37 +2,64 @@ internal import HornbeamStore
 
 /// One result of a fetch: a row that need not be an object yet, or an object with unsaved changes.
 enum FoundObject {
-    case stored(ObjectReference, RowHint)
+    case stored(FoundRow)
     case object(ManagedObject)
 }
 
 /// The results of a fetch in order. Where no unsaved change matters, which is the rule, they are just what the store answered.
 struct FoundObjects: RandomAccessCollection {
-    let references: [ObjectReference]
-    /// Where each row was seen; empty where that is not known.
-    let hints: [RowHint]
-    /// The results where objects with unsaved changes are among them.
-    private let mixed: [FoundObject]?
-    /// True when no unsaved change is among the results, so that references and hints are all there is.
-    var isStored: Bool { mixed == nil }
-
-    init(_ answer: FetchAnswer) {
-        references = answer.references
-        hints = answer.hints
-        mixed = nil
+    private enum Results {
+        case rows(FoundRows)
+        /// Objects with unsaved changes are among the results.
+        case mixed([FoundObject])
     }
 
-    init(_ mixed: [FoundObject]) {
-        references = []
-        hints = []
-        self.mixed = mixed
+    private let results: Results
+
+    init(_ answer: FetchAnswer) { results = .rows(answer.rows) }
+
+    init(_ mixed: [FoundObject]) { results = .mixed(mixed) }
+
+    /// The results where no unsaved change is among them.
+    var rows: FoundRows? { if case .rows(let rows) = results { rows } else { nil } }
+
+    func makeIterator() -> Iterator {
+        switch results {
+        case .rows(let rows): .rows(rows.makeIterator())
+        case .mixed(let found): .mixed(found.makeIterator())
+        }
+    }
+
+    /// Goes from row to row instead of looking for each.
+    enum Iterator: IteratorProtocol {
+        case rows(FoundRowCursor)
+        case mixed(IndexingIterator<[FoundObject]>)
+
+        mutating func next() -> FoundObject? {
+            switch self {
+            case .rows(var cursor):
+                defer { self = .rows(cursor) }
+                return cursor.next().map { .stored($0) }
+            case .mixed(var found):
+                defer { self = .mixed(found) }
+                return found.next()
+            }
+        }
     }
 
     var startIndex: Int { 0 }
-    var endIndex: Int { mixed?.count ?? references.count }
+
+    var endIndex: Int {
+        switch results {
+        case .rows(let rows): rows.count
+        case .mixed(let found): found.count
+        }
+    }
 
     subscript(position: Int) -> FoundObject {
-        if let mixed { return mixed[position] }
-        return .stored(references[position], hints.isEmpty ? RowHint() : hints[position])
+        switch results {
+        case .rows(let rows): .stored(rows[position])
+        case .mixed(let found): found[position]
+        }
     }
 }

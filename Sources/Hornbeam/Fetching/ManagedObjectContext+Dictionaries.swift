@@ -93,8 +93,8 @@ extension ManagedObjectContext {
         for (place, object) in found.enumerated() {
             switch object {
             case .object(let object): rows[place] = try inputs(of: program, for: object)
-            case .stored(let reference, _):
-                references.append(reference)
+            case .stored(let row):
+                references.append(row.reference)
                 places.append(place)
             }
         }

@@ -29,7 +29,7 @@ extension ManagedObjectContext {
     ///
     /// - Throws: As `fetch`.
     public func fetchIDs<Object>(_ request: FetchRequest<Object>) throws -> [ManagedObjectID] {
-        try find(request.untyped).map(objectID)
+        objectIDs(try find(request.untyped))
     }
 
     /// As `fetch`, with objects made when they are touched; for long results of which few are shown (FET-5).
@@ -70,36 +70,45 @@ extension ManagedObjectContext {
 
     func object(_ found: FoundObject) -> ManagedObject {
         switch found {
-        case .stored(let reference, let hint): object(for: reference, hint: hint)
+        case .stored(let row): object(for: row.reference, hint: row.hint)
         case .object(let object): object
         }
     }
 
     func objectID(_ found: FoundObject) -> ManagedObjectID {
         switch found {
-        case .stored(let reference, _): objectID(reference)
+        case .stored(let row): objectID(row.reference)
         case .object(let object): object.objectID
         }
     }
 
+    func objectIDs(_ found: FoundObjects) -> [ManagedObjectID] {
+        found.rows?.map { objectID($0.reference) } ?? found.map(objectID)
+    }
+
     /// Makes the objects of a fetch, whose class is compared with the one asked for once per class and not once per object.
     private func objects<Object: ManagedObject>(_ found: FoundObjects, _ request: FetchDescription) throws -> [Object] {
+        guard let rows = found.rows else { return try found.map { try typed(object($0), request) } }
         // The standard library would write into the empty array that all threads share.
-        guard !found.isEmpty else { return [] }
-        var known: ManagedObject.Type?
-        var maker = FaultMaker()
-        return try Array(unsafeUninitializedCapacity: found.count) { objects, count in
-            for position in 0 ..< found.count {
-                if found.isStored, position % ObjectRegistry.touchedAtOnce == 0 {
-                    registry.touch(found.references, position ..< min(position + ObjectRegistry.touchedAtOnce, found.count))
+        guard !rows.isEmpty else { return [] }
+        return try Array(unsafeUninitializedCapacity: rows.count) { objects, count in
+            try withUnsafeTemporaryAllocation(of: FoundRow.self, capacity: ObjectRegistry.touchedAtOnce) { some in
+                var known: ManagedObject.Type?
+                var maker = FaultMaker()
+                var cursor = rows.makeIterator()
+                while count < rows.count {
+                    let next = UnsafeBufferPointer(rebasing: some[..<cursor.fill(some)])
+                    registry.touch(next)
+                    for row in next {
+                        let object = maker.object(row, self)
+                        if type(of: object) != known {
+                            _ = try typed(object, request) as Object
+                            known = type(of: object)
+                        }
+                        objects.initializeElement(at: count, to: unsafeDowncast(object, to: Object.self))
+                        count += 1
+                    }
                 }
-                let object = found.isStored ? maker.object(position, of: found, self) : object(found[position])
-                if type(of: object) != known {
-                    _ = try typed(object, request) as Object
-                    known = type(of: object)
-                }
-                objects.initializeElement(at: count, to: unsafeDowncast(object, to: Object.self))
-                count += 1
             }
         }
     }
@@ -121,11 +130,9 @@ private struct FaultMaker {
     private var slot = StoreSlot.first
 
     @inline(__always)
-    mutating func object(_ position: Int, of found: FoundObjects, _ context: ManagedObjectContext) -> ManagedObject {
-        let reference = found.references[position]
-        if let object = context.registry[reference.key] { return object }
-        let hint = found.hints.isEmpty ? RowHint() : found.hints[position]
-        return context.makeFault(scope(reference, context), key: StoreSlot.local(reference.key), hint: hint)
+    mutating func object(_ row: FoundRow, _ context: ManagedObjectContext) -> ManagedObject {
+        if let object = context.registry[row.reference.key] { return object }
+        return context.makeFault(scope(row.reference, context), key: StoreSlot.local(row.reference.key), hint: row.hint)
     }
 
     @inline(__always)

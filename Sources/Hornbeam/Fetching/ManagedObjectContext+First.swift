@@ -10,15 +10,36 @@ extension ManagedObjectContext {
     /// What a fetch with a limit of one gives, unsaved changes included (FET-10). Where the attribute is a text that is unique within
     /// its entity and the context has no unsaved changes, no request is made and none is planned: the way for look-ups by the thousand.
     /// - Throws: As `fetch`.
+    @inlinable
     public func first<Object: ManagedObject, Value: AttributeValue>(
         _ type: Object.Type, where attribute: Attribute<Value>, equals value: Value
     ) throws -> Object? {
-        if case .string(let text) = value.propertyValue, text.utf8.count <= UniqueLookUp.textMax, let route = try route(type, attribute.nameID) {
-            guard let object = try object(of: text, on: route) else { return nil }
-            if Swift.type(of: object) == type { return unsafeDowncast(object, to: Object.self) }
-            return try typed(object, FetchDescription(entityName: route.scope.entity.name))
+        switch try lookUp(type, attribute.nameID, value.propertyValue) {
+        case .nothing: nil
+        case .object(let object): try known(object, type)
+        case .notTried: try fetch(FetchRequest<Object>().where(attribute == value).limit(1)).first
         }
-        return try fetch(FetchRequest<Object>().where(attribute == value).limit(1)).first
+    }
+
+    /// Looks an object up by a unique text, without a generic parameter that would be handed on at each call.
+    @usableFromInline
+    func lookUp(_ type: ManagedObject.Type, _ nameID: PropertyNameID, _ value: PropertyValue) throws -> UniqueAnswer {
+        guard case .string(let text) = value, text.utf8.count <= UniqueLookUp.textMax, let route = try route(type, nameID) else {
+            return .notTried
+        }
+        guard let object = try object(of: text, on: route) else { return .nothing }
+        return .object(object)
+    }
+
+    @inlinable @inline(__always)
+    func known<Object: ManagedObject>(_ object: ManagedObject, _ type: Object.Type) throws -> Object {
+        if Swift.type(of: object) == type { return unsafeDowncast(object, to: Object.self) }
+        return try typed(object)
+    }
+
+    @usableFromInline
+    func typed<Object: ManagedObject>(_ object: ManagedObject) throws -> Object {
+        try typed(object, FetchDescription(entityName: object.entity.name))
     }
 
     /// The way to the objects of a class by an attribute, in the newest state; nil where a request has to be made.
@@ -57,6 +78,15 @@ extension ManagedObjectContext {
         sweepIfDue()
         return makeFault(route.scope, key: key, hint: hint)
     }
+}
+
+/// What looking up an object by a unique text came to.
+@usableFromInline
+enum UniqueAnswer {
+    /// The attribute is none that can be looked up so.
+    case notTried
+    case nothing
+    case object(ManagedObject)
 }
 
 /// What looking up objects of a class by an attribute needs, found out once.

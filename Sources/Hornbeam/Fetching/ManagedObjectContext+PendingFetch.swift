@@ -58,7 +58,7 @@ extension ManagedObjectContext {
         if let parent { return FoundObjects(try parent.findPrepared(request, excluding: keys).map(adopted)) }
         let watch = FetchWatch(self)
         let answer = try readingSnapshot().fetch(request, excluding: keys)
-        note(answer.work, results: answer.references.count, watch)
+        note(answer.work, results: answer.rows.count, watch)
         return FoundObjects(answer)
     }
 
@@ -115,12 +115,12 @@ extension ManagedObjectContext {
         var whole = request.unlimited
         if request.fetchLimit > 0 { whole.fetchLimit = request.fetchLimit + request.fetchOffset }
         let rows = try stored(whole, excluding: keys.union(storedKeys(objects)))
-        return request.limited(try merge(rows, matching, order))
+        return request.limited(try merge(Array(rows), matching, order))
     }
 
     /// Puts each changed object into its place among the rows, by binary search.
     private func merge(
-        _ rows: FoundObjects, _ objects: [ManagedObject], _ order: ObjectOrder
+        _ rows: [FoundObject], _ objects: [ManagedObject], _ order: ObjectOrder
     ) throws -> [FoundObject] {
         var result: [FoundObject] = []
         result.reserveCapacity(rows.count + objects.count)

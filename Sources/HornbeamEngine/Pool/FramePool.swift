@@ -124,10 +124,16 @@ struct FrameInfo: ~Copyable {
     func holds(_ frame: UInt32, _ address: UInt64) -> Bool {
         guard unsafe infos[Int(frame)].diskAddress.load(ordering: .acquiring) == address else { return false }
         epochs.point("a page that was found")
+        noteUse(of: frame)
+        return true
+    }
+
+    /// Keeps the clock from taking the frame's page out of use soon.
+    @inline(__always)
+    func noteUse(of frame: UInt32) {
         if unsafe !infos[Int(frame)].isRecent.load(ordering: .relaxed) {
             unsafe infos[Int(frame)].isRecent.store(true, ordering: .relaxed)
         }
-        return true
     }
 
     @inline(__always)

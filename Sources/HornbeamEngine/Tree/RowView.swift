@@ -213,6 +213,11 @@ package struct RowLocation: Sendable, Hashable {
 
     package init() { self.init(frame: 0, generation: 0, transaction: 0, slot: 0) }
 
+    /// Another row of the same leaf.
+    package func atSlot(_ slot: Int) -> RowLocation {
+        RowLocation(frame: frame, generation: generation, transaction: transaction, slot: UInt16(slot))
+    }
+
     @inline(__always)
     init(frame: UInt32, generation: UInt32, transaction: UInt32, slot: UInt16) {
         place = UInt64(frame) | UInt64(generation) << 32

@@ -36,17 +36,20 @@ package enum TextCell: Sendable {
     private let layouts: Unmanaged<TableLayouts>  // the view holds it
     private let transaction: UInt64
     private let isEmpty: Bool
+    private let leaves: LeafMemory
     /// The variable columns among the first 64.
     private let texts: UInt64
     /// The columns that were read so far, of the first 64: those worth fetching ahead.
     private let columnsRead = Atomic<UInt64>(0)
 
-    package init(_ view: TableView) {
+    /// - Parameter usesMin: the look-up from which on leaves are remembered.
+    package init(_ view: TableView, rememberingLeavesFrom usesMin: Int = 256) {
         self.view = view
         unsafe pool = unsafe .passUnretained(view.root.pool)
         unsafe layouts = unsafe .passUnretained(view.layouts)
         transaction = view.transaction
         isEmpty = view.root.reference.isEmpty
+        leaves = LeafMemory(rows: view.count, usesMin: usesMin)
         texts = view.layout.columns.enumerated().reduce(0) { $1.element.kind == .bytes ? $0 | TableCells.bit($1.offset) : $0 }
     }
 
@@ -73,14 +76,22 @@ package enum TextCell: Sendable {
         return unsafe pool._withUnsafeGuaranteedRef { pool -> Bool? in
             let epoch = pool.epochs.enter()
             defer { pool.epochs.leave(epoch) }
+            guard !view.root.isExpired else { return nil }
+            if let frame = leaves.frame(near: key, pool), find(pool, frame, key, at: &location) { return true }
             guard let frame = view.root.knownLeaf(pool, key), unsafe pool.isVerified(frame, layouts) else { return nil }
-            if let brief = pool.brief(frame), let slot = brief.slot(key), let leaf = leaf(pool, frame, brief) {
-                leaf.touchAhead(slot, columnsRead.load(ordering: .relaxed))
-                location = leaf.location(slot)
-                return true
-            }
-            return search(pool, frame, key, at: &location)
+            guard find(pool, frame, key, at: &location) else { return search(pool, frame, key, at: &location) }
+            if transaction != TableView.noTransaction { leaves.note(key, frame, pool) }
+            return true
         }
+    }
+
+    /// Finds a key in a leaf of consecutive keys whose brief is known; false where it has to be searched, or is not there.
+    @inline(__always)
+    private func find(_ pool: FramePool, _ frame: UInt32, _ key: UInt64, at location: inout RowLocation) -> Bool {
+        guard let brief = pool.brief(frame), let slot = brief.slot(key), let leaf = leaf(pool, frame, brief) else { return false }
+        leaf.touchAhead(slot, columnsRead.load(ordering: .relaxed))
+        location = leaf.location(slot)
+        return true
     }
 
     /// Looks for a key among those of a leaf.
@@ -240,11 +251,10 @@ extension FramePool {
 }
 
 extension TreeRoot {
-    /// The leaf where a key belongs, if all on the way to it is in memory and the version is not given up. Does not look at the leaf, which
-    /// may be of another kind in a damaged file. Inside an epoch.
+    /// The leaf where a key belongs, if all on the way to it is in memory. Does not look at the leaf, which may be of another kind in a
+    /// damaged file. Inside an epoch.
     @inline(__always)
     fileprivate func knownLeaf(_ pool: FramePool, _ key: UInt64) -> UInt32? {
-        if let version = unsafe version, unsafe version._withUnsafeGuaranteedRef({ $0.isExpired }) { return nil }
         var frame = reference.frame
         if !reference.isInMemory {
             frame = hint.frame.load(ordering: .relaxed)

@@ -106,8 +106,9 @@ extension FramePool {
         }
     }
 
+    /// True when the version was given up.
     @inline(__always)
-    private var isExpired: Bool {
+    var isExpired: Bool {
         guard let version = unsafe version else { return false }
         return unsafe version._withUnsafeGuaranteedRef { $0.isExpired }
     }

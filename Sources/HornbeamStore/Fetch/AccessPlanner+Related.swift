@@ -128,7 +128,7 @@ extension AccessPlanner {
             if context.failure != nil { return nil }
             throw error
         }
-        let found = sink.finish().references.map(\.key)
+        let found = sink.finish().map(\.reference.key)
         return found.count <= Self.relatedMax ? found : nil
     }
 }

@@ -33,12 +33,11 @@ extension FetchExecution {
 
     /// The first part goes into this execution's own sink, the others are added to it in order.
     mutating func scan(_ table: EntityTable, parts windows: [KeyWindow]) throws(EngineError) {
-        let share = snapshot.view(table).count / windows.count + 1
         let parts = windows.indices.map { number in
             if number == 0 { return ScanPart(self, windows[0], table) }
             let context = FilterContext(snapshot)
             context.control = self.context.control
-            return ScanPart(FetchExecution(plan, snapshot, context, sink.sibling(context, rows: share)), windows[number], table)
+            return ScanPart(FetchExecution(plan, snapshot, context, sink.sibling(context)), windows[number], table)
         }
         Cores.share(parts.count) { parts[$0].run() }
         count(rows: -rowsRead, leaves: -leavesRead)

@@ -19,29 +19,25 @@ extension StoreSnapshot {
         }
         guard let found else { return nil }
         var answer = FetchAnswer()
-        answer.references = found.filter { reference in
+        var wanted = found.filter { reference in
             if excluding.contains(reference.key) { return false }
             guard index.isPolymorphic || index.entity !== entity else { return true }
             let concrete = schema.model.entities[Int(reference.entityIndex)]
             return concrete === entity || (request.includesSubentities && concrete.isKind(of: entity))
         }
-        answer.work.lookUp = LookUp(entity: entity, index: index, count: answer.references.count)
-        if request.fetchLimit > 0, answer.references.count > request.fetchLimit {
-            answer.references.removeLast(answer.references.count - request.fetchLimit)
-        }
-        if request.resultType == .objects { try locate(&answer) }
+        answer.work.lookUp = LookUp(entity: entity, index: index, count: wanted.count)
+        if request.fetchLimit > 0, wanted.count > request.fetchLimit { wanted.removeLast(wanted.count - request.fetchLimit) }
+        answer.rows = FoundRows(wanted, wanted.count == 1 && request.resultType == .objects ? [try locate(wanted[0])] : [])
         return answer
     }
 
-    /// Reads where the row of a single object lies, so that the object need not look for it.
-    private func locate(_ answer: inout FetchAnswer) throws {
-        guard answer.references.count == 1 else { return }
-        let reference = answer.references[0]
+    /// Where the row of a single object lies, so that the object need not look for it.
+    private func locate(_ reference: ObjectReference) throws -> RowHint {
         var location = RowLocation()
         try EngineError.translated { () throws(EngineError) in
             try view(schema.table(at: reference.entityIndex)).locate(reference.key, &location)
         }
-        answer.hints = [RowHint(location)]
+        return RowHint(location)
     }
 
     private func holder(of key: [UInt8], _ index: ValueIndex) throws(EngineError) -> ObjectReference? {

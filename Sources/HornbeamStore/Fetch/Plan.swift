@@ -21,12 +21,13 @@ package struct Plan: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// The answer to a fetch: references in order, and how they were found.
+/// The answer to a fetch: rows in order, and how they were found.
 package struct FetchAnswer: Sendable {
-    package var references: [ObjectReference] = []
-    /// Where each row was seen; empty when the rows were not read.
-    package var hints: [RowHint] = []
+    package var rows = FoundRows()
     package var work = FetchWork()
+
+    /// The rows by reference.
+    package var references: [ObjectReference] { rows.map(\.reference) }
 }
 
 /// The answer to a count.

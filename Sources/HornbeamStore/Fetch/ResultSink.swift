@@ -1,16 +1,16 @@
 internal import HornbeamEngine
 internal import HornbeamModel
 
-/// Takes the rows that satisfy a fetch and gives back what was asked for: a count, or references in order.
+/// Takes the rows that satisfy a fetch and gives back what was asked for: a count, or rows in order.
 final class ResultSink {
     enum Mode {
         case count
-        /// References in the order in which they come.
+        /// Rows in the order in which they come.
         case collect
-        /// References in the order of their keys.
+        /// Rows in the order of their keys.
         case collectByKey
         case sort([SortKey])
-        /// Groups and totals instead of references.
+        /// Groups and totals instead of rows.
         case feed(GroupFeed)
         /// Rows leaf by leaf, of scans only.
         case select
@@ -24,8 +24,7 @@ final class ResultSink {
     private let context: FilterContext
     private let excluding: Set<UInt64>
     private(set) var count = 0
-    private var references: [ObjectReference] = []
-    private var hints: [RowHint] = []
+    private var rows = FoundRows()
     private var sorter: ResultSorter?
     private var feed: GroupFeed?
     /// Selected rows by entity index.
@@ -72,29 +71,17 @@ final class ResultSink {
     /// True when parts of a table's rows can be taken apart from one another and put together to the same.
     func isDivisible(_ table: EntityTable) -> Bool { feed?.isDivisible(table) ?? true }
 
-    /// A sink for another part of the rows, of so many.
-    ///
-    /// The room for results is made here, not by the thread that fills it: what the C library's heap of another thread has grown to
-    /// stays with the process.
-    func sibling(_ context: FilterContext, rows: Int) -> ResultSink {
+    /// A sink for another part of the rows.
+    func sibling(_ context: FilterContext) -> ResultSink {
         var mode = mode
         if let feed { mode = .feed(feed.sibling(context)) }
-        let sibling = ResultSink(mode, kept: kept, excluding: excluding, context: context)
-        if case .collect = mode {
-            sibling.references.reserveCapacity(min(rows, Self.mostReserved))
-            sibling.hints.reserveCapacity(min(rows, Self.mostReserved))
-        }
-        return sibling
+        return ResultSink(mode, kept: kept, excluding: excluding, context: context)
     }
-
-    /// Rows that room is made for at once: 16 MiB, of which only what is written takes memory.
-    private static let mostReserved = 1 << 20
 
     /// Takes what a sibling found in rows behind those that came here.
     func add(_ other: ResultSink) {
         count += other.count
-        references += other.references
-        hints += other.hints
+        rows.append(other.rows)
         for (entity, rows) in other.selected { selected[entity, default: RowSelection()].append(rows) }
         if let found = other.sorter { sorter?.add(found) }
         if let groups = other.feed?.groups { feed?.add(groups) }
@@ -109,7 +96,7 @@ final class ResultSink {
     /// True when no further row can change the answer.
     private var isFull: Bool {
         guard let kept else { return false }
-        if case .collect = mode { return references.count >= kept }
+        if case .collect = mode { return rows.count >= kept }
         return false
     }
 
@@ -136,23 +123,8 @@ final class ResultSink {
             try feed.take(selection, leaf, table)
             return true
         }
-        collect(selection, leaf, table)
+        rows.append(selection, of: leaf, entityIndex: table.index)
         return !isFull
-    }
-
-    /// Works on local copies of the arrays: each access to a class's own is checked for exclusivity.
-    private func collect(_ selection: Selection, _ leaf: LeafView, _ table: EntityTable) {
-        var references: [ObjectReference] = []
-        var hints: [RowHint] = []
-        swap(&references, &self.references)
-        swap(&hints, &self.hints)
-        _ = selection.forEach { slot in
-            references.append(ObjectReference(entityIndex: table.index, key: leaf.key(slot)))
-            hints.append(RowHint(leaf.location(slot)))
-            return true
-        }
-        swap(&references, &self.references)
-        swap(&hints, &self.hints)
     }
 
     /// One row. Answers false when no more are needed.
@@ -182,29 +154,17 @@ final class ResultSink {
             count += 1
             return true
         }
-        append(reference, hint)
+        rows.append(reference, hint)
         return !isFull
-    }
-
-    private func append(_ reference: ObjectReference, _ hint: RowHint?) {
-        references.append(reference)
-        if let hint { hints.append(hint) }
     }
 
     // MARK: The answer
 
-    /// References and hints in order, the first `kept` at least.
-    func finish() -> (references: [ObjectReference], hints: [RowHint]) {
+    /// The rows in order, the first `kept` at least.
+    func finish() -> FoundRows {
         if let sorter { return sorter.finish() }
-        if case .collectByKey = mode { sortByKey() }
-        return (references, hints.count == references.count ? hints : [])
-    }
-
-    private func sortByKey() {
-        if zip(references, references.dropFirst()).allSatisfy({ $0.key < $1.key }) { return }
-        guard hints.count == references.count else { return references.sort() }
-        let order = references.indices.sorted { references[$0].key < references[$1].key }
-        hints = order.map { hints[$0] }
-        references = order.map { references[$0] }
+        rows.dropPartialHints()
+        if case .collectByKey = mode { rows.sortByKey() }
+        return rows
     }
 }

@@ -43,7 +43,7 @@ final class ResultSorter {
     }
 
     func take(_ row: RowView, _ objectKey: UInt64, _ location: RowLocation, _ table: EntityTable) throws(EngineError) {
-        let result = SortedResult(
+        let result = FoundRow(
             reference: ObjectReference(entityIndex: table.index, key: objectKey), hint: RowHint(location))
         if numbers != nil {
             let column = table.column(sorts[0].path[0])
@@ -61,15 +61,10 @@ final class ResultSorter {
         if let found = other.bytes { bytes?.add(found) }
     }
 
-    func finish() -> (references: [ObjectReference], hints: [RowHint]) {
+    func finish() -> FoundRows {
         let results = numbers?.finish() ?? bytes?.finish() ?? []
-        return (results.map(\.reference), results.map(\.hint))
+        return FoundRows(results.map(\.reference), results.map(\.hint))
     }
-}
-
-struct SortedResult {
-    var reference: ObjectReference
-    var hint: RowHint
 }
 
 /// A number of any column type as one that compares unsigned, in the direction asked for.
@@ -147,7 +142,7 @@ struct BytesKey: Comparable {
 
 /// Entries in order of key, then of object; all of them, or the first few in a heap whose top is the worst.
 struct Sorted<Key: Comparable & SendableMetatype> {
-    private var entries: [(key: Key, result: SortedResult)] = []
+    private var entries: [(key: Key, result: FoundRow)] = []
     private let kept: Int?
 
     init(kept: Int?) { self.kept = kept }
@@ -159,13 +154,13 @@ struct Sorted<Key: Comparable & SendableMetatype> {
     }
 
     @inline(__always)
-    private static func isBefore(_ a: (key: Key, result: SortedResult), _ b: (key: Key, result: SortedResult)) -> Bool {
+    private static func isBefore(_ a: (key: Key, result: FoundRow), _ b: (key: Key, result: FoundRow)) -> Bool {
         if a.key < b.key { return true }
         if b.key < a.key { return false }
         return a.result.reference.key < b.result.reference.key
     }
 
-    mutating func insert(_ key: Key, _ result: SortedResult) {
+    mutating func insert(_ key: Key, _ result: FoundRow) {
         guard let kept else { return entries.append((key, result)) }
         guard kept > 0 else { return }
         let entry = (key: key, result: result)
@@ -205,7 +200,7 @@ struct Sorted<Key: Comparable & SendableMetatype> {
         }
     }
 
-    mutating func finish() -> [SortedResult] {
+    mutating func finish() -> [FoundRow] {
         entries.sort(by: Self.isBefore)
         return entries.map(\.result)
     }

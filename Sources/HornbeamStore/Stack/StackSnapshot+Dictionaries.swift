@@ -11,7 +11,8 @@ extension StackSnapshot {
         }
         let found = try fetch(request.forGroups, excluding: excluding)
         var groups = GroupTable(program)
-        for (reference, row) in zip(found.references, try inputs(of: program, for: found.references)) {
+        let references = found.references
+        for (reference, row) in zip(references, try inputs(of: program, for: references)) {
             groups.add(row, object: reference.key)
         }
         for object in objects { groups.add(object.inputs, object: object.key) }

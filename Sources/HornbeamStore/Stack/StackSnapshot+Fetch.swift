@@ -23,8 +23,7 @@ extension StackSnapshot {
         }
         if !request.sortDescriptors.isEmpty { found.sort { $0.precedes($1, request.sortDescriptors) } }
         let window = request.window(of: found.count)
-        merged.references = found[window].map(\.reference)
-        merged.hints = found[window].map(\.hint)
+        merged.rows = FoundRows(found[window].map(\.row.reference), found[window].map(\.row.hint))
         return merged
     }
 
@@ -32,18 +31,15 @@ extension StackSnapshot {
         of slot: StoreSlot, _ request: FetchDescription, _ excluding: Set<UInt64>, _ control: FetchControl?
     ) throws -> FetchAnswer {
         var answer = try part(slot).fetch(request, excluding: own(excluding, slot), control: control)
-        guard slot != .first else { return answer }
-        for index in answer.references.indices { answer.references[index] = answer.references[index].inSlot(slot) }
+        if slot != .first { answer.rows.move(to: slot) }
         return answer
     }
 
     private func results(_ answer: FetchAnswer, _ slot: StoreSlot, _ request: FetchDescription) throws -> [Found] {
         let part = try part(slot)
-        return try answer.references.enumerated().map { position, reference in
-            let object = StoredObject(reference.local, snapshot: part)
-            return Found(
-                reference: reference, hint: answer.hints.isEmpty ? RowHint() : answer.hints[position],
-                values: try request.sortDescriptors.map { try $0.key(of: .object(object), $0.steps) })
+        return try answer.rows.map { row in
+            let object = StoredObject(row.reference.local, snapshot: part)
+            return Found(row: row, values: try request.sortDescriptors.map { try $0.key(of: .object(object), $0.steps) })
         }
     }
 
@@ -85,8 +81,7 @@ extension StackSnapshot {
 
 /// One result with what it is ordered by.
 private struct Found {
-    let reference: ObjectReference
-    let hint: RowHint
+    let row: FoundRow
     let values: [PropertyValue]
 
     func precedes(_ other: Found, _ sorts: [FetchSort]) -> Bool {
@@ -97,7 +92,7 @@ private struct Found {
             case .same: continue
             }
         }
-        return reference.key < other.reference.key
+        return row.reference.key < other.row.reference.key
     }
 }
 

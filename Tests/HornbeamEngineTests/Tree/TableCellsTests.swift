@@ -29,7 +29,8 @@ import Testing
                 held = []
                 try store.reopen()
             }
-            held.append(Held(cells: TableCells(try store.engine.snapshot().table(tree)), rows: rows))
+            let view = try store.engine.snapshot().table(tree)
+            held.append(Held(cells: TableCells(view, rememberingLeavesFrom: round % 2 == 0 ? 1 : 256), rows: rows))
             if held.count > 3 { held.remove(at: .random(in: 0..<held.count, using: &random)) }
             for number in held.indices { try Self.read(&held[number], 60, &random) }
         }

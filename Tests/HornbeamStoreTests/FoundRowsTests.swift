@@ -1,0 +1,66 @@
+import HornbeamEngine
+import HornbeamModel
+import Testing
+@testable import HornbeamStore
+
+@Suite("Found rows")
+struct FoundRowsTests {
+    /// Consecutive keys, keys with gaps, several tables at once; all rows, every other one, few, none.
+    private static let questions: [(entity: String, format: String?)] = [
+        ("Values", nil), ("Values", "bool == YES"), ("Values", "int16 == 3"), ("Book", nil), ("Book", "pages > 200"),
+        ("Publication", nil), ("Publication", "year < 1955"), ("Publication", "year < 1900"), ("Tag", nil),
+    ]
+
+    @Test("a row by its place is the one that a walk comes to, of all rows and of any part", arguments: 1 ... 3)
+    func placesAgreeWithWalks(_ seed: UInt64) throws {
+        for (rows, _, title) in try answers(seed) {
+            let walked = rows.map(\.reference)
+            #expect(rows.indices.map { rows[$0].reference } == walked, "seed \(seed): \(title)")
+            for start in stride(from: 0, through: rows.count, by: max(rows.count / 7, 1)) {
+                for end in [start, (start + rows.count) / 2, rows.count] {
+                    var part = rows
+                    part.keep(start ..< end)
+                    #expect(part.map(\.reference) == Array(walked[start ..< end]), "seed \(seed), \(start) to \(end): \(title)")
+                }
+            }
+        }
+    }
+
+    @Test("a row lies where it was seen", arguments: 1 ... 3)
+    func rowsLieWhereTheyWereSeen(_ seed: UInt64) throws {
+        for (rows, snapshot, title) in try answers(seed) {
+            for row in rows {
+                var location = RowLocation()
+                try snapshot.view(snapshot.schema.table(at: row.reference.entityIndex)).locate(row.reference.key, &location)
+                #expect(row.hint.location == location, "seed \(seed): \(title)")
+            }
+        }
+    }
+
+    @Test("rows of a scan are kept leaf by leaf, and moved to a store's slot keep their places")
+    func leavesInsteadOfRows() throws {
+        let filled = try FilledLibrary(seed: 1, size: 1_200)
+        let snapshot = try filled.library.store.snapshot()
+        for entity in ["Values", "Book"] {
+            var rows = try snapshot.fetch(FetchDescription(entityName: entity)).rows
+            #expect(rows.leaves.count * 10 < rows.count)
+            let before = Array(rows)
+            rows.move(to: StoreSlot(3))
+            #expect(rows.map(\.reference) == before.map { $0.reference.inSlot(StoreSlot(3)) })
+            #expect(rows.map(\.hint.location) == before.map(\.hint.location))
+        }
+    }
+
+    /// What one thread finds, and what three find together.
+    private func answers(_ seed: UInt64) throws -> [(FoundRows, StoreSnapshot, String)] {
+        let snapshot = try FilledLibrary(seed: seed, size: 1_200).library.store.snapshot()
+        return try Self.questions.flatMap { entity, format in
+            let request = FetchDescription(entityName: entity, predicate: try format.map { try FetchPredicate(format: $0) })
+            let plans = try FetchPlan.all(request, in: snapshot, counting: false)
+            let plan = try #require(plans.first { if case .scan = $0.choice.path { true } else { false } })
+            return try [FilterContext(snapshot), .shared(snapshot)].map { context in
+                (try snapshot.fetch(plan, excluding: [], in: context).rows, snapshot, "\(entity) where \(format ?? "all")")
+            }
+        }
+    }
+}
