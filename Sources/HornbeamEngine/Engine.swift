@@ -212,7 +212,7 @@ package final class Engine: Sendable {
     }
 
     func commit(
-        _ transaction: WriteTransaction, _ durability: Durability,
+        _ transaction: WriteTransaction, _ durability: Durability, executed: () -> Void = {},
         published: (@Sendable (TransactionNumber) -> Void)?, isUpkeep: Bool
     ) throws(EngineError) -> TransactionNumber {
         guard transaction.hasChanges else {
@@ -239,9 +239,11 @@ package final class Engine: Sendable {
                 CommitPipeline.Commit(
                     version: version, payload: transaction.redo.bytes, frees: isUpkeep || version.entries < transaction.base.entries,
                     needsSync: durability == .full,
-                    syncWithin: durability.delayNanoseconds, retired: retired, born: born, published: published),
+                    syncWithin: durability.delayNanoseconds, retired: retired, born: born, published: published,
+                    earlier: transaction.ended),
                 on: transaction.base)
             core.pipeline.endTurn()
+            executed()
             do throws(EngineError) {
                 try core.pipeline.wait(for: version.number, round: round, needsSync: durability == .full)
             } catch {
@@ -275,6 +277,7 @@ package final class Engine: Sendable {
     /// True if writing the nodes is cheaper than writing and replaying the redo.
     private func isBig(_ transaction: WriteTransaction) -> Bool {
         if transaction.redo.isAbandoned { return true }
+        guard transaction.ended.isEmpty else { return false }
         let redo = transaction.redo.bytes.count
         return redo > options.attachThreshold && redo * 2 > transaction.ledger.born.count * transaction.pageSize
     }

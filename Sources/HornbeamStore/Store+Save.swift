@@ -26,9 +26,20 @@ extension Store {
     ///   the wrong type and for what goes wrong below. Nothing is written then. `DoubtfulSave` when a sync failed.
     package func save(_ changes: ChangeSet) throws -> SaveReceipt {
         try requireWritable()
-        return try write(changes, passingOn: true)
+        return try changes.count <= Self.sharedSaveMax && canShareSaves
+            ? sharedSaves.save(changes, in: self) : write(changes, passingOn: true)
     }
 
+    /// Objects of a save that may share a version with others; larger ones do not make others wait.
+    private static let sharedSaveMax = 64
+
+    /// A custom store is told by whoever saves, and states that are kept are one save apart.
+    private var canShareSaves: Bool {
+        backing == nil && options.retainedGenerations == 0 && options.retainedGenerationsAge == nil
+    }
+
+    /// Carries out a change set by itself.
+    ///
     /// - Parameter passingOn: False for what comes from the custom store itself.
     func write(_ changes: ChangeSet, passingOn: Bool) throws -> SaveReceipt {
         let transaction = try beginTransaction()
@@ -59,7 +70,7 @@ extension Store {
     }
 
     /// A conflict tells of other commits, so these must have reached the disk before it is reported.
-    private func rethrow(_ error: any Error, base transaction: WriteTransaction) throws {
+    func rethrow(_ error: any Error, base transaction: WriteTransaction) throws -> Never {
         switch error {
         case let error as EngineError: throw HornbeamError(error)
         case let conflicts as SaveConflicts:
@@ -74,30 +85,36 @@ extension Store {
         _ transaction: WriteTransaction, _ durability: SaveDurability, announcing change: StoreChange
     ) throws -> UInt64 {
         let number = transaction.baseTransaction.rawValue + 1
-        do {
-            return try commit(transaction, durability, announcing: change)
-        } catch let error as HornbeamError where error.code == .durabilityLost {
-            throw DoubtfulSave(store: self, transaction: number, error: error)
-        }
+        do { return try commit(transaction, durability, announcing: change) } catch { throw doubt(error, number) }
+    }
+
+    /// What a save that failed throws: where nobody knows whether it is on the disk, which one to look for.
+    func doubt(_ error: any Error, _ transaction: UInt64) -> any Error {
+        guard let error = error as? HornbeamError, error.code == .durabilityLost else { return error }
+        return DoubtfulSave(store: self, transaction: transaction, error: error)
     }
 
     /// Commits, and announces once readers see the commit, before this or any later commit returns.
     func commit(
         _ transaction: WriteTransaction, _ durability: SaveDurability, announcing change: StoreChange
     ) throws -> UInt64 {
-        let announcer = announcer
         try record(change, in: transaction)
         return try EngineError.translated { () throws(EngineError) in
-            try transaction.commit(durability.engineLevel) { number in
-                var change = change
-                change.transaction = number.rawValue
-                announcer.announce(change)
-            }.rawValue
+            try transaction.commit(durability.engineLevel, published: announcing(change)).rawValue
+        }
+    }
+
+    /// Tells observers of a change, once its transaction is known.
+    func announcing(_ change: StoreChange) -> @Sendable (TransactionNumber) -> Void {
+        { [announcer] number in
+            var change = change
+            change.transaction = number.rawValue
+            announcer.announce(change)
         }
     }
 
     /// Puts the change into history, which is committed with it or not at all.
-    private func record(_ change: StoreChange, in transaction: WriteTransaction) throws {
+    func record(_ change: StoreChange, in transaction: WriteTransaction) throws {
         guard let history, !change.isEmpty else { return }
         do throws(EngineError) { try history.record(change, in: transaction) } catch {
             transaction.abort()

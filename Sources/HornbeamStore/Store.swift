@@ -26,6 +26,7 @@ package final class Store: Sendable {
     /// Where the store stands in saves over several stores.
     let joint = JointState()
     let announcer = Announcer()
+    let sharedSaves = SharedSaves()
     /// Nil for a store that keeps none.
     let history: HistoryLog?
     let keys: Guarded<KeyReserve>

@@ -25,6 +25,20 @@ final class CommitPipeline: Sendable {
         /// Its nodes, to be given back if it cannot be written.
         let born: [UInt32]
         let published: (@Sendable (TransactionNumber) -> Void)?
+        /// The transactions that are in the version too, in their order.
+        var earlier: [EndedTransaction] = []
+
+        /// What the log gets.
+        func addRecords(to records: inout [TransactionRecord]) {
+            for ended in earlier { records.append(TransactionRecord(number: ended.number, payload: ended.payload, frees: frees)) }
+            records.append(TransactionRecord(number: version.number, payload: payload, frees: frees))
+        }
+
+        /// Tells of the transactions, one after the other.
+        func tell() {
+            for ended in earlier { ended.published?(ended.number) }
+            published?(version.number)
+        }
     }
 
     private struct State {
@@ -228,13 +242,15 @@ final class CommitPipeline: Sendable {
         var mark: LogMark?
         do throws(EngineError) {
             if !group.isEmpty {
-                mark = try log.append(group.map { TransactionRecord(number: $0.version.number, payload: $0.payload, frees: $0.frees) })
+                var records: [TransactionRecord] = []
+                for commit in group { commit.addRecords(to: &records) }
+                mark = try log.append(records)
             }
             if syncs { _ = try log.sync() }
         } catch { failure = error }
         if failure == nil {
             for commit in group { registry.publish(commit.version, retired: commit.retired) }
-            for commit in group { commit.published?(commit.version.number) }
+            for commit in group { commit.tell() }
         }
         registry.writersAtWork.wrappingSubtract(1, ordering: .relaxed)
         monitor.lock()
@@ -253,10 +269,12 @@ final class CommitPipeline: Sendable {
             let due = group.map { Retention.monotonic() &+ $0.syncWithin }
             unsafe state.syncBy = (due + (unsafe state.syncBy.map { [$0] } ?? [])).min()
         }
-        unsafe state.statistics.commits += group.count
         unsafe state.statistics.groups += group.isEmpty ? 0 : 1
         unsafe state.statistics.syncs += synced ? 1 : 0
-        for commit in group { unsafe state.statistics.logBytes += commit.payload.count }
+        for commit in group {
+            unsafe state.statistics.commits += 1 + commit.earlier.count
+            unsafe state.statistics.logBytes += commit.payload.count + commit.earlier.reduce(0) { $0 + $1.payload.count }
+        }
     }
 
     /// A full disk undoes what could not be logged and goes on; any other failure poisons the store.

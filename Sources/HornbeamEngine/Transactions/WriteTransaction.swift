@@ -18,6 +18,8 @@ package final class WriteTransaction {
     /// The editors used last: changes come in runs.
     private var recentIndex: TreeEditor?
     private var recentTable: TreeEditor?
+    /// The transactions that ended in this one's nodes; see WriteTransaction+Sharing.swift.
+    var ended: [EndedTransaction] = []
     private var created: [TreeID: String] = [:]
     private var dropped: Set<TreeID> = []
     private var names: [String: TreeID]
@@ -211,7 +213,7 @@ package final class WriteTransaction {
     /// Stops recording once it is plain that the transaction will be committed by a checkpoint.
     private func abandonRedoOfBigTransaction() {
         let count = redo.bytes.count
-        guard count > engine.options.attachThreshold, count * 2 > ledger.born.count * pageSize else { return }
+        guard ended.isEmpty, count > engine.options.attachThreshold, count * 2 > ledger.born.count * pageSize else { return }
         redo.abandon()
     }
 
@@ -367,6 +369,9 @@ package final class WriteTransaction {
         guard !hasFailed else {
             throw EngineError(.closed, "The transaction failed in an earlier change and can only be aborted.")
         }
+        guard ended.isEmpty || !redo.isAbandoned else {
+            throw EngineError(.tooLarge, "The transaction is too large to share a version with those before it.")
+        }
     }
 
     /// Runs a change inside an epoch; after an error the transaction can only be aborted.
@@ -395,16 +400,25 @@ package final class WriteTransaction {
         try commit(durability, published: published, isUpkeep: false)
     }
 
+    /// As above. `executed` is called once the next transaction may begin, if this one then waits for the log.
+    package func commit(
+        _ durability: Durability, executed: () -> Void, published: (@Sendable (TransactionNumber) -> Void)?
+    ) throws(EngineError) -> TransactionNumber {
+        try commit(durability, executed: executed, published: published, isUpkeep: false)
+    }
+
     /// `isUpkeep`: a part of a checkpoint, which must not ask for another.
     func commit(
-        _ durability: Durability, published: (@Sendable (TransactionNumber) -> Void)? = nil, isUpkeep: Bool
+        _ durability: Durability, executed: () -> Void = {}, published: (@Sendable (TransactionNumber) -> Void)? = nil,
+        isUpkeep: Bool
     ) throws(EngineError) -> TransactionNumber {
         do throws(EngineError) { try requireOpen() } catch {
             abort()
             throw error
         }
+        let published = reopenLast() ?? published
         isOpen = false
-        return try engine.commit(self, durability, published: published, isUpkeep: isUpkeep)
+        return try engine.commit(self, durability, executed: executed, published: published, isUpkeep: isUpkeep)
     }
 
     /// Replay has recorded the transaction's changes itself.

@@ -96,6 +96,9 @@ package struct ChangeSet: Sendable {
 
     package init() {}
 
+    /// The objects and relationships that it names.
+    var count: Int { inserts.count + updates.count + deletes.count + links.count + checks.count }
+
     package var isEmpty: Bool {
         inserts.isEmpty && updates.isEmpty && deletes.isEmpty && links.isEmpty && checks.isEmpty
     }

@@ -1,0 +1,87 @@
+import HornbeamModel
+import HornbeamThreads
+import Testing
+@testable import HornbeamStore
+
+/// Saves that threads make at once, under many schedules: each is carried out once, as if it were alone.
+@Suite("Shared saves")
+struct SharedSaveTests {
+    private static let threads = 3
+    private static let rounds = 2
+
+    private struct HistoryIsGone: Error {}
+
+    /// What a run left.
+    private struct Outcome {
+        var stuck: String?
+        var problems: [String] = []
+    }
+
+    /// Each thread inserts authors of its own, and one whose name another wants too.
+    private func run(_ schedule: Schedule, history: Bool) throws -> (Outcome, points: Int) {
+        var options = Store.Options()
+        options.backgroundCheckpoints = false
+        if !history { options.history = nil }
+        let library = try Library(options: options)
+        _ = try library.store.reserveKeys(1)
+        let heard = Heard()
+        let observation = library.store.observe { heard.add($0) }
+        defer { observation.cancel() }
+        let problems = Guarded<[String]>([])
+        let numbers = Guarded<[UInt64]>([])
+        let refusals = Guarded(0)
+        let parts = (0..<Self.threads).map { thread in
+            Interleaving.Part("\(thread)") {
+                for round in 0..<Self.rounds {
+                    let isContended = round == 1
+                    var changes = ChangeSet()
+                    let name = isContended ? "wanted" : "\(thread) \(round)"
+                    let object = try library.add("Author", ["name": .string(name)], to: &changes)
+                    do {
+                        let number = try library.store.save(changes).transaction
+                        numbers.withLock { $0.append(number) }
+                        let isTold = heard.changes.contains { $0.transaction == number && $0.inserted == [object] }
+                        if !isTold { problems.withLock { $0.append("\(name) returned before it was told") } }
+                        if try library.version(object) != 1 { problems.withLock { $0.append("\(name) cannot be read") } }
+                    } catch is SaveConflicts {
+                        refusals.withLock { $0 += 1 }
+                    }
+                }
+            }
+        }
+        let interleaving = Interleaving(schedule)
+        let result = interleaving.run(parts)
+        var outcome = Outcome(stuck: result.stuck, problems: problems.withLock(\.self))
+        if result.stuck != nil { return (outcome, result.points) }
+        outcome.problems += result.failures.map { "\($0.name) failed: \($0.error)" }
+        let given = numbers.withLock(\.self).sorted()
+        if Set(given).count != given.count { outcome.problems.append("two saves have one number") }
+        if heard.changes.map(\.transaction) != given { outcome.problems.append("told of \(heard.changes.map(\.transaction)), saved \(given)") }
+        let refused = refusals.withLock(\.self)
+        if refused != Self.threads - 1 { outcome.problems.append("\(refused) saves were refused") }
+        let count = try library.store.snapshot().count(FetchDescription(entityName: "Author"))
+        if count != Self.threads * Self.rounds - refused { outcome.problems.append("\(count) rows are there") }
+        if history {
+            guard case .records(let records, _) = try library.store.history(after: nil) else { throw HistoryIsGone() }
+            let recorded = records.map(\.position.number)
+            if recorded != given { outcome.problems.append("history has \(recorded), saved \(given)") }
+        }
+        outcome.problems += try library.store.check().problems.map { "\($0)" }
+        return (outcome, result.points)
+    }
+
+    @Test("SAV-9: whoever carries a save out, it is told of, recorded and answered by itself", arguments: 0..<24)
+    func sharedSavesAreAsIfAlone(seed: Int) throws {
+        var random = SeededGenerator(seed: UInt64(seed))
+        let points = try run(Schedule(), history: seed % 2 == 0).points
+        for _ in 0..<6 {
+            let preemptions = (0..<Int.random(in: 1...5, using: &random)).map { _ in
+                Schedule.Preemption(
+                    point: Int.random(in: 0..<points, using: &random), target: Int.random(in: 0..<Self.threads - 1, using: &random))
+            }
+            let schedule = Schedule(preemptions: preemptions, seed: UInt64.random(in: 0..<1 << 20, using: &random))
+            let outcome = try run(schedule, history: seed % 2 == 0).0
+            #expect(outcome.stuck == nil && outcome.problems.isEmpty, "schedule \(schedule)")
+        }
+    }
+}
