@@ -147,7 +147,8 @@ final class Posts {
     private let log = Log()
     private let tokens: [any NSObjectProtocol]
 
-    init(_ context: ManagedObjectContext, _ names: [Notification.Name]) {
+    /// - Parameter names: What to listen to; nil stands for everything.
+    init(_ context: ManagedObjectContext, _ names: [Notification.Name?] = [nil]) {
         let log = log
         tokens = names.map { name in
             NotificationCenter.default.addObserver(forName: name, object: context, queue: nil) { notification in

@@ -15,7 +15,7 @@ extension ManagedObjectContext {
         tracked.compact()
         let saved = tracked.all
         let changes = ContextChanges(saved)
-        let announcement = announcement(of: saved)
+        let announcement = AskedName.didSaveObjectIDs.isAsked ? announcement(of: saved) : nil
         parent.processPendingChanges()
         parent.take(changes)
         parent.processPendingChanges()
@@ -26,7 +26,7 @@ extension ManagedObjectContext {
         edits &+= 1
         for object in saved { object.didSave() }
         for object in saved where object.state.contains(.deleted) { dismiss(object) }
-        post(DidSave.name, DidSave(changes: announcement), announcement)
+        if let announcement { post(.didSaveObjectIDs, DidSave(changes: announcement), announcement) }
         sweepIfDue()
     }
 

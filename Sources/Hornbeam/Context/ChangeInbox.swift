@@ -1,15 +1,11 @@
 internal import HornbeamStore
-internal import HornbeamThreads
 internal import Synchronization
 
-/// Commits announced to one context and not yet taken in. Filled by whoever commits, emptied by the context.
-///
-/// A context that sleeps long must not hoard: beyond `limit` objects the inbox keeps nothing but the fact
-/// that much has changed, and the context compares all its objects when it wakes.
+/// A context's place among the commits that were announced: what lies behind it was not taken in yet.
 final class ChangeInbox: Sendable {
     /// What has arrived since the last time.
     struct Delivery {
-        /// In commit order; empty when `isOverflowing`.
+        /// In commit order, without the context's own; empty when `isOverflowing`.
         var changes: [StoreChange] = []
         /// True when more arrived than was kept.
         var isOverflowing = false
@@ -17,61 +13,38 @@ final class ChangeInbox: Sendable {
         var isEmpty: Bool { changes.isEmpty && !isOverflowing }
     }
 
-    private struct State {
-        var delivery = Delivery()
-        var objectCount = 0
-        var alarm: (@Sendable () -> Void)?
+    /// The place of one that has missed something.
+    private static let nowhere = UInt64.max
+
+    /// The context whose own commits do not arrive.
+    let owner: UInt64
+    private let broadcast: ChangeBroadcast
+    private let position: Atomic<UInt64>
+
+    /// Begins with the next commit. To be given to the broadcast's `subscribe`.
+    init(_ broadcast: ChangeBroadcast, owner: UInt64) {
+        self.broadcast = broadcast
+        self.owner = owner
+        position = Atomic(broadcast.end)
     }
 
-    private let limit: Int
-    private let state = Guarded(State())
-    /// So that a context that hears of nothing takes no lock to know.
-    private let hasMail = Atomic(false)
+    /// The number of the next commit to be taken in.
+    var place: UInt64 { position.load(ordering: .acquiring) }
 
-    init(limit: Int = 65_536) { self.limit = limit }
+    func move(to place: UInt64) { position.store(place, ordering: .releasing) }
 
-    /// Sets what is called each time something arrives.
-    func setAlarm(_ alarm: @escaping @Sendable () -> Void) {
-        state.withLock { $0.alarm = alarm }
-    }
-
-    func append(_ change: StoreChange) {
-        let alarm = state.withLock { state in
-            state.objectCount += change.count + 1
-            if state.objectCount > limit || change.isUnknown || state.delivery.isOverflowing {
-                state.delivery = Delivery(changes: [], isOverflowing: true)
-            } else {
-                state.delivery.changes.append(change)
-            }
-            hasMail.store(true, ordering: .releasing)
-            return state.alarm
-        }
-        alarm?()
-    }
-
-    /// More has changed than can be told.
-    func overflow() {
-        let alarm = state.withLock { state in
-            state.delivery = Delivery(changes: [], isOverflowing: true)
-            hasMail.store(true, ordering: .releasing)
-            return state.alarm
-        }
-        alarm?()
-    }
-
-    /// True when nothing has arrived since the last time.
-    var isEmpty: Bool { !hasMail.load(ordering: .acquiring) }
+    /// True when nothing has arrived since the last time. Takes no lock.
+    var isEmpty: Bool { place == broadcast.end }
 
     /// What has arrived; the inbox is empty afterwards.
-    func drain() -> Delivery {
-        state.withLock { state in
-            guard !state.delivery.isEmpty else { return Delivery() }
-            defer {
-                state.delivery = Delivery()
-                state.objectCount = 0
-                hasMail.store(false, ordering: .releasing)
-            }
-            return state.delivery
-        }
-    }
+    func drain() -> Delivery { isEmpty ? Delivery() : broadcast.drain(self) }
+
+    /// Lets everything go that has arrived. Takes no lock.
+    func skip() { move(to: broadcast.end) }
+
+    /// More has changed than can be told.
+    func overflow() { move(to: Self.nowhere) }
+
+    /// Sets what is called each time something arrives.
+    func setAlarm(_ alarm: @escaping @Sendable () -> Void) { broadcast.setAlarm(alarm, for: owner) }
 }

@@ -89,7 +89,7 @@ extension ManagedObjectContext {
         sweepIfDue()
         guard !isPinned else { return }
         if registry.count == 0, listeners.isEmpty, mailboxes.isEmpty {
-            _ = inbox.drain()
+            inbox.skip()
             isAway = false
             snapshot = nil
         } else if automaticallyMergesChangesFromParent {

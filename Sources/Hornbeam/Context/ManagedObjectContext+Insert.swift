@@ -61,7 +61,7 @@ extension ManagedObjectContext {
 
     /// Gives a new object its defaults and makes it one of this context.
     func register(_ object: ManagedObject) {
-        object.record = ObjectRecord(newValues: object.scope.newValues, held: object.scope.newHeld)
+        object.record = ObjectRecord(newValues: object.scope.shape.newValues, held: object.scope.shape.newHeld)
         registry.insert(object, at: object.registryKey)
         noteChange(of: object)
         event.inserted.append(object)
@@ -70,7 +70,7 @@ extension ManagedObjectContext {
 
     /// Makes an object whose row is gone one that the next save writes, under its ID, with the values that it shows.
     func revive(_ object: ManagedObject) {
-        let record = ObjectRecord(newValues: object.scope.newValues, held: object.scope.newHeld)
+        let record = ObjectRecord(newValues: object.scope.shape.newValues, held: object.scope.shape.newHeld)
         if let old = object.record {
             for index in record.held {
                 if old.held.contains(index) {

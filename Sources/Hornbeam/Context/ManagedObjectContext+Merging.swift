@@ -19,6 +19,15 @@ extension ManagedObjectContext {
         _ = try readingSnapshot()
     }
 
+    /// True when somebody may want to know what is taken in.
+    private var hearsOfMerges: Bool { AskedName.didMergeChangesObjectIDs.isAsked || hasListeners }
+
+    /// True in a context that has read nothing yet, and so has nothing to take others' saves into: the newest state is found when
+    /// something is read.
+    var hasReadNothing: Bool {
+        snapshot == nil && parent == nil && follows && !isAway && children.isEmpty && !hearsOfMerges
+    }
+
     /// True when a few looks tell that there is nothing to move to: the rule for one that reads much.
     private var isPlainlyNewest: Bool {
         guard parent == nil, doubt == nil, !isAway, inbox.isEmpty, let stateRead else { return false }
@@ -119,9 +128,12 @@ extension ManagedObjectContext {
     private func takeIn(_ changes: [ForeignChange], _ new: StackSnapshot) {
         var summary = ObjectChanges()
         var isElsewhere = false
+        let namesInserted = hearsOfMerges
         for change in changes {
             // A store may be gone again by the time its last commits are heard of.
-            for reference in change.inserted where new[reference.slot] != nil { summary.inserted.insert(objectID(reference)) }
+            for reference in change.inserted where namesInserted && new[reference.slot] != nil {
+                summary.inserted.insert(objectID(reference))
+            }
             for reference in change.updated {
                 guard let object = registry[reference.key] else {
                     isElsewhere = true
@@ -147,7 +159,7 @@ extension ManagedObjectContext {
             if isElsewhere { tellListeners(summary) }
             return
         }
-        post(DidMergeChanges.name, DidMergeChanges(changes: summary), summary)
+        post(.didMergeChangesObjectIDs, DidMergeChanges(changes: summary), summary)
         event.refreshed.formUnion(summary.refreshed)
         postObjectsDidChange(summary)
     }

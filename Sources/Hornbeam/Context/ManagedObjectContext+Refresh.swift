@@ -72,7 +72,7 @@ extension ManagedObjectContext {
         tracked.removeAll()
         failures.removeAll()
         event = PendingEvent()
-        _ = inbox.drain()
+        inbox.skip()
         snapshot = nil
         isAway = false
         mergeReport = MergeReport()

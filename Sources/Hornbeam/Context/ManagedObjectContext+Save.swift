@@ -23,7 +23,7 @@ extension ManagedObjectContext {
         try settleDoubt()
         if let doubt { throw doubt.save.error }
         guard hasChanges || !tracked.isEmpty else { return }
-        post(WillSave.name, WillSave())
+        post(.willSaveObjects, WillSave())
         try runWillSaveHooks()
         try mergeBeforeSave()
         try withoutUndo { try computeDerivedValues() }
@@ -64,7 +64,7 @@ extension ManagedObjectContext {
     private func computeDerivedValues() throws {
         let now = PropertyValue.date(Date())
         for object in tracked.all where !object.state.contains(.deleted) && object.hasChanges {
-            for property in object.scope.derived where property.needsValidation {
+            for property in object.scope.shape.derived where property.needsValidation {
                 guard let derivation = property.derivation else { continue }
                 let value = try derivation.value(of: object, now: now)
                 object.assign(try property.coerced(value), to: property)
@@ -74,7 +74,7 @@ extension ManagedObjectContext {
 
     /// Takes in what others saved first, so that only true conflicts are left.
     private func mergeBeforeSave() throws {
-        if follows { try advance() }
+        if follows, !hasReadNothing { try advance() }
     }
 
     private func write() throws {
@@ -102,8 +102,7 @@ extension ManagedObjectContext {
     /// What is left to do once the changes are durable (SAV-12).
     private func finish(_ draft: SaveDraft, _ receipt: StackReceipt) throws {
         let saved = tracked.all
-        var changes = draft.announcement
-        changes.transaction = receipt.transaction
+        let changes = AskedName.didSaveObjectIDs.isAsked ? draft.announcement(in: receipt.transaction) : nil
         edits &+= 1
         adoptKeys(of: draft)
         for object in draft.deleted { freezeForReaders(object) }
@@ -113,7 +112,7 @@ extension ManagedObjectContext {
         moveOn(to: receipt, saved)
         for object in saved { object.didSave() }
         for object in draft.deleted { dismiss(object) }
-        post(DidSave.name, DidSave(changes: changes), changes)
+        if let changes { post(.didSaveObjectIDs, DidSave(changes: changes), changes) }
         sweepIfDue()
     }
 
@@ -141,12 +140,14 @@ extension ManagedObjectContext {
 
     /// Reads see the saved rows from now on. Where moving on fails, the next read tries again.
     private func moveOn(to receipt: StackReceipt, _ saved: [ManagedObject]) {
+        if hasReadNothing { return inbox.skip() }
         do {
             try move(
                 toAtLeast: receipt.transaction,
                 settled: automaticallyMergesChangesFromParent ? [] : Set(saved.map(\.registryKey)))
         } catch {
             snapshot = nil
+            isAway = true
         }
     }
 

@@ -120,17 +120,17 @@ public final class ManagedObjectContext {
     private init(_ coordinator: PersistentStoreCoordinator, parent: ManagedObjectContext?) {
         persistentStoreCoordinator = coordinator
         self.parent = parent
-        inbox = ChangeInbox()
         token = coordinator.nextContextToken()
+        inbox = ChangeInbox(coordinator.broadcast, owner: token)
         isAfterlife = false
-        coordinator.subscribe(inbox, token: token)
+        coordinator.broadcast.subscribe(inbox)
     }
 
     init(coordinator: PersistentStoreCoordinator, afterlifeOn snapshot: StackSnapshot?) {
         persistentStoreCoordinator = coordinator
         parent = nil
-        inbox = ChangeInbox()
         token = 0
+        inbox = ChangeInbox(coordinator.broadcast, owner: token)
         isAfterlife = true
         self.snapshot = snapshot
         stateRead = snapshot.map { StateRead($0) }
@@ -138,7 +138,7 @@ public final class ManagedObjectContext {
 
     deinit {
         guard !isAfterlife else { return }
-        persistentStoreCoordinator.unsubscribe(token: token)
+        persistentStoreCoordinator.broadcast.unsubscribe(inbox)
         for scope in scopes { scope?.outlive(snapshot) }
     }
 

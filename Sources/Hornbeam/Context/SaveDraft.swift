@@ -34,7 +34,7 @@ struct SaveDraft {
     }
 
     /// The IDs for the notification.
-    var announcement: ObjectChanges {
+    func announcement(in transaction: UInt64) -> ObjectChanges {
         var inserted: Set<ManagedObjectID> = []
         for (index, part) in changes.parts.enumerated() {
             for insert in part.inserts {
@@ -43,7 +43,7 @@ struct SaveDraft {
             }
         }
         return ObjectChanges(
-            inserted: inserted, updated: updatedIDs, deleted: Set(deleted.map(\.objectID)),
+            inserted: inserted, updated: updatedIDs, deleted: Set(deleted.map(\.objectID)), transaction: transaction,
             author: context.transactionAuthor, contextName: context.name)
     }
 

@@ -45,7 +45,7 @@ extension ManagedObjectContext {
 
     /// Goes to a state, older or newer. What was announced since tells nothing about the way back.
     private func travel(to new: StackSnapshot) {
-        _ = inbox.drain()
+        inbox.skip()
         isAway = true
         arrive(at: new, rebasing: false)
     }

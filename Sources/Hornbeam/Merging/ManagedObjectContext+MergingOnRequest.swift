@@ -41,7 +41,7 @@ extension ManagedObjectContext {
         }
         guard !merged.isEmpty else { return }
         event.refreshed.formUnion(merged.refreshed)
-        post(DidMergeChanges.name, DidMergeChanges(changes: merged), merged)
+        post(.didMergeChangesObjectIDs, DidMergeChanges(changes: merged), merged)
         postObjectsDidChange(merged)
     }
 

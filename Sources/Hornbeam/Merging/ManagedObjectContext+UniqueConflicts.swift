@@ -84,6 +84,6 @@ extension ManagedObjectContext {
     /// False for what an upserted object has only by default.
     private func brings(_ object: ManagedObject, _ index: Int) -> Bool {
         guard upserted.contains(ObjectIdentifier(object)) else { return true }
-        return object.record?.values[index] != object.scope.newValues[index]
+        return object.record?.values[index] != object.scope.shape.newValues[index]
     }
 }

@@ -7,9 +7,9 @@ internal import HornbeamModel
 
 extension ManagedObjectContext {
     /// Objects were inserted, changed, deleted or refreshed in memory (NOT-1).
-    public struct ObjectsDidChange: NotificationCenter.AsyncMessage {
+    public struct ObjectsDidChange: ContextMessage {
         public typealias Subject = ManagedObjectContext
-        public static var name: Notification.Name { didChangeObjectsNotification }
+        public static var name: Notification.Name { AskedName.didChangeObjects.forObserversOfMessages }
         public let changes: ObjectChanges
 
         public static func makeMessage(_ notification: Notification) -> Self? {
@@ -18,17 +18,17 @@ extension ManagedObjectContext {
     }
 
     /// A save begins (NOT-2).
-    public struct WillSave: NotificationCenter.AsyncMessage {
+    public struct WillSave: ContextMessage {
         public typealias Subject = ManagedObjectContext
-        public static var name: Notification.Name { willSaveObjectsNotification }
+        public static var name: Notification.Name { AskedName.willSaveObjects.forObserversOfMessages }
 
         public static func makeMessage(_ notification: Notification) -> Self? { Self() }
     }
 
     /// A save is durable (NOT-3, NOT-4).
-    public struct DidSave: NotificationCenter.AsyncMessage {
+    public struct DidSave: ContextMessage {
         public typealias Subject = ManagedObjectContext
-        public static var name: Notification.Name { didSaveObjectIDsNotification }
+        public static var name: Notification.Name { AskedName.didSaveObjectIDs.forObserversOfMessages }
         public let changes: ObjectChanges
 
         public static func makeMessage(_ notification: Notification) -> Self? {
@@ -37,9 +37,9 @@ extension ManagedObjectContext {
     }
 
     /// Saves of other contexts were taken in (NOT-5).
-    public struct DidMergeChanges: NotificationCenter.AsyncMessage {
+    public struct DidMergeChanges: ContextMessage {
         public typealias Subject = ManagedObjectContext
-        public static var name: Notification.Name { didMergeChangesObjectIDsNotification }
+        public static var name: Notification.Name { AskedName.didMergeChangesObjectIDs.forObserversOfMessages }
         public let changes: ObjectChanges
 
         public static func makeMessage(_ notification: Notification) -> Self? {
@@ -52,7 +52,7 @@ extension ManagedObjectContext {
     /// Only objects that the context has: those that somebody holds.
     public struct ViewObjectsDidChange: NotificationCenter.MainActorMessage {
         public typealias Subject = ManagedObjectContext
-        public static var name: Notification.Name { Notification.Name("HornbeamViewObjectsDidChange") }
+        public static var name: Notification.Name { AskedName.didChangeViewObjects.forObservers }
         public let inserted: Set<ManagedObject>
         public let updated: Set<ManagedObject>
         public let deleted: Set<ManagedObject>

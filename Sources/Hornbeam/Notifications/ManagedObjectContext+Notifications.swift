@@ -3,37 +3,47 @@ internal import HornbeamModel
 
 // Foundation's notifications, with the names that Core Data's users know. They carry IDs only, in
 // `userInfo[ManagedObjectContext.changesKey]` as one `ObjectChanges`; the object is the context, to be
-// compared and nothing else by observers that live elsewhere.
+// compared and nothing else by observers that live elsewhere. A name is posted once it was asked for, here or
+// as a message's `name`.
 
 extension ManagedObjectContext {
     /// Objects were inserted, changed, deleted or refreshed in memory (NOT-1).
-    public static let didChangeObjectsNotification = Notification.Name("HornbeamObjectsDidChange")
+    public static var didChangeObjectsNotification: Notification.Name { AskedName.didChangeObjects.forObservers }
     /// A save begins (NOT-2).
-    public static let willSaveObjectsNotification = Notification.Name("HornbeamContextWillSave")
+    public static var willSaveObjectsNotification: Notification.Name { AskedName.willSaveObjects.forObservers }
     /// A save is durable (NOT-3, NOT-4).
-    public static let didSaveObjectIDsNotification = Notification.Name("HornbeamContextDidSaveObjectIDs")
+    public static var didSaveObjectIDsNotification: Notification.Name { AskedName.didSaveObjectIDs.forObservers }
     /// Saves of other contexts were taken in (NOT-5).
-    public static let didMergeChangesObjectIDsNotification = Notification.Name("HornbeamContextDidMergeObjectIDs")
+    public static var didMergeChangesObjectIDsNotification: Notification.Name {
+        AskedName.didMergeChangesObjectIDs.forObservers
+    }
     /// The key of the `ObjectChanges` in a notification's `userInfo`.
     public static let changesKey = "changes"
 
-    /// Posts a message to both kinds of observers: those of notifications and those of messages.
-    func post<Message: NotificationCenter.AsyncMessage>(
-        _ name: Notification.Name, _ message: Message, _ changes: ObjectChanges? = nil
-    ) where Message.Subject == ManagedObjectContext {
+    /// Posts a message to both kinds of observers, those of notifications and those of messages, if there can be any.
+    func post<Message: ContextMessage>(
+        _ name: AskedName, _ message: @autoclosure () -> Message, _ changes: ObjectChanges? = nil
+    ) {
+        guard name.isAsked else { return }
         NotificationCenter.default.post(
-            name: name, object: self, userInfo: changes.map { [Self.changesKey: $0] })
+            name: name.name, object: self, userInfo: changes.map { [Self.changesKey: $0] })
         #if !canImport(Darwin)
         // Where Foundation does not make messages of notifications by itself.
-        NotificationCenter.default.post(message, subject: self)
+        if name.isAskedForMessages { NotificationCenter.default.post(message(), subject: self) }
         #endif
+    }
+
+    /// True when somebody may want to know what happens in memory.
+    var hasListeners: Bool {
+        AskedName.didChangeObjects.isAsked || !listeners.isEmpty || !mailboxes.isEmpty
+            || isViewContext && AskedName.didChangeViewObjects.isAsked
     }
 
     /// Tells observers what happened in memory.
     func postObjectsDidChange(_ changes: ObjectChanges, keys: () -> [ManagedObjectID: Set<String>] = { [:] }) {
         if changes.isEmpty { return }
-        post(ObjectsDidChange.name, ObjectsDidChange(changes: changes), changes)
-        if isViewContext { postToMainActor(changes) }
+        post(.didChangeObjects, ObjectsDidChange(changes: changes), changes)
+        if isViewContext, AskedName.didChangeViewObjects.isAsked { postToMainActor(changes) }
         tellListeners(changes)
         guard !mailboxes.isEmpty else { return }
         mailboxes.removeAll { $0.mailbox == nil }
@@ -44,6 +54,7 @@ extension ManagedObjectContext {
 
     /// Tells those who keep results of fetches; also of nothing in particular, when what changed is not here and may be found now.
     func tellListeners(_ changes: ObjectChanges) {
+        guard !listeners.isEmpty else { return }
         let told = listeners
         listeners = []
         listeners = told.filter { $0(changes) } + listeners
@@ -51,6 +62,7 @@ extension ManagedObjectContext {
 
     /// Tells observers what happened to objects here.
     func postObjectsDidChange(_ event: PendingEvent) {
+        guard hasListeners else { return }
         let (changes, updated) = event.outcome
         postObjectsDidChange(changes) {
             Dictionary(updated.map { ($0.objectID, $0.keysChangedInEvent) }, uniquingKeysWith: { first, _ in first })

@@ -10,19 +10,12 @@ public final class EntityScope {
     let slot: StoreSlot
     /// What sets the objects' keys apart from those of other stores.
     let keyBits: UInt64
+    let shape: EntityShape
+    // Copies of what is asked at each access to a property.
     let properties: [PropertyDescription]
-    /// How the cells of attributes are read, by property index; nil for properties without a cell.
     private let cellForms: [CellForm?]
-    /// The values of a new object by property index, and which properties have one.
-    let newValues: [PropertyValue]
-    let newHeld: PropertySet
-    /// The properties that have no place in the store.
-    let transient: PropertySet
-    /// The attributes that the store computes at each save (ATT-11).
-    let derived: [PropertyDescription]
     let objectClass: ManagedObject.Type
     let origin: ManagedObjectID.Origin
-    let temporaryOrigin: ManagedObjectID.Origin
 
     /// The context, or nil when it is gone. Cleared by the context's `deinit`, which is why it need not
     /// be counted: reading a property would otherwise pay for a weak load.
@@ -53,16 +46,11 @@ public final class EntityScope {
         self.entity = entity
         self.slot = slot
         keyBits = slot.bits
-        properties = entity.properties
-        cellForms = entity.properties.map { $0.isTransient ? nil : $0.attributeType.cellForm }
-        newValues = entity.properties.map(\.defaultValue)
-        newHeld = entity.properties.reduce(into: PropertySet()) { if !$1.isToMany { $0.insert($1.index) } }
-        transient = entity.properties.reduce(into: PropertySet()) { if $1.isTransient { $0.insert($1.index) } }
-        derived = entity.properties.filter(\.isDerived)
+        shape = context.persistentStoreCoordinator.shapes[entity]
+        properties = shape.properties
+        cellForms = shape.cellForms
         self.objectClass = objectClass
         self.origin = origin
-        temporaryOrigin = ManagedObjectID.Origin(
-            entityName: entity.name, storeIdentifier: nil, entityNumber: -1)
         livingContext = context.isAfterlife ? nil : context
         afterlife = context.isAfterlife ? context : nil
         coordinator = context.persistentStoreCoordinator
@@ -169,17 +157,4 @@ public struct ObjectBirth {
     let key: UInt64
     let hint: RowHint
     let state: ObjectState
-}
-
-extension AttributeType {
-    /// How cells of the type are read.
-    fileprivate var cellForm: CellForm? {
-        switch self {
-        case .integer16, .integer32, .integer64, .boolean: .integer
-        case .double, .float, .date: .double
-        case .string, .uri: .string
-        case .decimal, .binary, .uuid, .transformable, .objectID: .other
-        case .undefined, .composite: nil
-        }
-    }
 }

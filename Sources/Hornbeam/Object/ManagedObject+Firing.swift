@@ -93,9 +93,9 @@ extension ManagedObject {
     /// A record of nothing but the transient values; nil when there are none.
     final var transientRecord: ObjectRecord? {
         guard let record else { return nil }
-        guard !record.held.isDisjoint(with: scope.transient) else { return nil }
+        guard !record.held.isDisjoint(with: scope.shape.transient) else { return nil }
         let kept = ObjectRecord(propertyCount: record.values.count)
-        for index in record.held where scope.transient.contains(index) { kept.hold(record.values[index], at: index) }
+        for index in record.held where scope.shape.transient.contains(index) { kept.hold(record.values[index], at: index) }
         return kept
     }
 

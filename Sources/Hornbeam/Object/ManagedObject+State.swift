@@ -5,7 +5,7 @@ extension ManagedObject {
     /// The object's identity; temporary until it is saved or gets a permanent one (PSC-11).
     public final var objectID: ManagedObjectID {
         ManagedObjectID(
-            origin: state.contains(.temporary) ? scope.temporaryOrigin : scope.origin, reference: key)
+            origin: state.contains(.temporary) ? scope.shape.temporaryOrigin : scope.origin, reference: key)
     }
 
     /// The row among those of all stores; of a temporary ID just its number.

@@ -1,40 +1,116 @@
 internal import HornbeamStore
 internal import HornbeamThreads
+internal import Synchronization
 
-/// Hands each commit to the contexts' inboxes and to the sequences of changes.
+/// Keeps each commit until all contexts have taken it in, and hands it to the sequences of changes.
+///
+/// A commit is kept once, and costs the same however many contexts there are: an inbox is a place in the common log. A context that
+/// sleeps long must not hoard: of what names more than `limit` objects the log keeps the end only, and a context whose place is
+/// before that compares all its objects when it wakes.
 final class ChangeBroadcast: Sendable {
     private struct State {
+        var log: ChangeLog
         var inboxes: [UInt64: ChangeInbox] = [:]
+        var alarms: [(owner: UInt64, body: @Sendable () -> Void)] = []
         var mailboxes: [WeakMailbox] = []
-    }
-    private let state = Guarded(State())
+        /// The weight from which on the log is looked through for what all have taken in.
+        var trimWeight = State.trimWeightMin
 
-    func subscribe(_ inbox: ChangeInbox, token: UInt64) {
-        state.withLock { $0.inboxes[token] = inbox }
+        /// So light a log is left as it is.
+        static let trimWeightMin = 256
+
+        /// Lets go of what all have taken in.
+        mutating func trim() {
+            log.drop(before: inboxes.values.reduce(.max) { min($0, $1.place) })
+            trimWeight = max(log.weight * 2, Self.trimWeightMin)
+        }
+
+        /// The hindmost may have moved on.
+        mutating func trim(behind place: UInt64) {
+            if inboxes.isEmpty || place == log.start && log.weight >= Self.trimWeightMin { trim() }
+        }
     }
 
-    func unsubscribe(token: UInt64) {
-        state.withLock { $0.inboxes[token] = nil }
+    private let state: Guarded<State>
+    private let logEnd = Atomic<UInt64>(0)
+
+    init(limit: Int = 65_536) { state = Guarded(State(log: ChangeLog(limit: limit))) }
+
+    /// The number of the next commit.
+    var end: UInt64 { logEnd.load(ordering: .acquiring) }
+
+    // MARK: Contexts
+
+    func subscribe(_ inbox: ChangeInbox) {
+        state.withLock { state in
+            inbox.move(to: state.log.end)
+            state.inboxes[inbox.owner] = inbox
+        }
     }
+
+    func unsubscribe(_ inbox: ChangeInbox) {
+        state.withLock { state in
+            state.inboxes[inbox.owner] = nil
+            if !state.alarms.isEmpty { state.alarms.removeAll { $0.owner == inbox.owner } }
+            state.trim(behind: inbox.place)
+        }
+    }
+
+    func setAlarm(_ alarm: @escaping @Sendable () -> Void, for owner: UInt64) {
+        state.withLock { state in
+            state.alarms.removeAll { $0.owner == owner }
+            state.alarms.append((owner, alarm))
+        }
+    }
+
+    func drain(_ inbox: ChangeInbox) -> ChangeInbox.Delivery {
+        state.withLock { state in
+            let place = inbox.place
+            let changes = state.log.changes(from: place)
+            inbox.move(to: state.log.end)
+            state.trim(behind: place)
+            guard let changes else { return ChangeInbox.Delivery(isOverflowing: true) }
+            return ChangeInbox.Delivery(changes: changes.filter { $0.originator != inbox.owner })
+        }
+    }
+
+    // MARK: Commits
 
     /// A commit happened.
     func announce(_ change: StoreChange, of store: Store) {
-        let (inboxes, mailboxes) = state.withLock { state in
-            state.mailboxes.removeAll { $0.mailbox == nil }
-            return (
-                state.inboxes.filter { $0.key != change.originator }.map(\.value), state.mailboxes.compactMap(\.mailbox)
-            )
+        let (alarms, mailboxes) = state.withLock { state in
+            keep(change, in: &state)
+            if !state.mailboxes.isEmpty { state.mailboxes.removeAll { $0.mailbox == nil } }
+            return (state.alarms, state.mailboxes)
         }
-        for inbox in inboxes { inbox.append(change) }
+        for alarm in alarms where alarm.owner != change.originator { alarm.body() }
         guard !mailboxes.isEmpty, change.isUnknown || !change.isEmpty else { return }
         let count = change.isUnknown ? .max : change.count
-        for mailbox in mailboxes { mailbox.deliver(change.transaction, count: count) { ObjectChanges(change, of: store) } }
+        for mailbox in mailboxes {
+            mailbox.mailbox?.deliver(change.transaction, count: count) { ObjectChanges(change, of: store) }
+        }
+    }
+
+    /// Keeps a commit for the contexts, if there are any beside the one that made it.
+    private func keep(_ change: StoreChange, in state: inout State) {
+        let others = state.inboxes.count - (state.inboxes[change.originator] == nil ? 0 : 1)
+        guard others > 0 else { return }
+        state.log.append(change)
+        if state.log.weight >= state.trimWeight { state.trim() }
+        logEnd.store(state.log.end, ordering: .releasing)
     }
 
     /// What the stores hold may be older than what was announced: all contexts compare their objects.
     func announceUnknown() {
-        for inbox in state.withLock({ Array($0.inboxes.values) }) { inbox.overflow() }
+        let alarms = state.withLock { state in
+            state.log.forget()
+            logEnd.store(state.log.end, ordering: .releasing)
+            return state.alarms
+        }
+        for alarm in alarms { alarm.body() }
     }
+
+    // MARK: Sequences
 
     /// The commits from now on.
     func sequence() -> ChangeSequence {

@@ -11,6 +11,7 @@ public final class PersistentStoreCoordinator: Sendable {
     public let managedObjectModel: ManagedObjectModel
     let binding: ClassBinding
     let broadcast = ChangeBroadcast()
+    let shapes = EntityShapes()
     let slowFetches = SlowFetches()
 
     private let state = Guarded(State())
@@ -227,10 +228,6 @@ public final class PersistentStoreCoordinator: Sendable {
     // MARK: Contexts
 
     func nextContextToken() -> UInt64 { lastToken.wrappingAdd(1, ordering: .relaxed).newValue }
-
-    func subscribe(_ inbox: ChangeInbox, token: UInt64) { broadcast.subscribe(inbox, token: token) }
-
-    func unsubscribe(token: UInt64) { broadcast.unsubscribe(token: token) }
 }
 
 extension PersistentStoreDescription {

@@ -88,3 +88,28 @@ import Testing
         #expect(object.name == "from outside")
     }
 }
+
+@Suite struct AskedNameTests {
+    #if os(Linux) || os(macOS)
+    // In a process of its own, since a name that was asked for stays so.
+    @Test("NOT-1 … NOT-4: a notification is posted from the moment on that somebody has asked for its name")
+    func namesThatNobodyAskedForAreNotPosted() async {
+        await #expect(processExitsWith: .success) {
+            let context = try Parity.stack(.inMemory).newContext()
+            let posts = Posts(context)
+            _ = PEntity(context: context)
+            try context.save()
+            #expect(posts.names.isEmpty)
+            let didSave = ManagedObjectContext.didSaveObjectIDsNotification
+            let object = PEntity(context: context)
+            try context.save()
+            #expect(posts.names == [didSave])
+            #expect(posts.changes.map { $0?.inserted } == [[object.objectID]])
+            let didChange = ManagedObjectContext.didChangeObjectsNotification
+            context.delete(object)
+            try context.save()
+            #expect(posts.names == [didSave, didChange, didSave])
+        }
+    }
+    #endif
+}

@@ -1,0 +1,104 @@
+import HornbeamModel
+import HornbeamStore
+import Testing
+@testable import Hornbeam
+
+@Suite("Commits that contexts have not taken in") struct ChangeLogTests {
+    /// What one inbox would hold if it had a list of its own.
+    private struct Expected {
+        var transactions: [UInt64] = []
+        var weight = 0
+        var isOverflowing = false
+    }
+
+    @Test("a place in the common log gives what a list of its own would, and says so when more came than is kept", arguments: 0..<40)
+    func placesGiveWhatListsWould(seed: Int) throws {
+        let store = try Parity.stack(.inMemory).container.persistentStoreCoordinator.stack.firstStore()
+        var random = SplitMix(UInt64(seed))
+        let limit = 40
+        let broadcast = ChangeBroadcast(limit: limit)
+        var inboxes: [UInt64: (inbox: ChangeInbox, expected: Expected)] = [:]
+        var transaction: UInt64 = 0
+        for step in 0..<600 {
+            let owner = UInt64.random(in: 1...5, using: &random)
+            switch (Int.random(in: 0..<12, using: &random), inboxes[owner]) {
+            case (0, nil):
+                let inbox = ChangeInbox(broadcast, owner: owner)
+                broadcast.subscribe(inbox)
+                inboxes[owner] = (inbox, Expected())
+            case (0, let known?):
+                broadcast.unsubscribe(known.inbox)
+                inboxes[owner] = nil
+            case (1...3, let known?):
+                let delivery = known.inbox.drain()
+                let expected = known.expected
+                #expect(delivery.isOverflowing == expected.isOverflowing, "seed \(seed), step \(step)")
+                #expect(
+                    delivery.changes.map(\.transaction) == (expected.isOverflowing ? [] : expected.transactions),
+                    "seed \(seed), step \(step)")
+                #expect(known.inbox.isEmpty)
+                inboxes[owner]?.expected = Expected()
+            case (4, let known?):
+                known.inbox.skip()
+                inboxes[owner]?.expected = Expected()
+            case (5, let known?) where step % 7 == 0:
+                known.inbox.overflow()
+                inboxes[owner]?.expected.isOverflowing = true
+            case (6, _) where step % 11 == 0:
+                broadcast.announceUnknown()
+                for key in inboxes.keys { inboxes[key]?.expected.isOverflowing = true }
+            default:
+                transaction += 1
+                var change = StoreChange()
+                change.transaction = transaction
+                change.originator = owner
+                change.inserted = (0..<UInt64.random(in: 0...9, using: &random)).map { ObjectReference(entityIndex: 0, key: $0 + 1) }
+                if inboxes.keys.contains(where: { $0 != owner }) {
+                    for key in inboxes.keys {
+                        if key != owner { inboxes[key]?.expected.transactions.append(transaction) }
+                        inboxes[key]?.expected.weight += change.count + 1
+                        if (inboxes[key]?.expected.weight ?? 0) > limit { inboxes[key]?.expected.isOverflowing = true }
+                    }
+                }
+                broadcast.announce(change, of: store)
+            }
+        }
+    }
+
+    @Test("what all contexts have taken in is let go") func whatAllHaveTakenInIsLetGo() {
+        var log = ChangeLog(limit: 1000)
+        for number in 0..<100 as Range<UInt64> {
+            var change = StoreChange()
+            change.transaction = number
+            log.append(change)
+            if number % 10 == 9 { log.drop(before: number - 3) }
+        }
+        #expect(log.start == 96 && log.end == 100 && log.weight == 4)
+        #expect(log.changes(from: 98)?.map(\.transaction) == [98, 99])
+        #expect(log.changes(from: 95) == nil)
+        log.forget()
+        #expect(log.changes(from: 100) == nil && log.changes(from: 101)?.isEmpty == true && log.weight == 0)
+    }
+
+    // In a process of its own: where somebody has asked for the names of notifications, contexts look for what they can tell.
+    @Test("a context that only inserts and saves reads no state of the store, and shows what it saved")
+    func savingAloneReadsNoState() async {
+        await #expect(processExitsWith: .success) {
+            let stack = try Parity.stack(.onDisk)
+            let context = stack.newContext()
+            let others = stack.newContext()
+            let object = PEntity(context: context)
+            object.name = "mine"
+            _ = PEntity(context: others)
+            try others.save()
+            try context.save()
+            #expect(context.snapshot == nil && context.inbox.isEmpty)
+            #expect(object.name == "mine" && context.snapshot != nil)
+            try others.existingObject(PEntity.self, with: object.objectID).name = "theirs"
+            try others.save()
+            #expect(object.name == "mine")
+            try context.mergeChanges()
+            #expect(object.name == "theirs")
+        }
+    }
+}
