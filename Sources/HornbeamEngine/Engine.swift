@@ -32,7 +32,9 @@ final class EngineCore: Sendable {
         registry = VersionRegistry(pool: pool, retention: options.retention, first: first)
         let space = SpaceAccount(files: files, table: table, version: first.number, policy: options.spacePolicy)
         self.space = space
-        pipeline = CommitPipeline(registry: registry, pool: pool, first: first, mark: mark) { space.undo(above: $0) }
+        pipeline = CommitPipeline(
+            registry: registry, pool: pool, first: first, mark: mark, lag: { space.lag },
+            undone: { space.undo(above: $0) })
     }
 }
 

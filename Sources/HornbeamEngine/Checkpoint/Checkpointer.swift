@@ -112,6 +112,8 @@ final class Checkpointer: Sendable {
     /// on a full disk if there is a reserve.
     private func write(_ version: StoreVersion, sequence: UInt64, isAwaited: Bool) throws(EngineError) -> Image {
         let threads = isAwaited ? min(Cores.count, 4) : 1
+        let (pipeline, space) = (engine.pipeline, engine.space)
+        appender.setPace(isAwaited ? nil : { @Sendable in !pipeline.isCheckpointAwaited && space.mayRest })
         do throws(EngineError) { return try writeOnce(version, sequence, threads: threads) } catch {
             appender.abandon()
             guard error.code == .inputOutput || error.code == .full && engine.reserve.release() else { throw error }

@@ -1,7 +1,7 @@
 // Winning space back: live pages are moved out of sparse page files, so that the files can go.
 //
-// A round takes some files and walks all trees once, a slice at a time: a slice is a transaction that copies a few
-// dozen nodes into memory, so that writers wait for no longer than a millisecond or two, and the checkpoint after some slices writes
+// A round takes some files and walks all trees once, a slice at a time: a slice is a transaction that copies a
+// dozen nodes into memory, so that writers wait for a few tenths of a millisecond, and the checkpoint after some slices writes
 // them. A round that is not finished goes on after the next checkpoint. Files that cannot be read stay as they are.
 
 import HornbeamThreads
@@ -29,7 +29,7 @@ final class Cleaner: Sendable {
     private let state = Guarded(State())
 
     /// Nodes that are moved while writers wait.
-    static let nodesPerSlice = 48
+    static let nodesPerSlice = 12
 
     var round: Round? {
         get { state.withLock { $0.round } }

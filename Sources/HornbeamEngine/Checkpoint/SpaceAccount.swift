@@ -7,6 +7,7 @@
 // on no version needs the file (2⁶⁴−1 = still needed).
 
 import HornbeamThreads
+import Synchronization
 
 /// Live bytes per page file.
 struct FileTable: Sendable, Equatable {
@@ -61,6 +62,7 @@ final class SpaceAccount: Sendable {
     let files: PageFiles
     let policy: SpacePolicy
     private let state: Guarded<State>
+    private let quartersBehind = Atomic(0)
 
     private struct State {
         var table: FileTable {
@@ -95,6 +97,7 @@ final class SpaceAccount: Sendable {
             state.deadBlobs += deadBlobs.map { ($0, number.rawValue) }
             state.newBlobs += newBlobs.map { ($0, number.rawValue) }
             state.replaced += (deadPages + deadBlobs).reduce(0) { $0 + $1.recordBytes }
+            quartersBehind.store(policy.lag(replaced: state.replaced, live: state.live), ordering: .relaxed)
         }
     }
 
@@ -149,6 +152,7 @@ final class SpaceAccount: Sendable {
             state.newBlobs.removeAll { $0.at <= version.rawValue }
             guard isCheckpoint else { return }
             state.replaced = (state.dead.map(\.page) + state.deadBlobs.map(\.blob)).reduce(0) { $0 + $1.recordBytes }
+            quartersBehind.store(policy.lag(replaced: state.replaced, live: state.live), ordering: .relaxed)
         }
     }
 
@@ -192,6 +196,12 @@ final class SpaceAccount: Sendable {
     func isCheckpointDue(logged: Int) -> Bool {
         state.withLock { policy.isCheckpointDue(replaced: $0.replaced, logged: logged, live: $0.live) }
     }
+
+    /// How far checkpoints are behind the commits (`SpacePolicy.lag`). Takes no lock.
+    var lag: Int { quartersBehind.load(ordering: .relaxed) }
+
+    /// True if a checkpoint may take its time.
+    var mayRest: Bool { state.withLock { policy.mayRest(replaced: $0.replaced, live: $0.live) } }
 
     /// True if the log grows faster than checkpoints let go of it.
     func isLogOverdue(logged: Int) -> Bool {

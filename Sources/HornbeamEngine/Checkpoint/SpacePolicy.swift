@@ -4,7 +4,8 @@
 // segments, and what readers and pins keep. It is made of these parts: at most `deadPercentMax` of the live bytes may be
 // dead between checkpoints; a checkpoint is due when `replacedPercentMax` of them were replaced, since it puts the new
 // pages beside the old ones, and what was logged counts thrice: the log is kept for two checkpoints and while the next is
-// written. What a checkpoint set free goes with the next one, which follows at once when that is worth it.
+// written. What a checkpoint set free goes with the next one, which follows at once when that is worth it. A checkpoint takes
+// its time for the sake of commits until more was replaced than may be; then commits take theirs for the sake of the checkpoint.
 
 /// The limits by which checkpoints and cleaning are paced.
 struct SpacePolicy: Sendable {
@@ -42,14 +43,26 @@ struct SpacePolicy: Sendable {
 
     /// True if a checkpoint is due for the bytes on disk that were replaced, and those that were logged, since the last one.
     func isCheckpointDue(replaced: Int, logged: Int, live: Int) -> Bool {
-        let most = max(live / 100 * SpacePolicy.replacedPercentMax, 2 * fileSizeLimit(live: live))
+        let most = replacedMost(live: live)
         return replaced > most || logged > loggedMost(besides: replaced, of: most)
     }
 
     /// True if the log grows beyond its share because checkpoints do not keep up with the writers.
     func isLogOverdue(replaced: Int, logged: Int, live: Int) -> Bool {
-        let most = max(live / 100 * SpacePolicy.replacedPercentMax, 2 * fileSizeLimit(live: live))
-        return logged / 2 > loggedMost(besides: replaced, of: most)
+        logged / 2 > loggedMost(besides: replaced, of: replacedMost(live: live))
+    }
+
+    /// True if a checkpoint may take its time, since not much more was replaced than made it due.
+    func mayRest(replaced: Int, live: Int) -> Bool { replaced < replacedMost(live: live) / 4 * 5 }
+
+    /// How far checkpoints are behind the commits, in quarters of what may be replaced between two; 0 until half as much again was.
+    func lag(replaced: Int, live: Int) -> Int {
+        let quarter = replacedMost(live: live) / 4
+        return max((replaced - 6 * quarter) / quarter, 0)
+    }
+
+    private func replacedMost(live: Int) -> Int {
+        max(live / 100 * SpacePolicy.replacedPercentMax, 2 * fileSizeLimit(live: live))
     }
 
     private func loggedMost(besides replaced: Int, of most: Int) -> Int {

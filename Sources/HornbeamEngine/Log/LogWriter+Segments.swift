@@ -164,18 +164,16 @@ extension LogWriter {
         }
     }
 
-    /// Paced: some at a time, with a rest after each, because commits that sync meanwhile wait for the device to write all
-    /// that it was given before. Nobody rests while a commit waits for the segment itself.
     private func writeZeros(to file: any File, _ length: Int, isPaced: Bool) throws(EngineError) {
         let zeros = [UInt8](repeating: 0, count: min(length, 1 << 17))
         for start in stride(from: 0, to: length, by: zeros.count) {
             let count = min(zeros.count, length - start)
             unsafe try zeros.withBytes { (bytes) throws(EngineError) in
-                try unsafe file.write(bytes.part(0..<count), at: UInt64(start))
+                let part = unsafe bytes.part(0..<count)
+                guard isPaced else { return try unsafe file.write(part, at: UInt64(start)) }
+                // Nobody rests while a commit waits for the segment itself.
+                try unsafe file.writeInPieces(part, at: UInt64(start)) { !isWaitingForSpare.load(ordering: .relaxed) }
             }
-            guard isPaced, start + count < length, !isWaitingForSpare.load(ordering: .relaxed) else { continue }
-            try file.writeBack()
-            usleep(1000)
         }
     }
 

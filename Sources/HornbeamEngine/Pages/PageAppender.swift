@@ -34,6 +34,8 @@ package final class PageAppender: Sendable {
         var holdsSyncedBytes = false
         var fileSizeLimit: UInt64
         var bytesAppended: UInt64 = 0
+        /// Whether nobody waits for what is written, so that it may take its time; nil where somebody does from the start.
+        var mayRest: (@Sendable () -> Bool)?
 
         var end: UInt64 { bufferOffset + UInt64(buffered) }
     }
@@ -57,6 +59,9 @@ package final class PageAppender: Sendable {
 
     /// Sets the length at which the next record begins a new file.
     func limitFiles(toBytes bytes: Int) { state.withLock { $0.fileSizeLimit = UInt64(bytes) } }
+
+    /// Writes a piece at a time from now on, with rests while `mayRest` says so; nil: in one go.
+    func setPace(_ mayRest: (@Sendable () -> Bool)?) { state.withLock { $0.mayRest = mayRest } }
 
     /// Bytes of records appended in the appender's life, padding included.
     package var bytesAppended: UInt64 { state.withLock { $0.bytesAppended } }
@@ -150,7 +155,12 @@ package final class PageAppender: Sendable {
 
     func writeBuffer(_ state: inout State) throws(EngineError) {
         guard state.buffered > 0, let file = state.file else { return }
-        try unsafe file.write(UnsafeRawBufferPointer(state.buffer[0..<state.buffered]), at: state.bufferOffset)
+        let bytes = unsafe UnsafeRawBufferPointer(state.buffer[0..<state.buffered])
+        if let mayRest = state.mayRest {
+            try unsafe file.writeInPieces(bytes, at: state.bufferOffset, mayRest: mayRest)
+        } else {
+            try unsafe file.write(bytes, at: state.bufferOffset)
+        }
         state.bufferOffset += UInt64(state.buffered)
         state.buffered = 0
     }

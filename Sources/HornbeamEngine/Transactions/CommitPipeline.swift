@@ -8,6 +8,7 @@
 // Guarded by the monitor: all of `state`. What holds: versions are published in order, and only after they are
 // written (and synced, if any of the group asked for it); `executed` is the newest version, `published` ≤ `executed`.
 
+import Glibc
 import HornbeamThreads
 import Synchronization
 
@@ -72,20 +73,25 @@ final class CommitPipeline: Sendable {
     }
 
     private let monitor = Monitor()
+    /// Those who wait for the checkpoint under way.
+    private let checkpointWaiters = Atomic(0)
     private let registry: VersionRegistry
     private let pool: FramePool
     nonisolated(unsafe) private var state: State  // guarded by the monitor
 
     /// Told when transactions above a number are undone.
     private let undone: @Sendable (TransactionNumber) -> Void
+    /// How far checkpoints are behind the commits.
+    private let lag: @Sendable () -> Int
 
     init(
-        registry: VersionRegistry, pool: FramePool, first: StoreVersion, mark: LogMark,
+        registry: VersionRegistry, pool: FramePool, first: StoreVersion, mark: LogMark, lag: @escaping @Sendable () -> Int,
         undone: @escaping @Sendable (TransactionNumber) -> Void
     ) {
         self.registry = registry
         self.pool = pool
         self.undone = undone
+        self.lag = lag
         unsafe state = State(executed: first, acknowledged: first.number, durable: first.number, mark: mark)
     }
 
@@ -152,8 +158,13 @@ final class CommitPipeline: Sendable {
 
     // MARK: Checkpoints, one at a time
 
+    /// Somebody waits until the checkpoint under way is done.
+    var isCheckpointAwaited: Bool { checkpointWaiters.load(ordering: .relaxed) > 0 }
+
     /// Waits until no checkpoint runs, then starts one. `hasTurn`: the caller holds the writer's turn.
     func beginCheckpoint(hasTurn: Bool) {
+        checkpointWaiters.wrappingAdd(1, ordering: .relaxed)
+        defer { checkpointWaiters.wrappingSubtract(1, ordering: .relaxed) }
         monitor.lock()
         while unsafe state.isCheckpointing {
             if hasTurn { runJobs() }
@@ -165,6 +176,8 @@ final class CommitPipeline: Sendable {
 
     /// Returns when no checkpoint is under way.
     func waitForCheckpoint() {
+        checkpointWaiters.wrappingAdd(1, ordering: .relaxed)
+        defer { checkpointWaiters.wrappingSubtract(1, ordering: .relaxed) }
         monitor.withLock { while unsafe state.isCheckpointing { monitor.wait(.progress) } }
     }
 
@@ -231,9 +244,10 @@ final class CommitPipeline: Sendable {
             unsafe state.failure = EngineError(.closed, "The store is closed.")
             return
         }
+        unsafe state.isFlushing = true
+        rest(for: lag())
         let group = unsafe state.pending
         unsafe state.pending = []
-        unsafe state.isFlushing = true
         registry.writersAtWork.wrappingAdd(1, ordering: .relaxed)
         let isDue = unsafe state.syncBy.map { $0 <= Retention.monotonic() } ?? false
         let syncs = needsSync || isDue || group.contains { $0.needsSync }
@@ -258,6 +272,19 @@ final class CommitPipeline: Sendable {
         if let failure { fail(group, failure, logged: mark != nil) } else { acknowledge(group, mark, synced: syncs) }
         monitor.signalAll(.progress)
     }
+
+    /// Leaves the disk to a checkpoint that does not keep up, the longer the further it is behind: so a store stays within
+    /// its bound, and no commit waits long. Others join the group meanwhile.
+    private func rest(for lag: Int) {
+        guard lag > 0 else { return }
+        monitor.unlock()
+        usleep(UInt32(min(lag, CommitPipeline.lagMax) * CommitPipeline.microsecondsPerLag))
+        monitor.lock()
+    }
+
+    /// About a sync.
+    private static let microsecondsPerLag = 100
+    private static let lagMax = 20
 
     private func acknowledge(_ group: [Commit], _ mark: LogMark?, synced: Bool) {
         if let last = group.last { unsafe state.acknowledged = last.version.number }
