@@ -135,7 +135,7 @@ extension ManagedObject {
 
     /// True when the value is the one in the row's cell, nothing has to be done first, and nobody is to be told.
     @inline(__always)
-    private func isPlain(_ index: Int, _ form: CellForm) -> Bool {
+    final func isPlain(_ index: Int, _ form: CellForm) -> Bool {
         state.isDisjoint(with: .notPlain) && record == nil && scope.hub == nil && scope.isCell(index, of: form)
     }
 

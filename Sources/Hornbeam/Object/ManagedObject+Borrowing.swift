@@ -14,6 +14,10 @@ extension ManagedObject {
     public final func withUTF8<Result, Failure: Error>(
         of token: Attribute<String>, _ body: (UnsafeBufferPointer<UInt8>) throws(Failure) -> Result
     ) throws(Failure) -> Result {
+        if let text = borrowedText(token.nameID) {
+            defer { text.giveBack() }
+            return try body(text.bytes)
+        }
         var result: Swift.Result<Result, Failure>?
         lendUTF8(token.nameID) { bytes in
             let bytes = bytes ?? UnsafeBufferPointer(start: nil, count: 0)
@@ -27,9 +31,21 @@ extension ManagedObject {
     public final func withUTF8<Result, Failure: Error>(
         of token: Attribute<String?>, _ body: (UnsafeBufferPointer<UInt8>?) throws(Failure) -> Result
     ) throws(Failure) -> Result {
+        if let text = borrowedText(token.nameID) {
+            defer { text.giveBack() }
+            return try body(text.bytes)
+        }
         var result: Swift.Result<Result, Failure>?
         lendUTF8(token.nameID) { bytes in result = Swift.Result { () throws(Failure) in try body(bytes) } }
         return try result!.get()
+    }
+
+    /// A text that lies where its row was seen and that nothing has to be done for first; nil sends to `lendUTF8`.
+    @usableFromInline
+    final func borrowedText(_ nameID: PropertyNameID) -> BorrowedText? {
+        let index = scope.index(of: nameID)
+        guard isPlain(index, .string), let text = scope.cells?.borrowText(index, hint) else { return nil }
+        return BorrowedText(text)
     }
 
     /// Calls the body exactly once.
@@ -52,4 +68,25 @@ extension ManagedObject {
         } catch { markFailed(error) }
         body(nil)
     }
+}
+
+/// Bytes of the store's page, to be given back.
+@usableFromInline
+struct BorrowedText {
+    @usableFromInline let start: UnsafePointer<UInt8>
+    @usableFromInline let count: Int
+    @usableFromInline let reader: UnsafeMutableRawPointer?
+
+    init(_ lent: LentText) {
+        start = lent.start.assumingMemoryBound(to: UInt8.self)
+        count = lent.count
+        reader = lent.reader
+    }
+
+    @inlinable var bytes: UnsafeBufferPointer<UInt8> { UnsafeBufferPointer(start: start, count: count) }
+
+    @inlinable func giveBack() { BorrowedText.giveBack(reader) }
+
+    @usableFromInline
+    static func giveBack(_ reader: UnsafeMutableRawPointer?) { LentText.giveBack(reader) }
 }

@@ -101,6 +101,10 @@ import Synchronization
         unsafe cells[place].store(0, ordering: .releasing)
     }
 
+    /// The cell that `leave` would clear; nil inside of another read.
+    @inline(__always)
+    func cell(_ place: Int) -> UnsafeMutablePointer<Atomic<UInt64>>? { place >= 0 ? unsafe cells + place : nil }
+
     /// A place where another thread may go on, if threads are interleaved on purpose; costs next to nothing otherwise.
     @inline(__always)
     func point(_ place: StaticString) {

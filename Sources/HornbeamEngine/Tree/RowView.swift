@@ -202,26 +202,41 @@ package struct RowView {
 /// Where a row was last seen: a hint, checked on use. `RowLocation()` knows nothing. Fourteen bytes, since every object has one.
 package struct RowLocation: Sendable, Hashable {
     /// The frame (low half) and its generation, in one word, since every read is handed them.
-    private let place: UInt64
+    @usableFromInline let place: UInt64
     /// The low half of the number of the version it was seen in.
-    let transaction: UInt32
-    private let row: UInt16
+    @usableFromInline let transaction: UInt32
+    /// The row's place in its leaf; the top bit says that its neighbours were seen too.
+    @usableFromInline let row: UInt16
+    @usableFromInline static let neighboursFlag: UInt16 = 0x8000
 
     var frame: UInt32 { UInt32(truncatingIfNeeded: place) }
     var generation: UInt32 { UInt32(truncatingIfNeeded: place >> 32) }
-    var slot: Int { Int(row) }
+    var slot: Int { Int(row & ~RowLocation.neighboursFlag) }
+    /// True for a row of many that a scan found: who reads it is likely to read the next ones soon.
+    var hasNeighbours: Bool { row & RowLocation.neighboursFlag != 0 }
 
     package init() { self.init(frame: 0, generation: 0, transaction: 0, slot: 0) }
 
-    /// Another row of the same leaf.
-    package func atSlot(_ slot: Int) -> RowLocation {
-        RowLocation(frame: frame, generation: generation, transaction: transaction, slot: UInt16(slot))
+    /// True if both are where the same row was seen in the same version.
+    package func isSameRow(as other: RowLocation) -> Bool {
+        place == other.place && transaction == other.transaction && slot == other.slot
+    }
+
+    /// Another row of the same leaf, one of several that were seen together.
+    @inlinable @inline(__always)
+    package func neighbour(_ slot: Int) -> RowLocation {
+        RowLocation(place: place, transaction: transaction, row: UInt16(truncatingIfNeeded: slot) | RowLocation.neighboursFlag)
     }
 
     @inline(__always)
     init(frame: UInt32, generation: UInt32, transaction: UInt32, slot: UInt16) {
-        place = UInt64(frame) | UInt64(generation) << 32
+        self.init(place: UInt64(frame) | UInt64(generation) << 32, transaction: transaction, row: slot)
+    }
+
+    @inlinable @inline(__always)
+    init(place: UInt64, transaction: UInt32, row: UInt16) {
+        self.place = place
         self.transaction = transaction
-        row = slot
+        self.row = row
     }
 }

@@ -29,6 +29,20 @@ package enum TextCell: Sendable {
     case text(String)
 }
 
+/// Bytes of a page that are lent without a closure: they stay what they are until they are given back, by the thread that took them.
+///
+/// Three words, which are handed on in registers.
+@safe package struct BorrowedBytes {
+    package let start: UnsafeRawPointer
+    package let count: Int
+    /// What says that the thread reads; nil inside of another read.
+    package let reader: UnsafeMutableRawPointer?
+
+    package static func giveBack(_ reader: UnsafeMutableRawPointer?) {
+        unsafe reader?.assumingMemoryBound(to: Atomic<UInt64>.self).pointee.store(0, ordering: .releasing)
+    }
+}
+
 /// A table of one version, read a cell at a time without counting references. An object, so that a call is handed one word.
 @safe package final class TableCells: Sendable {
     private let view: TableView
@@ -142,6 +156,7 @@ package enum TextCell: Sendable {
     package func plainCell(at location: RowLocation, _ column: Int) -> UInt64? {
         note(column)
         return withRow(at: location) { row in
+            if location.hasNeighbours { row.fetchNeighbour(column) }
             let cell = row.fixedCell(column)
             return cell.state == .value ? cell.bits : nil
         } ?? nil
@@ -151,9 +166,29 @@ package enum TextCell: Sendable {
     package func plainText(at location: RowLocation, _ column: Int) -> String? {
         note(column)
         return withRow(at: location) { row in
+            if location.hasNeighbours { row.fetchNeighbour(column) }
             guard !row.isNull(column), let bytes = unsafe row.leaf.bytesInLeaf(column, row.slot) else { return nil }
             return unsafe String(decoding: bytes, as: UTF8.self)
         } ?? nil
+    }
+
+    /// Lends a text that lies in the leaf where it was seen, until it is given back; nil sends to `lendText`.
+    package func borrowText(at location: RowLocation, _ column: Int) -> BorrowedBytes? {
+        note(column)
+        guard saw(location) else { return nil }
+        return unsafe pool._withUnsafeGuaranteedRef { pool -> BorrowedBytes? in
+            let epoch = pool.epochs.enter()
+            let frame = location.frame
+            if pool.generation(frame) == location.generation, let brief = pool.brief(frame), let leaf = leaf(pool, frame, brief) {
+                let row = leaf.row(location.slot)
+                if location.hasNeighbours { row.fetchNeighbour(column) }
+                if !row.isNull(column), let bytes = unsafe leaf.bytesInLeaf(column, location.slot), let start = bytes.baseAddress {
+                    return unsafe BorrowedBytes(start: start, count: bytes.count, reader: UnsafeMutableRawPointer(pool.epochs.cell(epoch)))
+                }
+            }
+            pool.epochs.leave(epoch)
+            return nil
+        }
     }
 
     /// A cell of at most eight bytes, looked for first where its row was seen last; updates the location.
@@ -301,6 +336,21 @@ extension RowLocation {
 }
 
 extension RowView {
+    /// Rows ahead of the one that is read whose cells are fetched: they are read when the memory has answered.
+    private static let rowsAhead = 8
+
+    /// Has the cell of a row a little further on fetched. Whoever counts a reference between two reads waits for all memory that was asked
+    /// for, so that the misses of one row do not overlap with those of the next by themselves.
+    @inline(__always)
+    fileprivate func fetchNeighbour(_ column: Int) {
+        let next = slot + RowView.rowsAhead
+        let c = unsafe leaf.columns[column]
+        guard next < leaf.count, !c.isAbsent, c.valueBitmap < 0 else { return }
+        let offset = leaf.columnsStart + leaf.capacity * Int(c.fixedBefore) + next * Int(c.width)
+        guard c.kind == ColumnKind.bytes.rawValue else { return unsafe fetch_line(leaf.page.base + offset) }
+        unsafe fetch_line(leaf.page.base + Int(leaf.page.load(offset, as: UInt16.self)))
+    }
+
     /// Has the bytes of a text fetched, if they lie in the leaf: their first line and their last.
     @inline(__always)
     fileprivate func touchText(_ column: Int) {

@@ -158,10 +158,11 @@ extension FoundRows: RandomAccessCollection {
         FoundRow(reference: references[position], hint: hints.isEmpty ? RowHint() : hints[position])
     }
 
+    @inline(__always)
     fileprivate func row(_ slot: Int, _ number: Int, of leaf: Leaf) -> FoundRow {
-        let key = leaf.keysStart.map { sparseKeys[$0 + number] } ?? leaf.firstKey &+ UInt64(slot)
+        let key = if let keysStart = leaf.keysStart { sparseKeys[keysStart + number] } else { leaf.firstKey &+ UInt64(slot) }
         return FoundRow(
-            reference: ObjectReference(entityIndex: leaf.entityIndex, key: key), hint: RowHint(leaf.location.atSlot(slot)))
+            reference: ObjectReference(entityIndex: leaf.entityIndex, key: key), hint: RowHint(leaf.location.neighbour(slot)))
     }
 
     fileprivate var skippedRows: Int { skipped }
@@ -212,7 +213,8 @@ package struct FoundRowCursor: IteratorProtocol {
     /// Fills a buffer with the next rows; gives back how many there were.
     package mutating func fill(_ buffer: UnsafeMutableBufferPointer<FoundRow>) -> Int {
         let count = min(buffer.count, end - position)
-        for place in 0 ..< count { (buffer.baseAddress! + place).initialize(to: take()) }
+        guard count > 0, let first = buffer.baseAddress else { return 0 }
+        for place in 0 ..< count { (first + place).initialize(to: take()) }
         return count
     }
 

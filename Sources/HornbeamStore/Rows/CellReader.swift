@@ -65,6 +65,11 @@ package struct CellReader {
         withTable { $0.plainText(at: hint.location, columns[property].position) }
     }
 
+    /// Lends the bytes of such a text until they are given back; nil sends to `lendText`.
+    package func borrowText(_ property: Int, _ hint: RowHint) -> LentText? {
+        withTable { $0.borrowText(at: hint.location, columns[property].position) }.map { LentText(start: $0.start, count: $0.count, reader: $0.reader) }
+    }
+
     // MARK: Any row
 
     /// Lends the bytes of a string or URI as they are stored, nil where there is no value; false when there is no row.
@@ -113,6 +118,16 @@ package struct CellReader {
             }
         } catch { throw HornbeamError(error) }
     }
+}
+
+/// The bytes of a text in its page, to be given back by the thread that borrowed them.
+package struct LentText {
+    package let start: UnsafeRawPointer
+    package let count: Int
+    package let reader: UnsafeMutableRawPointer?
+
+    /// - Parameter reader: of the text that is no longer needed.
+    package static func giveBack(_ reader: UnsafeMutableRawPointer?) { BorrowedBytes.giveBack(reader) }
 }
 
 /// Where a property's cell is, and what it holds.
