@@ -137,11 +137,12 @@ extension Store {
         guard options.fileSystem == nil else {
             return StoreLease(ofOwn: try open(location, model: model, options: options))
         }
-        let writer = OpenStoreKey(location.resolved, isReadOnly: false)
+        let resolved = location.resolved
+        let writer = OpenStoreKey(resolved, isReadOnly: false)
         if options.readOnly, let store = try OpenStores.join(writer, { try $0.checkCompatible(model) }) {
             return StoreLease(store, writer)
         }
-        let key = OpenStoreKey(location.resolved, isReadOnly: options.readOnly)
+        let key = OpenStoreKey(resolved, isReadOnly: options.readOnly)
         if let store = try OpenStores.use(key, { try $0.checkCompatible(model) }) { return StoreLease(store, key) }
         do {
             let store = try open(location, model: model, options: options)

@@ -50,9 +50,7 @@ struct FrameInfo: ~Copyable {
     private static let poolsMade = Atomic<UInt64>(0)
     let files: PageFiles
     private let maximum: Int
-    nonisolated(unsafe) private let mapping: UnsafeMutableRawPointer  // fixed at init
-    private let mappedBytes: Int
-    /// The first frame, at the beginning of a huge page.
+    private let memory: PoolMemory
     nonisolated(unsafe) private let base: UnsafeMutableRawPointer  // fixed at init
     nonisolated(unsafe) let infos: UnsafeMutablePointer<FrameInfo>  // fixed at init; cells as FrameInfo says
     private let state = Guarded(State())
@@ -78,7 +76,7 @@ struct FrameInfo: ~Copyable {
 
     /// Every look-up in a pool beyond the reach of the processor's translation buffer would pay for walking the page
     /// tables, twice over on a virtual machine; pages of 2 MiB bring a large pool back into reach.
-    private static let hugePageBytes = 2 << 20
+    private static let hugePageBytes = PoolMemory.hugePageBytes
     private static let adviseHugePages: Int32 = 14  // MADV_HUGEPAGE
     private static let collapseToHugePage: Int32 = 25  // MADV_COLLAPSE
     /// Smaller pools stay on small pages, whose memory is taken as it is needed.
@@ -93,17 +91,13 @@ struct FrameInfo: ~Copyable {
         self.files = files
         capacity = max(bytes / pageSize, 16)
         maximum = ceiling ?? max(capacity * 4, 1 << 18)
-        mappedBytes = (maximum + 1) * pageSize + FramePool.hugePageBytes
-        let mapping = unsafe mmap(
-            nil, mappedBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
-        guard let mapping = unsafe mapping, unsafe mapping != MAP_FAILED else {
+        guard let memory = PoolMemory.reserve(frames: maximum + 1, pageSize: pageSize) else {
             throw EngineError(
-                .full, "The buffer pool could not reserve \(mappedBytes) bytes of address space; choose a smaller pool.",
+                .full, "The buffer pool could not reserve \((maximum + 1) * pageSize) bytes of address space; choose a smaller pool.",
                 errno: errno)
         }
-        unsafe self.mapping = unsafe mapping
-        let start = (UInt(bitPattern: mapping) + UInt(FramePool.hugePageBytes) - 1) & ~UInt(FramePool.hugePageBytes - 1)
-        unsafe base = UnsafeMutableRawPointer(bitPattern: start)!
+        self.memory = memory
+        unsafe base = unsafe memory.base
         precondition(MemoryLayout<FrameInfo>.stride == FrameInfo.size, "What the pool knows of a frame is to be one line.")
         unsafe infos = UnsafeMutableRawPointer.allocate(byteCount: (maximum + 1) * FrameInfo.size, alignment: FrameInfo.size)
             .bindMemory(to: FrameInfo.self, capacity: maximum + 1)
@@ -111,8 +105,9 @@ struct FrameInfo: ~Copyable {
     }
 
     deinit {
-        unsafe munmap(mapping, mappedBytes)
-        unsafe infos.deinitialize(count: Int(state.withLock { $0.end }))
+        let end = Int(state.withLock { $0.end })
+        memory.giveUp(framesUsed: end)
+        unsafe infos.deinitialize(count: end)
         unsafe infos.deallocate()
     }
 

@@ -1,3 +1,5 @@
+internal import HornbeamThreads
+
 /// A checked, immutable model: the entities of an app and how they belong together (MDL-7, MDL-8).
 ///
 /// ```swift
@@ -25,6 +27,12 @@ public final class ManagedObjectModel: Sendable {
     ///
     /// - Throws: `HornbeamError` with code `invalidModel` and every problem as one of its details.
     public init(_ definition: ModelDefinition) throws {
+        if let known = Self.compiledLast.withLock({ $0.first { $0.definition == definition } }) {
+            self.definition = known.definition
+            entities = known.entities
+            entitiesByName = known.entitiesByName
+            return
+        }
         var compiler = ModelCompiler(definition)
         let compiled = try compiler.compile()
         self.definition = definition
@@ -32,7 +40,16 @@ public final class ManagedObjectModel: Sendable {
         entitiesByName = Dictionary(uniqueKeysWithValues: compiled.map { ($0.name, $0) })
         compiler.resolve(compiled, in: self)
         try compiler.checkRequests(in: self)
+        Self.compiledLast.withLock { last in
+            if last.count == Self.compiledMost { last.removeFirst() }
+            last.append(self)
+        }
     }
+
+    /// The last ones that were compiled. A model that is made anew, as for each container, has the entities of the one before: comparing
+    /// takes a tenth of the time, and compiled parts are kept for good.
+    private static let compiledLast = Guarded<[ManagedObjectModel]>([])
+    private static let compiledMost = 8
 
     public convenience init(entities: [Entity]) throws {
         try self.init(ModelDefinition(entities: entities))
