@@ -59,6 +59,41 @@ import Testing
         #expect(try #require(try pair.stored()) == ("mine", 21))
     }
 
+    @Test("merge on save: after more changes than are kept, objects held and not held show their rows or none", arguments: StoreKind.allCases)
+    func tooManyChangesToTell(kind: StoreKind) throws {
+        let stack = try Parity.stack(kind)
+        let writer = stack.newContext()
+        let made = (0..<2000).map { number in
+            let object = PEntity(context: writer)
+            object.name = "\(number)"
+            return object
+        }
+        try writer.save()
+        let ids = made.map(\.objectID)
+        let reader = stack.newContext()
+        let held = try reader.existingObject(PEntity.self, with: ids[0])
+        let doomed = try reader.existingObject(PEntity.self, with: ids[1])
+        #expect(doomed.name == "1")
+        let changed = try reader.existingObject(PEntity.self, with: ids[2])
+        changed.counter = 99
+        #expect(try reader.fetch(FetchRequest<PEntity>()).reduce(0) { $0 + ($1.name?.count ?? 0) } == 6890)
+        let count = 80
+        for round in 1...count {
+            var update = BatchUpdateRequest(PEntity.self, predicate: nil)
+            update.set(PEntity.name, to: "round \(round)")
+            _ = try writer.execute(update)
+        }
+        _ = try writer.execute(BatchDeleteRequest(entityName: "PEntity", objectIDs: [ids[1], ids[3]]))
+        try reader.mergeChanges()
+        #expect(held.name == "round \(count)")
+        #expect(changed.name == "round \(count)" && changed.counter == 99)
+        #expect(doomed.name == "1", "who holds a deleted object reads what it was")
+        #expect(throws: (any Error).self) { try reader.existingObject(PEntity.self, with: ids[1]) }
+        #expect(throws: (any Error).self) { try reader.existingObject(PEntity.self, with: ids[3]) }
+        #expect(try reader.existingObject(PEntity.self, with: ids[4]).name == "round \(count)")
+        #expect(try reader.fetch(FetchRequest<PEntity>()).allSatisfy { $0.name == "round \(count)" })
+    }
+
     @Test("merge on save: a following context shows what others saved at its next read", arguments: StoreKind.allCases)
     func followingContextShowsSaves(kind: StoreKind) throws {
         let pair = try Pair(kind, follows: true)

@@ -68,8 +68,6 @@ extension ManagedObjectContext {
         _ arrived: ChangeInbox.Delivery, _ new: StackSnapshot
     ) throws -> (taken: [ForeignChange], ignored: [ForeignChange]) {
         if arrived.isOverflowing {
-            // What nobody holds need not be compared.
-            if !retainsRegisteredObjects { sweep() }
             let all = try [differences(new)]
             return automaticallyMergesChangesFromParent || !observed.isEmpty ? (all, []) : ([], all)
         }
@@ -95,7 +93,8 @@ extension ManagedObjectContext {
     /// What became of the objects here, when too much was announced to be kept.
     private func differences(_ new: StackSnapshot) throws -> ForeignChange {
         var change = ForeignChange()
-        for object in registry.objects where !object.isInserted {
+        let objects = retainsRegisteredObjects ? registry.objects : registry.heldObjectsFaultingOthers()
+        for object in objects where !object.isInserted {
             if try new[object.scope.slot]?.exists(object.scope.entity, object.key) ?? false {
                 change.updated.append(object.reference)
             } else {

@@ -73,10 +73,27 @@ final class ObjectRegistry {
     }
 
     /// Every object, in the order of keys.
-    var objects: [ManagedObject] {
-        (0..<capacity).filter { numbers[$0] != 0 }.sorted { numbers[$0] < numbers[$1] }.flatMap { place in
-            (0..<Self.groupSize).compactMap { cells[place * Self.groupSize + $0] }
+    var objects: [ManagedObject] { objects { _ in true } }
+
+    /// The objects that hold something beside their row, or that somebody beside the registry holds, in the order of keys. The
+    /// others become faults, as if they had ended and were made anew when they are asked for.
+    func heldObjectsFaultingOthers() -> [ManagedObject] {
+        objects { index in
+            if !isPlain(index) || !isKnownUniquelyReferenced(&cells[index]) { return true }
+            withObject(at: index) { $0.state.insert(.fault) }
+            return false
         }
+    }
+
+    private func objects(where isWanted: (Int) -> Bool) -> [ManagedObject] {
+        var wanted: [ManagedObject] = []
+        for place in 0..<capacity where numbers[place] != 0 {
+            for index in place * Self.groupSize..<(place + 1) * Self.groupSize where cells[index] != nil && isWanted(index) {
+                wanted.append(cells[index]!)
+            }
+        }
+        wanted.sort { $0.key < $1.key }
+        return wanted
     }
 
     /// The objects with the next larger keys, as far as they lie without a wide gap.
@@ -144,11 +161,19 @@ final class ObjectRegistry {
     @inline(__always)
     private func isClean(_ index: Int) -> Bool { state(at: index)?.isDisjoint(with: [.tracked, .inserted]) ?? false }
 
+    /// True for an object that shows its row as the store has it, and nothing else.
+    @inline(__always)
+    private func isPlain(_ index: Int) -> Bool { isClean(index) && withObject(at: index) { $0.record == nil } == true }
+
     /// The state of an object, without counting a reference.
     @inline(__always)
-    private func state(at index: Int) -> ObjectState? {
+    private func state(at index: Int) -> ObjectState? { withObject(at: index) { $0.state } }
+
+    /// Lends an object without counting a reference; nil where there is none.
+    @inline(__always) @discardableResult
+    private func withObject<R>(at index: Int, _ body: (ManagedObject) -> R) -> R? {
         guard let address = UnsafeRawPointer(cells + index).load(as: UnsafeRawPointer?.self) else { return nil }
-        return Unmanaged<ManagedObject>.fromOpaque(address)._withUnsafeGuaranteedRef { $0.state }
+        return Unmanaged<ManagedObject>.fromOpaque(address)._withUnsafeGuaranteedRef(body)
     }
 
     // MARK: Places

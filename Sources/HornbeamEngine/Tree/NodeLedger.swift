@@ -86,10 +86,10 @@ import Synchronization
         let slots = links + SlottedNode.linkSize * capacity
         target.copy(links, from: source, at: 0, to: 0)
         target.copy(source.limit - slots, from: source, at: slots, to: slots)
-        for link in stride(from: links, to: links + SlottedNode.linkSize * source.count, by: SlottedNode.linkSize) {
-            for word in stride(from: link, to: link + SlottedNode.hintOffset, by: 8) {
-                target.store(source.load(word, as: UInt64.self), at: word)
-            }
+        // Of each link a fixed number of bytes, which the compiler makes two moves of.
+        for link in 0..<source.count {
+            let link = links + SlottedNode.linkSize * link
+            unsafe (target.base + link).copyMemory(from: source.base + link, byteCount: SlottedNode.hintOffset)
             let hint = unsafe source.atomic32(link + SlottedNode.hintOffset).pointee.load(ordering: .relaxed)
             target.store(UInt64(hint), at: link + SlottedNode.hintOffset)
         }
