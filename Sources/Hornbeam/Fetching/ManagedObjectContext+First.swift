@@ -68,12 +68,13 @@ extension ManagedObjectContext {
     private func object(of text: String, on route: UniqueRoute) throws -> ManagedObject? {
         guard let lookUp = route.lookUp else { return nil }
         fetchCosts.fetches += 1
-        let snapshot = try route.scope.readingSnapshot()
         let cells = try route.scope.readingCells()
         var hint = RowHint()
         var text = text
-        guard let key = try text.withUTF8({ try lookUp.key(of: UnsafeRawBufferPointer($0), in: snapshot, cells, &hint) })
-        else { return nil }
+        let key = try text.withUTF8 { bytes in
+            try lookUp.key(of: UnsafeRawBufferPointer(bytes), cells, &hint) { try route.scope.readingSnapshot() }
+        }
+        guard let key else { return nil }
         if let object = registry[key | route.scope.keyBits] { return object }
         sweepIfDue()
         return makeFault(route.scope, key: key, hint: hint)
@@ -90,7 +91,7 @@ enum UniqueAnswer {
 }
 
 /// What looking up objects of a class by an attribute needs, found out once.
-struct UniqueRoute {
+final class UniqueRoute {
     private let type: ManagedObject.Type
     private let nameID: PropertyNameID
     let scope: EntityScope

@@ -77,46 +77,49 @@ package enum TextCell: Sendable {
 
     /// Finds out where the row of a key lies, and has its cells fetched into the cache; false when there is none.
     package func find(_ key: UInt64, at location: inout RowLocation) throws(EngineError) -> Bool {
-        if let isThere = findKnown(key, at: &location) { return isThere }
+        if let isThere = findKnown(key, at: &location, { _ in true }) { return isThere }
         var isThere = false
         try view.lendRow(key, at: &location) { _ in isThere = true }
         return isThere
     }
 
-    /// Nil when something on the way is not in memory, or not as it should be, which the view sees to.
+    /// Answers what the body says of the row, false when there is none, and nil when something on the way is not in memory, or not as it
+    /// should be, which the view sees to.
     @inline(__always)
-    private func findKnown(_ key: UInt64, at location: inout RowLocation) -> Bool? {
+    private func findKnown(_ key: UInt64, at location: inout RowLocation, _ body: (RowView) -> Bool) -> Bool? {
         guard !isEmpty else { return nil }
         return unsafe pool._withUnsafeGuaranteedRef { pool -> Bool? in
             let epoch = pool.epochs.enter()
             defer { pool.epochs.leave(epoch) }
             guard !view.root.isExpired else { return nil }
-            if let frame = leaves.frame(near: key, pool), find(pool, frame, key, at: &location) { return true }
+            if let frame = leaves.frame(near: key, pool), let row = row(pool, frame, key, at: &location) { return body(row) }
             guard let frame = view.root.knownLeaf(pool, key), unsafe pool.isVerified(frame, layouts) else { return nil }
-            guard find(pool, frame, key, at: &location) else { return search(pool, frame, key, at: &location) }
-            if transaction != TableView.noTransaction { leaves.note(key, frame, pool) }
-            return true
+            if let row = row(pool, frame, key, at: &location) {
+                if transaction != TableView.noTransaction { leaves.note(key, frame, pool) }
+                return body(row)
+            }
+            guard pool.page(frame).kind == NodeKind.tableLeaf.rawValue, let leaf = leaf(pool, frame) else { return nil }
+            return search(leaf, key, at: &location).map(body) ?? false
         }
     }
 
-    /// Finds a key in a leaf of consecutive keys whose brief is known; false where it has to be searched, or is not there.
+    /// A row of a leaf of consecutive keys whose brief is known; nil where it has to be searched, or is not there.
     @inline(__always)
-    private func find(_ pool: FramePool, _ frame: UInt32, _ key: UInt64, at location: inout RowLocation) -> Bool {
-        guard let brief = pool.brief(frame), let slot = brief.slot(key), let leaf = leaf(pool, frame, brief) else { return false }
+    private func row(_ pool: FramePool, _ frame: UInt32, _ key: UInt64, at location: inout RowLocation) -> RowView? {
+        guard let brief = pool.brief(frame), let slot = brief.slot(key), let leaf = leaf(pool, frame, brief) else { return nil }
         leaf.touchAhead(slot, columnsRead.load(ordering: .relaxed))
         location = leaf.location(slot)
-        return true
+        return leaf.row(slot)
     }
 
     /// Looks for a key among those of a leaf.
     @inline(never)
-    private func search(_ pool: FramePool, _ frame: UInt32, _ key: UInt64, at location: inout RowLocation) -> Bool? {
-        guard pool.page(frame).kind == NodeKind.tableLeaf.rawValue, let leaf = leaf(pool, frame) else { return nil }
+    private func search(_ leaf: LeafView, _ key: UInt64, at location: inout RowLocation) -> RowView? {
         let (slot, found) = TableLeaf.find(leaf.page, key)
-        guard found else { return false }
+        guard found else { return nil }
         leaf.touchAhead(slot, columnsRead.load(ordering: .relaxed))
         location = leaf.location(slot)
-        return true
+        return leaf.row(slot)
     }
 
     /// Has the texts of a row that was looked up fetched into the cache, those that are read as a rule. Better some time after the
@@ -124,29 +127,23 @@ package enum TextCell: Sendable {
     package func fetchTexts(at location: RowLocation) {
         let wanted = columnsRead.load(ordering: .relaxed) & texts
         guard wanted != 0 else { return }
-        _ = withRow(at: location) { row in
-            var rest = wanted
-            while rest != 0 {
-                row.touchText(rest.trailingZeroBitCount)
-                rest &= rest &- 1
-            }
-        }
+        _ = withRow(at: location) { $0.touchTexts(wanted) }
     }
 
-    /// What `find` does, for a row that is wanted only if its text cell is this one; false for another one, too.
+    /// What `find` does, for a row that is wanted only if its text cell is this one; false for another one, too, and for one that lies
+    /// outside of the leaf.
     package func find(
         _ key: UInt64, at location: inout RowLocation, where column: Int, is text: UnsafeRawBufferPointer
     ) throws(EngineError) -> Bool {
         note(column)
-        guard try find(key, at: &location) else { return false }
-        fetchTexts(at: location)
-        if let isSame = withRow(at: location, { unsafe $0.isText(column, text) }) { return isSame }
-        var isSame = false
-        try view.lendRow(key, at: &location) { row throws(EngineError) in
-            isSame = unsafe try row.withBytes(column) { bytes throws(EngineError) in
-                unsafe !row.isNull(column) && bytes.elementsEqual(text)
-            }
+        let wanted = columnsRead.load(ordering: .relaxed) & texts
+        let isKnown = findKnown(key, at: &location) { row in
+            row.touchTexts(wanted)
+            return unsafe row.isText(column, text)
         }
+        if let isKnown { return isKnown }
+        var isSame = false
+        try view.lendRow(key, at: &location) { row in isSame = unsafe row.isText(column, text) }
         return isSame
     }
 
@@ -349,6 +346,15 @@ extension RowView {
         let offset = leaf.columnsStart + leaf.capacity * Int(c.fixedBefore) + next * Int(c.width)
         guard c.kind == ColumnKind.bytes.rawValue else { return unsafe fetch_line(leaf.page.base + offset) }
         unsafe fetch_line(leaf.page.base + Int(leaf.page.load(offset, as: UInt16.self)))
+    }
+
+    @inline(__always)
+    fileprivate func touchTexts(_ columns: UInt64) {
+        var rest = columns
+        while rest != 0 {
+            touchText(rest.trailingZeroBitCount)
+            rest &= rest &- 1
+        }
     }
 
     /// Has the bytes of a text fetched, if they lie in the leaf: their first line and their last.

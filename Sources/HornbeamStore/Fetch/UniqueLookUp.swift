@@ -2,7 +2,7 @@ internal import HornbeamEngine
 package import HornbeamModel
 
 /// The way from a text that is unique among an entity's objects to the object that has it, without a request and without a plan.
-package struct UniqueLookUp: Sendable {
+package final class UniqueLookUp: Sendable {
     /// Bytes of a longer text need not be in the index whole.
     package static let textMax = 900
 
@@ -27,19 +27,26 @@ package struct UniqueLookUp: Sendable {
 
     /// The key of the object that has the text, and where its row lies; nil when there is none.
     ///
-    /// - Parameter cells: Those of the entity in the same snapshot.
+    /// - Parameters:
+    ///   - cells: Those of the entity in the same snapshot.
+    ///   - snapshot: Asked for only where the object is not remembered: whoever holds one counts a reference that all threads share.
     package func key(
-        of text: UnsafeRawBufferPointer, in snapshot: StoreSnapshot, _ cells: CellReader, _ hint: inout RowHint
+        of text: UnsafeRawBufferPointer, _ cells: CellReader, _ hint: inout RowHint, in snapshot: () throws -> StoreSnapshot
+    ) throws -> UInt64? {
+        let hash = KeyMemo.hash(text)
+        do throws(EngineError) {
+            let known = try memo.first(hash) { (key) throws(EngineError) in try cells.find(key, &hint, where: column, is: text) }
+            if let known { return known }
+        } catch { throw HornbeamError(error) }
+        hint = RowHint()
+        return try key(of: text, hash, cells, &hint, in: snapshot())
+    }
+
+    private func key(
+        of text: UnsafeRawBufferPointer, _ hash: UInt64, _ cells: CellReader, _ hint: inout RowHint, in snapshot: StoreSnapshot
     ) throws -> UInt64? {
         try EngineError.translated { () throws(EngineError) in
-            let hash = KeyMemo.hash(text)
-            let known = try memo.first(hash) { (key) throws(EngineError) in
-                try cells.find(key, &hint, where: column, is: text)
-            }
-            if let known { return known }
-            hint = RowHint()
-            guard let key = try indexed(text, snapshot) else { return nil }
-            guard try cells.locate(key, &hint) else { return nil }
+            guard let key = try indexed(text, snapshot), try cells.locate(key, &hint) else { return nil }
             memo.note(hash, key, entries: try snapshot.engineSnapshot.index(index.tree).count, bytes: memoBytes)
             return key
         }

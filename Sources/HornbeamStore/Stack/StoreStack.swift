@@ -25,6 +25,8 @@ package final class StoreStack: Sendable {
     package let parts: [Part?]
     /// The store in the first slot, where there was never another.
     package let only: Store?
+    /// The same, asked before each read by whom counting a reference would cost more than the question.
+    private let onlyUncounted: Unmanaged<Store>?  // `only` holds it
     /// True when a store is to be asked for rows before they are read.
     package let isIncremental: Bool
     private let newest = Guarded<WeakStackSnapshot>(WeakStackSnapshot())
@@ -32,6 +34,7 @@ package final class StoreStack: Sendable {
     package init(_ parts: [Part?]) {
         self.parts = parts
         only = parts.count == 1 ? parts[0]?.store : nil
+        onlyUncounted = only.map { .passUnretained($0) }
         isIncremental = parts.contains { $0?.store.isIncremental ?? false }
     }
 
@@ -118,8 +121,8 @@ package final class StoreStack: Sendable {
 
     /// True when there is one store only, and it has no newer transaction.
     package func isOnlyStore(at transaction: UInt64) -> Bool {
-        guard let only else { return false }
-        return transaction >= only.latestTransaction
+        guard let onlyUncounted else { return false }
+        return onlyUncounted._withUnsafeGuaranteedRef { transaction >= $0.latestTransaction }
     }
 
     /// The newest state of all stores. No save over several stores is half in it.
