@@ -68,16 +68,30 @@ extension ManagedObjectContext {
     private func object(of text: String, on route: UniqueRoute) throws -> ManagedObject? {
         guard let lookUp = route.lookUp else { return nil }
         fetchCosts.fetches += 1
-        let cells = try route.scope.readingCells()
-        var hint = RowHint()
         var text = text
-        let key = try text.withUTF8 { bytes in
-            try lookUp.key(of: UnsafeRawBufferPointer(bytes), cells, &hint) { try route.scope.readingSnapshot() }
+        return try text.withUTF8 { try object(of: UnsafeRawBufferPointer($0), lookUp, route.scope) }
+    }
+
+    /// Makes the object while its cells are on their way, and looks at its text then. Should it have another text meanwhile, it is a fault
+    /// that nobody asked for.
+    private func object(of text: UnsafeRawBufferPointer, _ lookUp: UniqueLookUp, _ scope: EntityScope) throws -> ManagedObject? {
+        let cells = try scope.readingCells()
+        let hash = UniqueLookUp.hash(text)
+        var hint = RowHint()
+        if let key = lookUp.remembered(hash), try cells.find(key, &hint) {
+            let object = object(at: key, scope, hint)
+            if try lookUp.isHolder(key, of: text, cells, &hint) { return object }
         }
-        guard let key else { return nil }
-        if let object = registry[key | route.scope.keyBits] { return object }
+        hint = RowHint()
+        // Whoever holds a snapshot counts a reference that all threads share, so not before it is needed.
+        guard let key = try lookUp.key(of: text, hash, in: scope.readingSnapshot(), cells, &hint) else { return nil }
+        return object(at: key, scope, hint)
+    }
+
+    private func object(at key: UInt64, _ scope: EntityScope, _ hint: RowHint) -> ManagedObject {
+        if let object = registry[key | scope.keyBits] { return object }
         sweepIfDue()
-        return makeFault(route.scope, key: key, hint: hint)
+        return makeFault(scope, key: key, hint: hint)
     }
 }
 

@@ -41,6 +41,12 @@ internal import Synchronization
         return frame
     }
 
+    /// A key whose word names the leaf on the other side, of a key that is not in the leaf found: 64 neighbours may lie in two leaves.
+    @inline(__always)
+    static func neighbour(of key: UInt64, beside brief: LeafBrief) -> UInt64 {
+        key < brief.firstKey ? key &- 1 << keyBits : key &+ 1 << keyBits
+    }
+
     /// Remembers where a key was found. Inside the epoch of the walk.
     func note(_ key: UInt64, _ frame: UInt32, _ pool: FramePool) {
         guard let word = unsafe word(of: key) else { return makeRoom() }

@@ -77,49 +77,57 @@ package enum TextCell: Sendable {
 
     /// Finds out where the row of a key lies, and has its cells fetched into the cache; false when there is none.
     package func find(_ key: UInt64, at location: inout RowLocation) throws(EngineError) -> Bool {
-        if let isThere = findKnown(key, at: &location, { _ in true }) { return isThere }
+        if let isThere = findKnown(key, at: &location) { return isThere }
         var isThere = false
         try view.lendRow(key, at: &location) { _ in isThere = true }
         return isThere
     }
 
-    /// Answers what the body says of the row, false when there is none, and nil when something on the way is not in memory, or not as it
-    /// should be, which the view sees to.
+    /// Nil when something on the way is not in memory, or not as it should be, which the view sees to.
     @inline(__always)
-    private func findKnown(_ key: UInt64, at location: inout RowLocation, _ body: (RowView) -> Bool) -> Bool? {
+    private func findKnown(_ key: UInt64, at location: inout RowLocation) -> Bool? {
         guard !isEmpty else { return nil }
         return unsafe pool._withUnsafeGuaranteedRef { pool -> Bool? in
             let epoch = pool.epochs.enter()
             defer { pool.epochs.leave(epoch) }
             guard !view.root.isExpired else { return nil }
-            if let frame = leaves.frame(near: key, pool), let row = row(pool, frame, key, at: &location) { return body(row) }
+            if find(pool, rememberedFor: key, at: &location) { return true }
             guard let frame = view.root.knownLeaf(pool, key), unsafe pool.isVerified(frame, layouts) else { return nil }
-            if let row = row(pool, frame, key, at: &location) {
-                if transaction != TableView.noTransaction { leaves.note(key, frame, pool) }
-                return body(row)
-            }
-            guard pool.page(frame).kind == NodeKind.tableLeaf.rawValue, let leaf = leaf(pool, frame) else { return nil }
-            return search(leaf, key, at: &location).map(body) ?? false
+            guard find(pool, frame, key, at: &location) else { return search(pool, frame, key, at: &location) }
+            if transaction != TableView.noTransaction { leaves.note(key, frame, pool) }
+            return true
         }
     }
 
-    /// A row of a leaf of consecutive keys whose brief is known; nil where it has to be searched, or is not there.
+    /// Finds a key in a leaf that was found before; false where there has to be a walk.
     @inline(__always)
-    private func row(_ pool: FramePool, _ frame: UInt32, _ key: UInt64, at location: inout RowLocation) -> RowView? {
-        guard let brief = pool.brief(frame), let slot = brief.slot(key), let leaf = leaf(pool, frame, brief) else { return nil }
+    private func find(_ pool: FramePool, rememberedFor key: UInt64, at location: inout RowLocation) -> Bool {
+        guard let frame = leaves.frame(near: key, pool) else { return false }
+        if find(pool, frame, key, at: &location) { return true }
+        guard let brief = pool.brief(frame), let other = leaves.frame(near: LeafMemory.neighbour(of: key, beside: brief), pool) else {
+            return false
+        }
+        return find(pool, other, key, at: &location)
+    }
+
+    /// Finds a key in a leaf of consecutive keys whose brief is known; false where it has to be searched, or is not there.
+    @inline(__always)
+    private func find(_ pool: FramePool, _ frame: UInt32, _ key: UInt64, at location: inout RowLocation) -> Bool {
+        guard let brief = pool.brief(frame), let slot = brief.slot(key), let leaf = leaf(pool, frame, brief) else { return false }
         leaf.touchAhead(slot, columnsRead.load(ordering: .relaxed))
         location = leaf.location(slot)
-        return leaf.row(slot)
+        return true
     }
 
     /// Looks for a key among those of a leaf.
     @inline(never)
-    private func search(_ leaf: LeafView, _ key: UInt64, at location: inout RowLocation) -> RowView? {
+    private func search(_ pool: FramePool, _ frame: UInt32, _ key: UInt64, at location: inout RowLocation) -> Bool? {
+        guard pool.page(frame).kind == NodeKind.tableLeaf.rawValue, let leaf = leaf(pool, frame) else { return nil }
         let (slot, found) = TableLeaf.find(leaf.page, key)
-        guard found else { return nil }
+        guard found else { return false }
         leaf.touchAhead(slot, columnsRead.load(ordering: .relaxed))
         location = leaf.location(slot)
-        return leaf.row(slot)
+        return true
     }
 
     /// Has the texts of a row that was looked up fetched into the cache, those that are read as a rule. Better some time after the
@@ -130,21 +138,21 @@ package enum TextCell: Sendable {
         _ = withRow(at: location) { $0.touchTexts(wanted) }
     }
 
-    /// What `find` does, for a row that is wanted only if its text cell is this one; false for another one, too, and for one that lies
-    /// outside of the leaf.
-    package func find(
-        _ key: UInt64, at location: inout RowLocation, where column: Int, is text: UnsafeRawBufferPointer
+    /// True if the row of a key, which was found at the location, has this text in a column; false, too, where the text lies outside of
+    /// the leaf. Has the texts fetched that are read as a rule.
+    package func isText(
+        _ key: UInt64, at location: inout RowLocation, _ column: Int, _ text: UnsafeRawBufferPointer
     ) throws(EngineError) -> Bool {
         note(column)
         let wanted = columnsRead.load(ordering: .relaxed) & texts
-        let isKnown = findKnown(key, at: &location) { row in
+        let isSame = withRow(at: location) { row in
             row.touchTexts(wanted)
             return unsafe row.isText(column, text)
         }
-        if let isKnown { return isKnown }
-        var isSame = false
-        try view.lendRow(key, at: &location) { row in isSame = unsafe row.isText(column, text) }
-        return isSame
+        if let isSame { return isSame }
+        var isIt = false
+        try view.lendRow(key, at: &location) { row in isIt = unsafe row.isText(column, text) }
+        return isIt
     }
 
     // MARK: Cells

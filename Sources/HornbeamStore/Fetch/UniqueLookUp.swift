@@ -25,25 +25,21 @@ package final class UniqueLookUp: Sendable {
         memoBytes = snapshot.engineSnapshot.poolBytes / 64
     }
 
-    /// The key of the object that has the text, and where its row lies; nil when there is none.
-    ///
-    /// - Parameters:
-    ///   - cells: Those of the entity in the same snapshot.
-    ///   - snapshot: Asked for only where the object is not remembered: whoever holds one counts a reference that all threads share.
-    package func key(
-        of text: UnsafeRawBufferPointer, _ cells: CellReader, _ hint: inout RowHint, in snapshot: () throws -> StoreSnapshot
-    ) throws -> UInt64? {
-        let hash = KeyMemo.hash(text)
-        do throws(EngineError) {
-            let known = try memo.first(hash) { (key) throws(EngineError) in try cells.find(key, &hint, where: column, is: text) }
-            if let known { return known }
-        } catch { throw HornbeamError(error) }
-        hint = RowHint()
-        return try key(of: text, hash, cells, &hint, in: snapshot())
+    /// The key of an object that had a text of this hash when it was last looked up; whoever asks makes sure that it still has it.
+    package func remembered(_ hash: UInt64) -> UInt64? { memo.first(hash) }
+
+    /// True if an object that was found has the text.
+    package func isHolder(
+        _ key: UInt64, of text: UnsafeRawBufferPointer, _ cells: CellReader, _ hint: inout RowHint
+    ) throws -> Bool {
+        do { return try cells.isText(key, &hint, column, text) } catch { throw HornbeamError(error) }
     }
 
-    private func key(
-        of text: UnsafeRawBufferPointer, _ hash: UInt64, _ cells: CellReader, _ hint: inout RowHint, in snapshot: StoreSnapshot
+    /// The key of the object that has the text by the index, and where its row lies; nil when there is none.
+    ///
+    /// - Parameter cells: Those of the entity in the same snapshot.
+    package func key(
+        of text: UnsafeRawBufferPointer, _ hash: UInt64, in snapshot: StoreSnapshot, _ cells: CellReader, _ hint: inout RowHint
     ) throws -> UInt64? {
         try EngineError.translated { () throws(EngineError) in
             guard let key = try indexed(text, snapshot), try cells.locate(key, &hint) else { return nil }
@@ -51,6 +47,9 @@ package final class UniqueLookUp: Sendable {
             return key
         }
     }
+
+    /// What a text is remembered by.
+    package static func hash(_ text: UnsafeRawBufferPointer) -> UInt64 { KeyMemo.hash(text) }
 
     private func indexed(_ text: UnsafeRawBufferPointer, _ snapshot: StoreSnapshot) throws(EngineError) -> UInt64? {
         var key = IndexKey()

@@ -28,16 +28,14 @@ final class KeyMemo: Sendable {
         if start != 0 { munmap(UnsafeMutableRawPointer(bitPattern: start), mappedBytes.load(ordering: .relaxed)) }
     }
 
-    /// The first object that may have a value of that hash and passes the test.
+    /// The first object that may have a value of that hash.
     @inline(__always)
-    func first(
-        _ hash: UInt64, where isIt: (UInt64) throws(EngineError) -> Bool
-    ) throws(EngineError) -> UInt64? {
+    func first(_ hash: UInt64) -> UInt64? {
         guard let line = line(of: hash) else { return nil }
         let tag = hash >> 48
         for place in 0 ..< Self.lineWords {
             let word = line[place].load(ordering: .relaxed)
-            if word >> 48 == tag, word != 0, try isIt(word & Self.keyMask) { return word & Self.keyMask }
+            if word >> 48 == tag, word != 0 { return word & Self.keyMask }
         }
         return nil
     }

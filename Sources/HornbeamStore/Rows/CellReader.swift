@@ -36,11 +36,11 @@ package struct CellReader {
         try tryTable { table throws(EngineError) in try table.find(key, at: &hint.location) }
     }
 
-    /// The same for a row that has a text in a column, and is to be passed over otherwise.
-    func find(
-        _ key: UInt64, _ hint: inout RowHint, where column: Int, is text: UnsafeRawBufferPointer
+    /// Whether a row that was found has a text in a column.
+    func isText(
+        _ key: UInt64, _ hint: inout RowHint, _ column: Int, _ text: UnsafeRawBufferPointer
     ) throws(EngineError) -> Bool {
-        try tryTable { table throws(EngineError) in try table.find(key, at: &hint.location, where: column, is: text) }
+        try tryTable { table throws(EngineError) in try table.isText(key, at: &hint.location, column, text) }
     }
 
     /// Has the texts that are read as a rule fetched into the cache, for a row that was looked up some time ago.

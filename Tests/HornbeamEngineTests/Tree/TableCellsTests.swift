@@ -100,10 +100,10 @@ import Testing
             var lent: [UInt8]?
             #expect(try cells.lendText(key, at: &location, column) { lent = $0.map { Array($0) } } == (row != nil))
             #expect(lent == bytes)
-            let isIt = try Array(bytes ?? []).withUnsafeBytes { try cells.find(key, at: &location, where: column, is: $0) }
+            let isIt = try Array(bytes ?? []).withUnsafeBytes { try cells.isText(key, at: &location, column, $0) }
             // One that lies outside of the leaf is passed over.
             #expect(isIt == (bytes != nil && cells.plainText(at: location, column) != nil))
-            let isOther = try ((bytes ?? []) + [9]).withUnsafeBytes { try cells.find(key, at: &location, where: column, is: $0) }
+            let isOther = try ((bytes ?? []) + [9]).withUnsafeBytes { try cells.isText(key, at: &location, column, $0) }
             #expect(!isOther)
         }
     }
