@@ -157,6 +157,24 @@ struct EventProfile {
         }
     }
 
+    /// Events saved one by one, by one thread or by a crowd of 16, or all at once as objects.
+    private func save(
+        _ step: String, _ store: any EventReader, _ events: ArraySlice<EventGenerator.Event>, _ time: (Int, () throws -> Void) throws -> Void
+    ) throws {
+        if step == "objects" {
+            guard let graph = store as? GraphEvents else { throw BenchmarkError("Not at the engine's door.") }
+            return try time(events.count) { try graph.loadObjects(events) }
+        }
+        let threads = step == "crowd" ? 16 : 1
+        try time(events.count) {
+            _ = try onThreads(threads) { thread in
+                let part = events.count / threads
+                for event in events.dropFirst(thread * part).prefix(part) { try store.insertOne(event) }
+                return 0
+            }
+        }
+    }
+
     /// `event-STEP` looks at the engine's door, `graph-STEP` at objects.
     func run(_ step: String) throws {
         let words = step.split(separator: "-", maxSplits: 1).map(String.init)
@@ -202,10 +220,11 @@ struct EventProfile {
             case "read": try time(loaded.count) { _ = try store.readEast() }
             case "sevens": try time(loaded.count) { _ = try store.countSevens() }
             case "borrow": try time(loaded.count) { _ = try store.borrowEast() }
-            case "save":
-                guard next + 500 <= events.count else { return }
-                try time(500) { for event in events[next..<(next + 500)] { try store.insertOne(event) } }
-                next += 500
+            case "save", "crowd", "objects":
+                let count = words[1] == "save" ? 500 : 10_000
+                guard next + count <= events.count else { return }
+                try save(words[1], store, events[next..<(next + count)], time)
+                next += count
             case "update", "delete":
                 guard let store = store as? any EventContestant else { throw BenchmarkError("Not for \(words[0]).") }
                 try time(loaded.count) { _ = try words[1] == "update" ? store.updateEast() : store.deleteEast() }

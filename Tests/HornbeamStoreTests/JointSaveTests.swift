@@ -153,7 +153,7 @@ import Testing
             #expect(before.key == after.key && before.entity === after.entity)
             #expect(before.values.map(\.1) == after.values.map(\.1))
         }
-        guard case .objectID(let id)? = given.inserts[1].values.first?.1 else {
+        guard case .objectID(let id)? = given.inserts[1].values.first(where: { !$0.1.isNull })?.1 else {
             Issue.record("the to-one is lost")
             return
         }

@@ -35,7 +35,7 @@ public final class ManagedObjectContext {
     public let parent: ManagedObjectContext?
 
     /// Remembers changes so that `undo()` can take them back; nil, which is the default, remembers nothing (UND-1).
-    public var undoStack: UndoStack?
+    @exclusivity(unchecked) public var undoStack: UndoStack?
 
     let inbox: ChangeInbox
     let token: UInt64
@@ -63,12 +63,16 @@ public final class ManagedObjectContext {
     var isPinned = false
     /// True at a state that was not reached by taking in what was announced.
     var isAway = false
+    // The next three are touched at each change of an object, and no access to them calls anything that could come back: so the check of
+    // exclusive access is left out, as for `undoStack`.
     /// Objects with changes, in the order in which they first changed.
-    var tracked = TrackedObjects()
+    @exclusivity(unchecked) var tracked = TrackedObjects()
+    /// What happened since the last `processPendingChanges`.
+    @exclusivity(unchecked) var event = PendingEvent()
+    /// Grows with everything that a child could see of this context.
+    @exclusivity(unchecked) var edits: UInt64 = 0
     /// Errors of objects that could not be read, thrown by the next save.
     var failures: [ObjectIdentifier: HornbeamError] = [:]
-    /// What happened since the last `processPendingChanges`.
-    var event = PendingEvent()
     /// Called with the first change of an event; the view context's has it settled when the main actor comes to rest.
     var eventBegan: (() -> Void)?
     var isSaving = false
@@ -100,8 +104,6 @@ public final class ManagedObjectContext {
     var observed: Set<UInt64> = []
     /// The contexts that read through this one.
     var children: [WeakContext] = []
-    /// Grows with everything that a child could see of this context.
-    var edits: UInt64 = 0
     /// The parent's `edits` when this context last looked.
     var editsSeen: UInt64 = 0
     /// What fetches of this context cost so far; without the faults fired, which the scopes count.

@@ -72,9 +72,15 @@ struct SaveDraft {
     private mutating func addInsert(_ object: ManagedObject) throws {
         guard let record = object.record else { return }
         let key = StoreSlot.local(reference(object).key)
-        changes[object.scope.slot].inserts.append(
-            .init(entity: object.scope.entity, key: key, values: try values(of: object, record.held, record)))
+        let row = object.scope.shape.isFlat ? record.values : try row(of: object, record)
+        changes[object.scope.slot].inserts.append(.init(entity: object.scope.entity, key: key, row: row))
         try addLinks(object, record)
+    }
+
+    private func row(of object: ManagedObject, _ record: ObjectRecord) throws -> [PropertyValue] {
+        var row = [PropertyValue](repeating: .null, count: record.values.count)
+        for (property, value) in try values(of: object, record.held, record) { row[property.index] = value }
+        return row
     }
 
     private mutating func addUpdate(_ object: ManagedObject) throws {
@@ -163,6 +169,7 @@ struct SaveDraft {
 
     /// Changed members of relationships that the to-one values at the other end do not tell.
     private mutating func addLinks(_ object: ManagedObject, _ record: ObjectRecord) throws {
+        if record.toMany.isEmpty { return }
         for (index, change) in record.toMany.sorted(by: { $0.key < $1.key }) {
             let property = object.scope.properties[index]
             let followsToOne = property.inverse.map { !$0.isToMany } ?? false

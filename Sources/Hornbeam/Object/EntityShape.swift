@@ -14,7 +14,24 @@ final class EntityShape: Sendable {
     let transient: PropertySet
     /// The attributes that the store computes at each save (ATT-11).
     let derived: [PropertyDescription]
+    /// What is right without a closer look, by property index.
+    let plainChecks: [PlainCheck]
+    /// True when a new object's values are its row: attributes that are stored as they are, and relationships without a cell.
+    let isFlat: Bool
     let temporaryOrigin: ManagedObjectID.Origin
+
+    /// A check that counts no reference.
+    struct PlainCheck {
+        /// Nil where each value is looked at: relationships, and attributes with rules.
+        let type: AttributeType?
+        let isOptional: Bool
+
+        /// True when nothing is wrong with the value.
+        func passes(_ value: PropertyValue) -> Bool {
+            guard let type else { return false }
+            return value.isNull ? isOptional : type.holds(value)
+        }
+    }
 
     init(_ entity: EntityDescription) {
         properties = entity.properties
@@ -23,6 +40,14 @@ final class EntityShape: Sendable {
         newHeld = entity.properties.reduce(into: PropertySet()) { if !$1.isToMany { $0.insert($1.index) } }
         transient = entity.properties.reduce(into: PropertySet()) { if $1.isTransient { $0.insert($1.index) } }
         derived = entity.properties.filter(\.isDerived)
+        plainChecks = entity.properties.map { property in
+            PlainCheck(
+                type: property.limitsValues ? nil : property.attributeType, isOptional: property.isOptional)
+        }
+        isFlat = entity.properties.allSatisfy { property in
+            let isPlain = property.isAttribute && property.attributeType != .composite && !property.isDerived
+            return !property.isTransient && (isPlain || property.isToMany)
+        }
         temporaryOrigin = ManagedObjectID.Origin(entityName: entity.name, storeIdentifier: nil, entityNumber: -1)
     }
 }

@@ -58,7 +58,9 @@ extension ManagedObject {
 
     @usableFromInline
     final func setValue(_ value: PropertyValue, _ nameID: PropertyNameID) {
-        let property = scope.property(nameID)
+        let index = scope.index(of: nameID)
+        if setOfNew(value, at: index) { return }
+        let property = scope.properties[index]
         // A composite's elements may come in another form than they are held in; what does not fit, validation reports.
         if case .dictionary = value { return assign((try? property.coerced(value)) ?? value, to: property) }
         assign(value, to: property)

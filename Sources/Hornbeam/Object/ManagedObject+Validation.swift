@@ -23,14 +23,18 @@ extension ManagedObject {
     final func validateProperties() throws {
         var errors: [HornbeamError] = []
         if isInserted {
-            for property in scope.properties { addErrors(of: property, to: &errors) }
+            for index in scope.properties.indices { addErrors(at: index, to: &errors) }
         } else if let record {
-            for index in record.changed { addErrors(of: scope.properties[index], to: &errors) }
+            for index in record.changed { addErrors(at: index, to: &errors) }
         }
         if let error = HornbeamError.combining(errors) { throw error }
     }
 
-    private func addErrors(of property: PropertyDescription, to errors: inout [HornbeamError]) {
+    private func addErrors(at index: Int, to errors: inout [HornbeamError]) {
+        let property = scope.properties[index]
+        if let record, record.held.contains(index), scope.shape.plainChecks[index].passes(record.values[index]) {
+            return addOwnErrors(of: record.values[index], property, to: &errors)
+        }
         if property.isAttribute {
             addErrors(of: currentValue(of: property), property, to: &errors)
         } else {
@@ -104,8 +108,8 @@ extension ManagedObjectContext {
     /// together (VAL-3, VAL-4).
     func validate() throws {
         var errors: [HornbeamError] = []
-        func check(_ objects: [ManagedObject], _ body: (ManagedObject) throws -> Void) {
-            for object in objects {
+        func check(_ isConcerned: (ManagedObject) -> Bool, _ body: (ManagedObject) throws -> Void) {
+            for object in tracked.all where isConcerned(object) {
                 do {
                     try body(object)
                 } catch let error as HornbeamError {
@@ -118,9 +122,9 @@ extension ManagedObjectContext {
                 }
             }
         }
-        check(tracked.all.filter { $0.state.contains(.deleted) }) { try $0.validateForDelete() }
-        check(tracked.all.filter { $0.isInserted && !$0.state.contains(.deleted) }) { try $0.validateForInsert() }
-        check(tracked.all.filter(\.isUpdated)) { try $0.validateForUpdate() }
+        check { $0.state.contains(.deleted) } _: { try $0.validateForDelete() }
+        check { $0.isInserted && !$0.state.contains(.deleted) } _: { try $0.validateForInsert() }
+        check(\.isUpdated) { try $0.validateForUpdate() }
         if let error = HornbeamError.combining(errors) { throw error }
     }
 }

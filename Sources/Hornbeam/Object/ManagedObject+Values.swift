@@ -72,6 +72,24 @@ extension ManagedObject {
         scope.hub?.noteChange(self, index)
     }
 
+    /// Sets a value of a new object whose changes are noted already and that nobody watches; false where there is more to do.
+    final func setOfNew(_ value: PropertyValue, at index: Int) -> Bool {
+        let noted: ObjectState = [.inserted, .tracked, .touched, .stirred]
+        guard state.isSuperset(of: noted), !state.contains(.silent), scope.hub == nil, let record,
+            scope.shape.plainChecks[index].type != nil, let context = scope.livingContext, context.undoStack == nil
+        else { return false }
+        if case .dictionary = value { return false }
+        if record.values[index] == value { return true }
+        record.values[index] = value
+        record.changedInEvent.insert(index)
+        if !record.held.contains(index) || !record.changed.contains(index) {
+            record.held.insert(index)
+            record.changed.insert(index)
+        }
+        context.edits &+= 1
+        return true
+    }
+
     /// The value is what the store has again: nothing is left to write.
     final func revert(_ property: PropertyDescription, in record: ObjectRecord) {
         record.changed.remove(property.index)

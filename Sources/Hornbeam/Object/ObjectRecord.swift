@@ -6,26 +6,29 @@ internal import HornbeamStore
 ///
 /// Most objects have none.
 final class ObjectRecord {
+    // Nobody but this module touches a record, and no access to a field calls anything that could come back to it: so the check of
+    // exclusive access, which would be made at each value set, is left out.
+
     /// The row's version when the first change was made; what a save compares. 0 for a new object.
-    var version: UInt32 = 0
+    @exclusivity(unchecked) var version: UInt32 = 0
     /// The key that a save under way will give a new object; 0 for none.
-    var permanentKey: UInt64 = 0
+    @exclusivity(unchecked) var permanentKey: UInt64 = 0
     /// The values of the properties in `held`, by property index.
-    var values: [PropertyValue]
+    @exclusivity(unchecked) var values: [PropertyValue]
     /// The properties whose value is here instead of in the row.
-    var held = PropertySet()
+    @exclusivity(unchecked) var held = PropertySet()
     /// The properties that the next save writes; a to-many is in it when its members change.
-    var changed = PropertySet()
+    @exclusivity(unchecked) var changed = PropertySet()
     /// What the store had for the changed properties; the base of three-way merges.
-    var originals: [Int: PropertyValue] = [:]
+    @exclusivity(unchecked) var originals: [Int: PropertyValue] = [:]
     /// The changed members of to-many relationships, by property index.
-    var toMany: [Int: ToManyChange] = [:]
+    @exclusivity(unchecked) var toMany: [Int: ToManyChange] = [:]
     /// The row as it was, for a context that does not follow the store and for deleted objects.
-    var frozenRow: RowValues?
+    @exclusivity(unchecked) var frozenRow: RowValues?
     /// What fetched properties found, until the object becomes a fault (REL-9).
-    var fetched: [String: [ManagedObjectID]] = [:]
+    @exclusivity(unchecked) var fetched: [String: [ManagedObjectID]] = [:]
     /// The properties changed since the last `processPendingChanges` (OBJ-11).
-    var changedInEvent = PropertySet()
+    @exclusivity(unchecked) var changedInEvent = PropertySet()
 
     init(propertyCount: Int) {
         values = Array(repeating: .null, count: propertyCount)

@@ -96,8 +96,11 @@ public struct AttributeDescription: Hashable, Sendable {
     public var isDerived: Bool { derivation != nil }
 
     /// True when a value of the right type, or none, can be wrong.
-    var hasRules: Bool {
-        !isOptional || minimum != nil || maximum != nil || minimumLength != nil || maximumLength != nil
+    var hasRules: Bool { !isOptional || limitsValues }
+
+    /// True when a value of the right type can be wrong.
+    var limitsValues: Bool {
+        minimum != nil || maximum != nil || minimumLength != nil || maximumLength != nil
             || pattern != nil || !rules.isEmpty || type == .date
     }
 }

@@ -32,6 +32,8 @@ public final class PropertyDescription: Sendable {
     package let nameID: PropertyNameID
     /// True when a value can break a rule: the property is required, or has limits, a pattern or rules.
     package let needsValidation: Bool
+    /// True when a value of the right type can be wrong: the property is a relationship, or has limits, a pattern or rules.
+    package var limitsValues: Bool { rules?.limitsValues ?? true }
     /// The rules for the values of an attribute; nil for a relationship.
     let rules: AttributeRules?
     /// What a derived attribute is computed from; nil for other properties (ATT-11).

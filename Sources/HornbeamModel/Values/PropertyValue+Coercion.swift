@@ -104,6 +104,23 @@ extension PropertyValue {
 }
 
 extension AttributeType {
+    /// True when an attribute of the type holds the value just as it is; false when that takes a closer look.
+    package func holds(_ value: PropertyValue) -> Bool {
+        switch value {
+        case .null: true
+        case .int: self == .integer64
+        case .double(let number): self == .double && (number != 0 || number.sign == .plus)
+        case .bool: self == .boolean
+        case .string: self == .string
+        case .date: self == .date
+        case .data: self == .binary || self == .transformable
+        case .uuid: self == .uuid
+        case .uri: self == .uri
+        case .decimal: self == .decimal
+        default: false
+        }
+    }
+
     /// The type as it stands in a sentence: “an integer of 16 bits”.
     package var withArticle: String {
         switch self {

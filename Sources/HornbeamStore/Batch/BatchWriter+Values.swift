@@ -81,7 +81,7 @@ extension BatchWriter {
     /// The object that has the row's unique values.
     private func holder(of values: [PropertyValue?]) throws -> ObjectReference? {
         guard let session else { return nil }
-        var coerced = values
+        var coerced = [PropertyValue](repeating: .null, count: values.count)
         for (position, value) in values.enumerated() {
             guard let column = table.columns[position] else { continue }
             let value = value ?? column.property.defaultValue

@@ -232,14 +232,14 @@ extension ValueIndex {
         key.finishComponents()
     }
 
-    /// Starts with the components of values; what is missing is null.
-    func fill(_ key: inout IndexKey, from values: [PropertyValue?]) {
+    /// Starts with the components of a row's values, by property index.
+    func fill(_ key: inout IndexKey, from values: [PropertyValue]) {
         guard isPlain else {
-            let pairs = properties.map { ($0.name, values[$0.index] ?? .null) }
+            let pairs = properties.map { ($0.name, values[$0.index]) }
             return key.fill(self, values: Dictionary(uniqueKeysWithValues: pairs))
         }
         key.reset()
-        for element in elements { key.append(values[element.property.index] ?? .null, element) }
+        for element in elements { key.append(values[element.property.index], element) }
         key.finishComponents()
     }
 

@@ -90,6 +90,42 @@ extension StoredColumn {
     }
 }
 
+extension CellColumn {
+    /// True when the column holds the value just as it is, or there is no column; false when that takes a closer look.
+    func holds(_ value: PropertyValue) -> Bool {
+        guard let type else { return true }
+        switch value {
+        case .null: return true
+        case .int: return type == .int64
+        case .double(let number): return type == .double && (number != 0 || number.sign == .plus)
+        case .bool: return type == .bool
+        case .string: return type == .string
+        case .date: return type == .date
+        case .data: return type == .data
+        case .uuid: return type == .uuid
+        case .uri: return type == .uri
+        case .decimal: return type == .decimal
+        case .objectID: return type == .reference
+        default: return false
+        }
+    }
+
+    /// Writes a value that the column holds just as it is into an empty row, without counting a reference; false for others.
+    func write(_ value: PropertyValue, to row: RowBuffer) -> Bool {
+        guard let type else { return true }
+        switch value {
+        case .null: return true
+        case .int(let number) where type == .int64: row.set(position, number)
+        case .double(let number) where type == .double: row.set(position, number)
+        case .bool(let flag) where type == .bool: row.setBit(position, flag)
+        case .date(let date) where type == .date: row.set(position, date.timeIntervalSinceReferenceDate)
+        case .string(let text) where type == .string: row.setString(position, text)
+        default: return false
+        }
+        return true
+    }
+}
+
 /// Cells → values.
 extension StoredColumn {
     /// The value in a row; a to-one as `.objectID`.

@@ -2,17 +2,29 @@ package import HornbeamModel
 
 /// What a save asks of a store: all of it is written, or nothing.
 package struct ChangeSet: Sendable {
-    /// A new object. What is absent from `values` is null; to-ones are `.objectID` with a permanent ID.
+    /// A new object. To-ones are `.objectID` with a permanent ID.
     package struct Insert: Sendable {
         package var entity: EntityDescription
         /// From `Store.reserveKeys`.
         package var key: UInt64
-        package var values: [(PropertyDescription, PropertyValue)]
+        /// By property index; `.null` for what has no value. What has no column, or is derived, is passed over.
+        package var row: [PropertyValue]
 
-        package init(entity: EntityDescription, key: UInt64, values: [(PropertyDescription, PropertyValue)]) {
+        package init(entity: EntityDescription, key: UInt64, row: [PropertyValue]) {
             self.entity = entity
             self.key = key
-            self.values = values
+            self.row = row
+        }
+
+        /// What is absent from `values` is null.
+        package init(entity: EntityDescription, key: UInt64, values: [(PropertyDescription, PropertyValue)]) {
+            self.init(entity: entity, key: key, row: Array(repeating: .null, count: entity.properties.count))
+            for (property, value) in values { row[property.index] = value }
+        }
+
+        /// The values that are to be stored, null or not.
+        var values: [(PropertyDescription, PropertyValue)] {
+            entity.properties.filter { !$0.isToMany && !$0.isTransient && !$0.isDerived }.map { ($0, row[$0.index]) }
         }
     }
 

@@ -12,9 +12,9 @@ extension SaveExecution {
         let values = insert.values
         let row = try buffer(table)
         row.set(EntityTable.versionColumn, UInt32(1))
-        for case let column? in table.columns {
-            guard let value = values[column.property.index] else { continue }
-            try column.write(value, to: row, schema: schema, origin: reader.origins)
+        for index in values.indices where !table.cells[index].write(values[index], to: row) {
+            guard let column = table.columns[index] else { continue }
+            try column.write(values[index], to: row, schema: schema, origin: reader.origins)
         }
         let isNew = try transaction.put(row, key: insert.key, in: table.tree)
         precondition(isNew, "The key \(insert.key) of \(table.entity.name) is taken: a key is inserted once.")
@@ -23,7 +23,8 @@ extension SaveExecution {
             if !key.isOutside { try putEntry(index, object) }
         }
         for mirror in table.mirrors {
-            guard let value = values[mirror.column.property.index], !value.isNull else { continue }
+            let value = values[mirror.column.property.index]
+            guard !value.isNull else { continue }
             let owner = try mirror.column.reference(value, schema: schema, origin: reader.origins)
             try enter(object, owner, mirror)
         }

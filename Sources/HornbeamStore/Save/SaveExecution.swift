@@ -11,18 +11,18 @@ final class SaveExecution {
     /// The index entries that one object gives up and takes; empty between objects.
     var oldEntries: [(ValueIndex, [UInt8])] = []
     var newEntries: [(ValueIndex, IndexKey)] = []
-    /// One row to be written per table, by entity, reused.
-    private var buffers: [RowBuffer?]
+    private let buffers: RowBuffers
     /// Masks of owners whose members changed, gathered until the end.
     private(set) var masks: [ObjectReference: PropertyMask] = [:]
 
     var schema: Schema { reader.schema }
 
-    init(_ changes: ChangeSet, transaction: WriteTransaction, reader: RowReader) {
+    /// - Parameter buffers: Those of an execution that is over, to be used again.
+    init(_ changes: ChangeSet, transaction: WriteTransaction, reader: RowReader, buffers: RowBuffers? = nil) {
         self.changes = changes
         self.transaction = transaction
         self.reader = reader
-        buffers = Array(repeating: nil, count: reader.schema.tables.count)
+        self.buffers = buffers ?? RowBuffers(reader.schema)
     }
 
     /// Writes everything, or throws `SaveConflicts` (or another error) and leaves the transaction to be dropped.
@@ -35,19 +35,15 @@ final class SaveExecution {
         for update in updates { try carryOut(update) }
         for insert in inserts { try carryOut(insert) }
         for link in changes.links { try carryOut(link) }
-        try keepDerivedValues(
-            written: change.inserted + updates.map(\.reference), inserted: change.inserted, changed: masks)
+        if !schema.derivations.isEmpty {
+            try keepDerivedValues(
+                written: change.inserted + updates.map(\.reference), inserted: change.inserted, changed: masks)
+        }
         finishChange()
     }
 
     func buffer(_ table: EntityTable) throws(EngineError) -> RowBuffer {
-        if let buffer = buffers[Int(table.index)] {
-            buffer.reset()
-            return buffer
-        }
-        let buffer = RowBuffer(layout: try transaction.table(table.tree).layout)
-        buffers[Int(table.index)] = buffer
-        return buffer
+        try buffers.buffer(of: table, in: transaction)
     }
 
     func members() -> MemberWriter { MemberWriter(transaction: transaction, schema: schema) }
@@ -65,6 +61,7 @@ final class SaveExecution {
         change.author = changes.author
         change.contextName = changes.contextName
         change.originator = changes.originator
+        if masks.isEmpty { return }
         for object in change.inserted + change.deleted { masks[object] = nil }
         change.updated = masks.sorted { $0.key < $1.key }.map {
             StoreChange.Updated(reference: $0.key, properties: $0.value)
@@ -76,13 +73,13 @@ final class SaveExecution {
 struct InsertValues {
     let table: EntityTable
     let key: UInt64
-    /// By property index; nil for what was not given.
-    let values: [PropertyValue?]
+    /// By property index.
+    let values: [PropertyValue]
 
     init(_ insert: ChangeSet.Insert, table: EntityTable) throws {
         self.table = table
         key = insert.key
-        values = try table.held(insert.values)
+        values = try table.held(insert.row)
     }
 
     var reference: ObjectReference { ObjectReference(entityIndex: table.index, key: key) }
@@ -120,7 +117,36 @@ struct UpdateValues {
     func changes(_ index: ValueIndex) -> Bool { index.properties.contains { mask.contains($0.index) } }
 }
 
+/// A row to be written for each table, used again and again. For one execution at a time.
+final class RowBuffers {
+    private var buffers: [RowBuffer?]
+
+    init(_ schema: Schema) { buffers = Array(repeating: nil, count: schema.tables.count) }
+
+    /// An empty row of a table.
+    func buffer(of table: EntityTable, in transaction: WriteTransaction) throws(EngineError) -> RowBuffer {
+        if let buffer = buffers[Int(table.index)] {
+            buffer.reset()
+            return buffer
+        }
+        let buffer = RowBuffer(layout: try transaction.table(table.tree).layout)
+        buffers[Int(table.index)] = buffer
+        return buffer
+    }
+}
+
 extension EntityTable {
+    /// A new row's values as their columns hold them; most are given so.
+    func held(_ row: [PropertyValue]) throws -> [PropertyValue] {
+        if row.indices.allSatisfy({ cells[$0].holds(row[$0]) }) { return row }
+        var row = row
+        for index in row.indices {
+            guard let column = columns[index], column.property.isAttribute else { continue }
+            row[index] = try column.property.coerced(row[index])
+        }
+        return row
+    }
+
     /// Values by property index, as their columns hold them.
     func held(_ values: [(PropertyDescription, PropertyValue)]) throws -> [PropertyValue?] {
         var slots = [PropertyValue?](repeating: nil, count: columns.count)

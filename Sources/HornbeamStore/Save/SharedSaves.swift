@@ -15,7 +15,13 @@ final class SharedSaves: Sendable {
         var unused: [WaitingSave] = []
     }
 
+    /// `@unchecked Sendable`: only who leads uses them.
+    private final class LeadersBuffers: @unchecked Sendable {
+        var rows: RowBuffers?
+    }
+
     private let state = Guarded(State())
+    private let buffers = LeadersBuffers()
 
     func save(_ changes: ChangeSet, in store: Store) throws -> SaveReceipt {
         guard let place = arrive(with: changes) else { return try lead(changes, in: store) }
@@ -60,7 +66,9 @@ final class SharedSaves: Sendable {
         var isLeading = true
         defer { if isLeading { stepDown() } }
         let transaction = try store.beginTransaction()
-        var group = SaveGroup(store, transaction)
+        let rows = buffers.rows ?? RowBuffers(store.schema)
+        buffers.rows = rows
+        var group = SaveGroup(store, transaction, rows)
         do {
             try group.carryOut(changes)
         } catch {
@@ -90,19 +98,21 @@ final class SharedSaves: Sendable {
 private struct SaveGroup {
     private let store: Store
     private let transaction: WriteTransaction
+    private let rows: RowBuffers
     /// Who waits for the saves after the first.
     private(set) var places: [WaitingSave] = []
     /// The numbers of all but the last.
     private var numbers: [UInt64] = []
     private var last = StoreChange()
 
-    init(_ store: Store, _ transaction: WriteTransaction) {
+    init(_ store: Store, _ transaction: WriteTransaction, _ rows: RowBuffers) {
         self.store = store
         self.transaction = transaction
+        self.rows = rows
     }
 
     mutating func carryOut(_ changes: ChangeSet) throws {
-        let execution = SaveExecution(changes, transaction: transaction, reader: store.reader)
+        let execution = SaveExecution(changes, transaction: transaction, reader: store.reader, buffers: rows)
         try execution.run()
         last = execution.change
         try store.record(last, in: transaction)

@@ -5,6 +5,8 @@ final class AttributeRules: Sendable {
     let attribute: AttributeDescription
     /// True when a value of the right type, or none, can be wrong.
     let canFail: Bool
+    /// True when a value of the right type can be wrong.
+    let limitsValues: Bool
     // Copies of what is asked of every value: the description is large.
     private let type: AttributeType
     private let isOptional: Bool
@@ -32,25 +34,12 @@ final class AttributeRules: Sendable {
         }
         let parts = attribute.compositeName.flatMap { composites[$0]?.elements } ?? []
         elements = parts.map { AttributeRules($0, composites: composites) }
+        limitsValues = attribute.limitsValues || elements.contains(where: \.canFail)
         canFail = attribute.hasRules || elements.contains(where: \.canFail)
     }
 
     /// True when the attribute holds the value just as it is; false when that takes a closer look.
-    func takes(_ value: PropertyValue) -> Bool {
-        switch value {
-        case .null: true
-        case .int: type == .integer64
-        case .double(let number): type == .double && (number != 0 || number.sign == .plus)
-        case .bool: type == .boolean
-        case .string: type == .string
-        case .date: type == .date
-        case .data: type == .binary || type == .transformable
-        case .uuid: type == .uuid
-        case .uri: type == .uri
-        case .decimal: type == .decimal
-        default: false
-        }
-    }
+    func takes(_ value: PropertyValue) -> Bool { type.holds(value) }
 
     /// The value as the attribute holds it, with the elements of a composite converted too.
     ///
@@ -98,7 +87,7 @@ final class AttributeRules: Sendable {
     /// All that is wrong with a value. The place is made only for errors: most values have none.
     func errors(for value: PropertyValue, at place: () -> ValuePlace) -> [HornbeamError] {
         if value.isNull { return isOptional ? [] : [place().missingValue] }
-        if !canFail, takes(value) { return [] }
+        if !limitsValues, takes(value) { return [] }
         let held: PropertyValue
         do {
             held = try isComposite ? coerced(value, entity: place().entity, key: place().key) : value.coerced(to: type)
@@ -111,7 +100,7 @@ final class AttributeRules: Sendable {
                 return [error as? HornbeamError ?? place().failure(.typeMismatch, "has a value of the wrong type.", value)]
             }
         }
-        guard canFail else { return [] }
+        guard limitsValues else { return [] }
         var errors: [HornbeamError] = []
         if let error = limitError(held, place) { errors.append(error) }
         if hasLengths, let error = lengthError(held, place) { errors.append(error) }
