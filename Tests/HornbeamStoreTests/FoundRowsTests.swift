@@ -1,6 +1,6 @@
-import HornbeamEngine
 import HornbeamModel
 import Testing
+@testable import HornbeamEngine
 @testable import HornbeamStore
 
 @Suite("Found rows")
@@ -62,5 +62,11 @@ struct FoundRowsTests {
                 (try snapshot.fetch(plan, excluding: [], in: context).rows, snapshot, "\(entity) where \(format ?? "all")")
             }
         }
+    }
+}
+
+extension RowLocation {
+    fileprivate func isSameRow(as other: RowLocation) -> Bool {
+        frame == other.frame && generation == other.generation && transaction == other.transaction && slot == other.slot
     }
 }

@@ -25,26 +25,17 @@ struct FoundObjects: RandomAccessCollection {
 
     func makeIterator() -> Iterator {
         switch results {
-        case .rows(let rows): .rows(rows.makeIterator())
-        case .mixed(let found): .mixed(found.makeIterator())
+        case .rows(let rows): Iterator(rows: rows.makeIterator(), mixed: [].makeIterator())
+        case .mixed(let found): Iterator(rows: FoundRows().makeIterator(), mixed: found.makeIterator())
         }
     }
 
     /// Goes from row to row instead of looking for each.
-    enum Iterator: IteratorProtocol {
-        case rows(FoundRowCursor)
-        case mixed(IndexingIterator<[FoundObject]>)
+    struct Iterator: IteratorProtocol {
+        fileprivate var rows: FoundRowCursor
+        fileprivate var mixed: IndexingIterator<[FoundObject]>
 
-        mutating func next() -> FoundObject? {
-            switch self {
-            case .rows(var cursor):
-                defer { self = .rows(cursor) }
-                return cursor.next().map { .stored($0) }
-            case .mixed(var found):
-                defer { self = .mixed(found) }
-                return found.next()
-            }
-        }
+        mutating func next() -> FoundObject? { rows.next().map { .stored($0) } ?? mixed.next() }
     }
 
     var startIndex: Int { 0 }

@@ -1,6 +1,7 @@
 // Remembers in which leaf of one version of a table keys were found, so that a row by its key need not be searched from the root.
 //
-// A word for each 64 neighbouring keys names the frame of a leaf and the frame's generation then. What holds: the frame was the leaf
+// A word for each 64 neighbouring keys names the frame of a leaf in which one of them was found, and the frame's generation then;
+// where the neighbours lie in two leaves, the word of those before or behind them names the other. What holds: the frame was a leaf
 // of the table in this version, found by a walk, and is it as long as its generation is the same. Which keys are in it says its
 // brief. So a word that was overwritten or lost costs a walk, and any thread may write any word at any time.
 

@@ -217,11 +217,6 @@ package struct RowLocation: Sendable, Hashable {
 
     package init() { self.init(frame: 0, generation: 0, transaction: 0, slot: 0) }
 
-    /// True if both are where the same row was seen in the same version.
-    package func isSameRow(as other: RowLocation) -> Bool {
-        place == other.place && transaction == other.transaction && slot == other.slot
-    }
-
     /// Another row of the same leaf, one of several that were seen together.
     @inlinable @inline(__always)
     package func neighbour(_ slot: Int) -> RowLocation {

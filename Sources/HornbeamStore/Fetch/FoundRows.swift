@@ -35,7 +35,7 @@ package struct FoundRows: Sendable {
     /// Where the listed rows were seen; as many, or none.
     private var hints: [RowHint] = []
     /// Rows at the beginning that do not count.
-    private var skipped = 0
+    fileprivate var skipped = 0
     package private(set) var count = 0
 
     package init() {}
@@ -134,15 +134,17 @@ extension FoundRows: RandomAccessCollection {
     /// O(1) for listed rows, else O(log n).
     package subscript(position: Int) -> FoundRow {
         precondition(position >= 0 && position < count, "There are \(count) rows, and none at \(position).")
-        var cursor = FoundRowCursor(self, from: position)
-        guard let row = cursor.next() else { preconditionFailure("A leaf has fewer rows than were counted.") }
-        return row
+        let position = position + skipped
+        if leaves.isEmpty { return listed(position) }
+        let leaf = leaves[leafNumber(at: position)]
+        let (word, rest) = place(of: position, in: leaf)
+        return row(word * 64 + rest.trailingZeroBitCount, position - leaf.start, of: leaf)
     }
 
-    package func makeIterator() -> FoundRowCursor { FoundRowCursor(self, from: 0) }
+    package func makeIterator() -> FoundRowCursor { FoundRowCursor(self) }
 
     /// The leaf in which the n-th of all rows is.
-    fileprivate func leaf(at position: Int) -> Int {
+    fileprivate func leafNumber(at position: Int) -> Int {
         var low = 0
         var high = leaves.count
         while low < high {
@@ -150,6 +152,20 @@ extension FoundRows: RandomAccessCollection {
             if leaves[middle].start <= position { low = middle + 1 } else { high = middle }
         }
         return low - 1
+    }
+
+    /// The word of a leaf in which a row is, and the word's bits from this row on.
+    fileprivate func place(of position: Int, in leaf: Leaf) -> (word: Int, rest: UInt64) {
+        var passed = position - leaf.start
+        var word = 0
+        var rest = bits(word, of: leaf)
+        while passed >= rest.nonzeroBitCount {
+            passed -= rest.nonzeroBitCount
+            word += 1
+            rest = bits(word, of: leaf)
+        }
+        for _ in 0 ..< passed { rest &= rest - 1 }
+        return (word, rest)
     }
 
     fileprivate func bits(_ word: Int, of leaf: Leaf) -> UInt64 { words[leaf.wordsStart + word] }
@@ -164,8 +180,6 @@ extension FoundRows: RandomAccessCollection {
         return FoundRow(
             reference: ObjectReference(entityIndex: leaf.entityIndex, key: key), hint: RowHint(leaf.location.neighbour(slot)))
     }
-
-    fileprivate var skippedRows: Int { skipped }
 }
 
 /// A place among found rows that moves on.
@@ -181,18 +195,13 @@ package struct FoundRowCursor: IteratorProtocol {
     /// The bits of the word that are still to come.
     private var rest: UInt64 = 0
 
-    fileprivate init(_ rows: FoundRows, from start: Int) {
+    fileprivate init(_ rows: FoundRows) {
         self.rows = rows
-        position = rows.skippedRows + start
-        end = rows.skippedRows + rows.count
+        position = rows.skipped
+        end = rows.skipped + rows.count
         guard position < end, !rows.leaves.isEmpty else { return }
-        enter(rows.leaf(at: position))
-        var passed = position - leaf.start
-        while passed >= rest.nonzeroBitCount {
-            passed -= rest.nonzeroBitCount
-            enterNextWord()
-        }
-        for _ in 0 ..< passed { rest &= rest - 1 }
+        enter(rows.leafNumber(at: position))
+        (word, rest) = rows.place(of: position, in: leaf)
     }
 
     private mutating func enter(_ number: Int) {
