@@ -165,10 +165,10 @@ struct EventProfile {
             guard let graph = store as? GraphEvents else { throw BenchmarkError("Not at the engine's door.") }
             return try time(events.count) { try graph.loadObjects(events) }
         }
-        let threads = step == "crowd" ? 16 : 1
+        guard step == "crowd" else { return try time(events.count) { for event in events { try store.insertOne(event) } } }
         try time(events.count) {
-            _ = try onThreads(threads) { thread in
-                let part = events.count / threads
+            _ = try onThreads(16) { thread in
+                let part = events.count / 16
                 for event in events.dropFirst(thread * part).prefix(part) { try store.insertOne(event) }
                 return 0
             }

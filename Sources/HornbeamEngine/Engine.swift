@@ -100,7 +100,6 @@ package final class Engine: Sendable {
     }
 
     deinit {
-        core.pipeline.hurryCheckpoint()
         maintenance.stop()
         logKeeper.stop()
         state.withLock { $0.lock }?.release()
@@ -215,7 +214,7 @@ package final class Engine: Sendable {
     }
 
     func commit(
-        _ transaction: WriteTransaction, _ durability: Durability, executed: () -> Void = {},
+        _ transaction: WriteTransaction, _ durability: Durability, steps: CommitSteps = CommitSteps(),
         published: (@Sendable (TransactionNumber) -> Void)?, isUpkeep: Bool
     ) throws(EngineError) -> TransactionNumber {
         guard transaction.hasChanges else {
@@ -246,10 +245,12 @@ package final class Engine: Sendable {
                     earlier: transaction.ended),
                 on: transaction.base)
             core.pipeline.endTurn()
-            executed()
+            steps.executed()
             do throws(EngineError) {
                 try core.pipeline.wait(for: version.number, round: round, needsSync: durability == .full)
+                steps.logged()
             } catch {
+                steps.logged()
                 if error.code == .full { makeRoom() }
                 throw error
             }

@@ -33,9 +33,9 @@ extension Store {
     /// Objects of a save that may share a version with others; larger ones do not make others wait.
     private static let sharedSaveMax = 64
 
-    /// A custom store is told by whoever saves, and states that are kept are one save apart.
+    /// A custom store is told by whoever saves, states that are kept are one save apart, and a save over several stores comes first.
     private var canShareSaves: Bool {
-        backing == nil && options.retainedGenerations == 0 && options.retainedGenerationsAge == nil
+        backing == nil && joint.isFree && options.retainedGenerations == 0 && options.retainedGenerationsAge == nil
     }
 
     /// Carries out a change set by itself.

@@ -11,6 +11,18 @@ struct EndedTransaction: Sendable {
     let published: (@Sendable (TransactionNumber) -> Void)?
 }
 
+/// What is called on the way through a commit, where it is not committed by a checkpoint.
+package struct CommitSteps {
+    /// The next transaction may begin.
+    let executed: () -> Void
+    /// The log has it, or refused it; what follows may wait for other writers.
+    let logged: () -> Void
+
+    package init(executed: @escaping () -> Void = {}, logged: @escaping () -> Void = {}) {
+        (self.executed, self.logged) = (executed, logged)
+    }
+}
+
 extension WriteTransaction {
     /// Bytes of the log from which on no transaction is added.
     private static let sharedBytesMax = 64 << 10

@@ -400,16 +400,16 @@ package final class WriteTransaction {
         try commit(durability, published: published, isUpkeep: false)
     }
 
-    /// As above. `executed` is called once the next transaction may begin, if this one then waits for the log.
+    /// As above, for who wants to know how far it is.
     package func commit(
-        _ durability: Durability, executed: () -> Void, published: (@Sendable (TransactionNumber) -> Void)?
+        _ durability: Durability, steps: CommitSteps, published: (@Sendable (TransactionNumber) -> Void)?
     ) throws(EngineError) -> TransactionNumber {
-        try commit(durability, executed: executed, published: published, isUpkeep: false)
+        try commit(durability, steps: steps, published: published, isUpkeep: false)
     }
 
     /// `isUpkeep`: a part of a checkpoint, which must not ask for another.
     func commit(
-        _ durability: Durability, executed: () -> Void = {}, published: (@Sendable (TransactionNumber) -> Void)? = nil,
+        _ durability: Durability, steps: CommitSteps = CommitSteps(), published: (@Sendable (TransactionNumber) -> Void)? = nil,
         isUpkeep: Bool
     ) throws(EngineError) -> TransactionNumber {
         do throws(EngineError) { try requireOpen() } catch {
@@ -418,7 +418,7 @@ package final class WriteTransaction {
         }
         let published = reopenLast() ?? published
         isOpen = false
-        return try engine.commit(self, durability, executed: executed, published: published, isUpkeep: isUpkeep)
+        return try engine.commit(self, durability, steps: steps, published: published, isUpkeep: isUpkeep)
     }
 
     /// Replay has recorded the transaction's changes itself.

@@ -2,16 +2,27 @@ internal import HornbeamEngine
 internal import HornbeamModel
 internal import HornbeamThreads
 
-/// Small saves that several threads make at once, carried out by one of them.
+/// Small saves that several threads make at once, carried out by few of them and committed together.
 ///
-/// Whoever finds nobody at work leads: it carries out its own save and those that arrive meanwhile, in one version, and then waits for
-/// the log; the next to arrive leads while it waits. So the writer's turn never waits until a thread has woken up, saves that come
-/// together share the nodes that they change, and who does not lead sleeps once. Each save is a transaction of its own all the same.
+/// Whoever finds nobody at work leads: it carries out its own save and those that arrive meanwhile, in one version. When no group is
+/// on its way to the log, it commits them. Otherwise the group is left open and its members sleep; the next to arrive carries its save
+/// out in it, and when the log is free, one member commits. So each sync is for all that came during the one before, the writer's turn
+/// never waits for a thread to wake up, nodes that several saves change are copied once, and who waits sleeps once. Each save is a transaction of its own all
+/// the same.
+///
+/// What holds: who leads owns the open group, and while nobody leads the state does; a group is left open only while another is on
+/// its way, whose end sees to it. An open group has the writer's turn, so whoever commits says that the log is done before it waits for
+/// other writers.
 final class SharedSaves: Sendable {
     private struct State {
         var isLed = false
+        /// Groups on their way to the log.
+        var underWay = 0
+        /// Carried out and not committed, while nobody leads.
+        var open: SaveGroup?
+        /// Not carried out yet, while somebody leads.
         var waiting: [WaitingSave] = []
-        /// Cells to be used again.
+        /// Places to be used again.
         var unused: [WaitingSave] = []
     }
 
@@ -24,28 +35,138 @@ final class SharedSaves: Sendable {
     private let buffers = LeadersBuffers()
 
     func save(_ changes: ChangeSet, in store: Store) throws -> SaveReceipt {
-        guard let place = arrive(with: changes) else { return try lead(changes, in: store) }
-        let outcome = place.waitForOutcome()
-        state.withLock { $0.unused.append(place) }
-        switch outcome {
-        case .over(let result): return try result.get()
-        case .alone: return try store.write(changes, passingOn: true)
-        case .lead: return try lead(changes, in: store)
+        let (place, leads) = arrive(with: changes)
+        var outcome = leads ? lead(place, in: store) : nil
+        while true {
+            switch outcome ?? place.waitForOutcome() {
+            case .lead: outcome = lead(place, in: store)
+            case .commit(let group): outcome = conclude(group, for: place)
+            case .over(let result):
+                leave(place)
+                return try result.get()
+            case .alone:
+                leave(place)
+                return try store.write(changes, passingOn: true)
+            }
         }
     }
 
-    /// Nil for who is to lead.
-    private func arrive(with changes: ChangeSet) -> WaitingSave? {
+    // MARK: Places
+
+    private func arrive(with changes: ChangeSet) -> (place: WaitingSave, leads: Bool) {
         state.withLock { state in
-            guard state.isLed else {
-                state.isLed = true
-                return nil
-            }
             let place = state.unused.popLast() ?? WaitingSave()
             place.changes.withLock { $0 = changes }
-            state.waiting.append(place)
-            return place
+            if state.isLed {
+                state.waiting.append(place)
+                return (place, false)
+            }
+            state.isLed = true
+            return (place, true)
         }
+    }
+
+    private func leave(_ place: WaitingSave) {
+        place.changes.withLock { $0 = ChangeSet() }
+        state.withLock { $0.unused.append(place) }
+    }
+
+    private func next() -> WaitingSave? {
+        state.withLock { $0.waiting.isEmpty ? nil : $0.waiting.removeFirst() }
+    }
+
+    // MARK: Leading
+
+    /// Carries out a save, in the open group if there is one; nil when the outcome is to be waited for.
+    private func lead(_ place: WaitingSave, in store: Store) -> WaitingSave.Outcome? {
+        let open = state.withLock { state in
+            defer { state.open = nil }
+            return state.open
+        }
+        do {
+            let group = try open ?? begin(in: store)
+            return carryOut(place, in: group, leader: place)
+        } catch {
+            stepDown()
+            return .over(.failure(error))
+        }
+    }
+
+    private func begin(in store: Store) throws -> SaveGroup {
+        let transaction = try store.beginTransaction()
+        let rows = buffers.rows ?? RowBuffers(store.schema)
+        buffers.rows = rows
+        return SaveGroup(store, transaction, rows)
+    }
+
+    /// Carries out a save and those that wait, and commits them or leaves them open.
+    private func carryOut(_ first: WaitingSave?, in group: SaveGroup, leader: WaitingSave) -> WaitingSave.Outcome? {
+        var place = first
+        repeat {
+            while let next = place {
+                do { try group.carryOut(next) } catch { return dissolve(group, error, leader: leader) }
+                place = group.canGoOn ? self.next() : nil
+            }
+        } while group.canGoOn && hasMore(&place)
+        return leaveOpen(group) ? nil : commit(group, leader: leader)
+    }
+
+    private func hasMore(_ place: inout WaitingSave?) -> Bool {
+        place = next()
+        return place != nil
+    }
+
+    /// Leaves a group open while another is on its way to the log, unless it is full.
+    private func leaveOpen(_ group: SaveGroup) -> Bool {
+        state.withLock { state in
+            guard state.underWay > 0, group.canGoOn, state.waiting.isEmpty else {
+                state.underWay += 1
+                return false
+            }
+            state.open = group
+            state.isLed = false
+            return true
+        }
+    }
+
+    /// The log is free for a group that was left open: its member leads.
+    private func conclude(_ group: SaveGroup, for place: WaitingSave) -> WaitingSave.Outcome? {
+        carryOut(group.canGoOn ? next() : nil, in: group, leader: place)
+    }
+
+    /// Returns once a group is durable, and answers those who wait for it.
+    private func commit(_ group: SaveGroup, leader: WaitingSave) -> WaitingSave.Outcome {
+        var isLeading = true
+        var isUnderWay = true
+        let results = group.commit(
+            CommitSteps(
+                executed: {
+                    isLeading = false
+                    self.stepDown()
+                },
+                logged: {
+                    isUnderWay = false
+                    self.logIsFree()
+                }))
+        if isLeading { stepDown() }
+        if isUnderWay { logIsFree() }
+        return answer(group, results, leader: leader)
+    }
+
+    /// One of the saves cannot be carried out. Whose fault it is shows when each is carried out by itself.
+    private func dissolve(_ group: SaveGroup, _ error: any Error, leader: WaitingSave) -> WaitingSave.Outcome {
+        group.abort()
+        stepDown()
+        guard group.places.count > 1 else { return .over(.failure(group.refusal(error))) }
+        return answer(group, Array(repeating: .alone, count: group.places.count), leader: leader)
+    }
+
+    private func answer(_ group: SaveGroup, _ outcomes: [WaitingSave.Outcome], leader: WaitingSave) -> WaitingSave.Outcome {
+        var own = WaitingSave.Outcome.alone
+        for (place, outcome) in zip(group.places, outcomes) {
+            if place === leader { own = outcome } else { place.end(outcome) }
+        }
+        return own
     }
 
     /// Lets the next lead, if anybody waits.
@@ -58,100 +179,29 @@ final class SharedSaves: Sendable {
         next?.end(.lead)
     }
 
-    private func next() -> WaitingSave? {
-        state.withLock { $0.waiting.isEmpty ? nil : $0.waiting.removeFirst() }
-    }
-
-    private func lead(_ changes: ChangeSet, in store: Store) throws -> SaveReceipt {
-        var isLeading = true
-        defer { if isLeading { stepDown() } }
-        let transaction = try store.beginTransaction()
-        let rows = buffers.rows ?? RowBuffers(store.schema)
-        buffers.rows = rows
-        var group = SaveGroup(store, transaction, rows)
-        do {
-            try group.carryOut(changes)
-        } catch {
-            transaction.abort()
-            stepDown()
-            isLeading = false
-            try store.rethrow(error, base: transaction)
+    /// A group is in the log: what was left open meanwhile is due.
+    private func logIsFree() {
+        let group = state.withLock { state -> SaveGroup? in
+            state.underWay -= 1
+            guard state.underWay == 0, !state.isLed, let group = state.open else { return nil }
+            state.open = nil
+            state.isLed = true
+            return group
         }
-        while transaction.canGoOn, let place = next() {
-            do { try group.carryOut(place) } catch {
-                // Whose fault it is shows when each is carried out by itself.
-                transaction.abort()
-                stepDown()
-                isLeading = false
-                for place in group.places { place.end(.alone) }
-                return try store.write(changes, passingOn: true)
-            }
-        }
-        return try group.commit {
-            stepDown()
-            isLeading = false
-        }
+        if let group { group.places[0].end(.commit(group)) }
     }
 }
 
-/// The saves of one transaction of the engine, each with its own number.
-private struct SaveGroup {
-    private let store: Store
-    private let transaction: WriteTransaction
-    private let rows: RowBuffers
-    /// Who waits for the saves after the first.
-    private(set) var places: [WaitingSave] = []
-    /// The numbers of all but the last.
-    private var numbers: [UInt64] = []
-    private var last = StoreChange()
-
-    init(_ store: Store, _ transaction: WriteTransaction, _ rows: RowBuffers) {
-        self.store = store
-        self.transaction = transaction
-        self.rows = rows
-    }
-
-    mutating func carryOut(_ changes: ChangeSet) throws {
-        let execution = SaveExecution(changes, transaction: transaction, reader: store.reader, buffers: rows)
-        try execution.run()
-        last = execution.change
-        try store.record(last, in: transaction)
-    }
-
-    mutating func carryOut(_ place: WaitingSave) throws {
-        numbers.append(transaction.goOn(published: store.announcing(last)).rawValue)
-        places.append(place)
-        try carryOut(place.changes.withLock(\.self))
-    }
-
-    /// Returns once all are durable, and answers those who wait.
-    ///
-    /// - Parameter executed: Called once others may write.
-    func commit(_ executed: () -> Void) throws -> SaveReceipt {
-        let end = transaction.number.rawValue
-        do {
-            let number = try EngineError.translated { () throws(EngineError) in
-                try transaction.commit(store.durability.engineLevel, executed: executed, published: store.announcing(last)).rawValue
-            }
-            let receipts = (numbers + [number]).map { SaveReceipt(transaction: $0) }
-            for (place, receipt) in zip(places, receipts.dropFirst()) { place.end(.over(.success(receipt))) }
-            return receipts[0]
-        } catch {
-            let numbers = numbers + [end]
-            for (place, number) in zip(places, numbers.dropFirst()) { place.end(.over(.failure(store.doubt(error, number)))) }
-            throw store.doubt(error, numbers[0])
-        }
-    }
-}
-
-/// The place of one who waits for a leader.
-private final class WaitingSave: Sendable {
+/// The place of one whose save others may carry out.
+final class WaitingSave: Sendable {
     enum Outcome: Sendable {
         case over(Result<SaveReceipt, any Error>)
         /// Nothing was written; to be carried out by itself.
         case alone
         /// Nothing was written; to be carried out together with those that wait.
         case lead
+        /// Carried out; the group is to be committed.
+        case commit(SaveGroup)
     }
 
     let changes = Guarded(ChangeSet())

@@ -38,9 +38,10 @@ import Testing
             numbers.append(transaction.goOn(published: tell).rawValue)
         }
         try put(transaction, 4)
-        var isOver = false
-        numbers.append(try transaction.commit(.full, executed: { isOver = true }, published: tell).rawValue)
-        #expect(isOver)
+        var steps: [String] = []
+        let noted = CommitSteps(executed: { steps.append("executed") }, logged: { steps.append("logged") })
+        numbers.append(try transaction.commit(.full, steps: noted, published: tell).rawValue)
+        #expect(steps == ["executed", "logged"])
         #expect(numbers == (1...4).map { base + $0 })
         #expect(told.withLock(\.self) == numbers)
         #expect(store.engine.latest.rawValue == base + 4)

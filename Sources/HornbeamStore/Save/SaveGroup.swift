@@ -1,0 +1,55 @@
+internal import HornbeamEngine
+internal import HornbeamModel
+internal import HornbeamThreads
+
+/// Saves that are carried out in one version of the store, each with a number of its own.
+///
+/// `@unchecked Sendable`: touched by who leads, and kept in the state of `SharedSaves` while nobody does.
+final class SaveGroup: @unchecked Sendable {
+    private let store: Store
+    private let transaction: WriteTransaction
+    private let rows: RowBuffers
+    /// Whose saves they are, in their order; the last of them may have failed.
+    private(set) var places: [WaitingSave] = []
+    /// The numbers of all but the last.
+    private var numbers: [UInt64] = []
+    private var last = StoreChange()
+
+    init(_ store: Store, _ transaction: WriteTransaction, _ rows: RowBuffers) {
+        self.store = store
+        self.transaction = transaction
+        self.rows = rows
+    }
+
+    /// True while there is room for more.
+    var canGoOn: Bool { transaction.canGoOn }
+
+    func carryOut(_ place: WaitingSave) throws {
+        if !places.isEmpty { numbers.append(transaction.goOn(published: store.announcing(last)).rawValue) }
+        places.append(place)
+        let execution = SaveExecution(place.changes.withLock(\.self), transaction: transaction, reader: store.reader, buffers: rows)
+        try execution.run()
+        last = execution.change
+        try store.record(last, in: transaction)
+    }
+
+    func abort() { transaction.abort() }
+
+    /// What one whose save cannot be carried out is told, once that may be told.
+    func refusal(_ error: any Error) -> any Error {
+        do { try store.rethrow(error, base: transaction) } catch { return error }
+    }
+
+    /// Returns once all are durable; gives back what each is answered.
+    func commit(_ steps: CommitSteps) -> [WaitingSave.Outcome] {
+        let end = transaction.number.rawValue
+        do {
+            let number = try EngineError.translated { () throws(EngineError) in
+                try transaction.commit(store.durability.engineLevel, steps: steps, published: store.announcing(last)).rawValue
+            }
+            return (numbers + [number]).map { .over(.success(SaveReceipt(transaction: $0))) }
+        } catch {
+            return (numbers + [end]).map { .over(.failure(store.doubt(error, $0))) }
+        }
+    }
+}
