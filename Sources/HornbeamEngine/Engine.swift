@@ -175,7 +175,7 @@ package final class Engine: Sendable {
         if let snapshot = Snapshot(core.registry, pool: core.pool, at: number, isPinned: isPinned) { return snapshot }
         throw EngineError(
             .snapshotExpired,
-            "The state after transaction \(number ?? latest) is kept no more; the oldest that is, is \(core.registry.live[0]). "
+            "The state after transaction \(number ?? latest) is not kept; the oldest that is, is \(core.registry.live[0]). "
                 + "Retain more transactions, or pin those that will be needed.", path: path)
     }
 
@@ -248,14 +248,14 @@ package final class Engine: Sendable {
             steps.executed()
             do throws(EngineError) {
                 try core.pipeline.wait(for: version.number, round: round, needsSync: durability == .full)
-                steps.logged()
+                steps.logged(true)
             } catch {
-                steps.logged()
+                steps.logged(false)
                 if error.code == .full { makeRoom() }
                 throw error
             }
         }
-        if !isUpkeep { afterCommit(isBig: isBig, redoBytes: isBig ? 0 : transaction.redo.bytes.count) }
+        if !isUpkeep { afterCommit(isBig: isBig, redoBytes: isBig ? 0 : transaction.sharedBytes) }
         return version.number
     }
 

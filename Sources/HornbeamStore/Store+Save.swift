@@ -26,12 +26,12 @@ extension Store {
     ///   the wrong type and for what goes wrong below. Nothing is written then. `DoubtfulSave` when a sync failed.
     package func save(_ changes: ChangeSet) throws -> SaveReceipt {
         try requireWritable()
-        return try changes.count <= Self.sharedSaveMax && canShareSaves
+        return try changes.weight <= Self.sharedWeightMax && canShareSaves
             ? sharedSaves.save(changes, in: self) : write(changes, passingOn: true)
     }
 
-    /// Objects of a save that may share a version with others; larger ones do not make others wait.
-    private static let sharedSaveMax = 64
+    /// The weight of a save that may share a version with others; larger ones do not make others wait.
+    private static let sharedWeightMax = 64
 
     /// A custom store is told by whoever saves, states that are kept are one save apart, and a save over several stores comes first.
     private var canShareSaves: Bool {

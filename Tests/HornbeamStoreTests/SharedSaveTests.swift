@@ -1,4 +1,5 @@
 import Foundation
+import HornbeamEngine
 import HornbeamModel
 import HornbeamThreads
 import Testing
@@ -79,6 +80,57 @@ struct SharedSaveTests {
         }
         outcome.problems += try library.store.check().problems.map { "\($0)" }
         return (outcome, result.points)
+    }
+
+    // large    small    other
+    // leads
+    //          is carried out
+    //                   is carried out
+    // the large value cannot be synced: nothing was written
+    //          writes   writes
+    @Test("SAV-9: what is wrong with one save is not told to others that were to be committed with it", arguments: 0..<12)
+    func failuresStayWithTheirSaves(seed: Int) throws {
+        var random = SeededGenerator(seed: UInt64(seed))
+        for _ in 0..<Self.schedulesForSeed {
+            let preemptions = (0..<Int.random(in: 0...4, using: &random)).map { _ in
+                Schedule.Preemption(point: Int.random(in: 0..<300, using: &random), target: Int.random(in: 0..<2, using: &random))
+            }
+            let schedule = Schedule(preemptions: preemptions, seed: UInt64.random(in: 0..<1 << 20, using: &random))
+            let problems = try runBesideAFailure(schedule)
+            #expect(problems.isEmpty, "schedule \(schedule)")
+        }
+    }
+
+    private func runBesideAFailure(_ schedule: Schedule) throws -> [String] {
+        let faults = FaultInjector(MemoryFileSystem())
+        var options = Store.Options()
+        options.backgroundCheckpoints = false
+        options.fileSystem = faults
+        options.engine.pageSize = 4096
+        let library = try Library(options: options)
+        try library.insert("Desk", ["place": "first"])
+        faults.add(FaultRule(.failSyncKeepingNew, calls: [.sync], kind: .pages, isSticky: true))
+        let problems = Guarded<[String]>([])
+        func part(_ name: String, _ text: String, fails: Bool) -> Interleaving.Part {
+            Interleaving.Part(name) {
+                for _ in 0..<2 {
+                    do {
+                        try library.insert("Desk", ["place": .string(text)])
+                        if fails { problems.withLock { $0.append("\(name) was saved") } }
+                    } catch {
+                        if !fails { problems.withLock { $0.append("\(name) was told \(error)") } }
+                    }
+                }
+            }
+        }
+        let large = String(repeating: "x", count: 2_000)
+        let result = Interleaving(schedule).run([
+            part("large", large, fails: true), part("small", "a", fails: false), part("other", "b", fails: false),
+        ])
+        faults.removeRules()
+        if let stuck = result.stuck { return [stuck] }
+        let count = try library.store.snapshot().count(FetchDescription(entityName: "Desk"))
+        return problems.withLock(\.self) + (count == 5 ? [] : ["\(count) rows are there"])
     }
 
     @Test("SAV-9: whoever carries a save out, it is told of, recorded and answered by itself", arguments: 0..<24)

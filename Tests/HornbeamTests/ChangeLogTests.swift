@@ -55,6 +55,8 @@ import Testing
                 change.inserted = (0..<UInt64.random(in: 0...9, using: &random)).map { ObjectReference(entityIndex: 0, key: $0 + 1) }
                 if inboxes.keys.contains(where: { $0 != owner }) {
                     for key in inboxes.keys {
+                        // Who has taken everything in is not burdened with its own.
+                        if key == owner, inboxes[key]?.expected.weight == 0, inboxes[key]?.expected.isOverflowing == false { continue }
                         if key != owner { inboxes[key]?.expected.transactions.append(transaction) }
                         inboxes[key]?.expected.weight += change.count + 1
                         if (inboxes[key]?.expected.weight ?? 0) > limit { inboxes[key]?.expected.isOverflowing = true }
@@ -78,6 +80,41 @@ import Testing
         #expect(log.changes(from: 95) == nil)
         log.forget()
         #expect(log.changes(from: 100) == nil && log.changes(from: 101)?.isEmpty == true && log.weight == 0)
+    }
+
+    /// A broadcast with two contexts, of which the first saves.
+    private func pair(limit: Int) throws -> (save: (Int) -> Void, own: ChangeInbox, other: ChangeInbox, broadcast: ChangeBroadcast) {
+        let store = try Parity.stack(.inMemory).container.persistentStoreCoordinator.stack.firstStore()
+        let broadcast = ChangeBroadcast(limit: limit)
+        let inboxes = (1...2 as ClosedRange<UInt64>).map { ChangeInbox(broadcast, owner: $0) }
+        for inbox in inboxes { broadcast.subscribe(inbox) }
+        func save(_ count: Int) {
+            var change = StoreChange()
+            change.originator = 1
+            change.inserted = (0..<count).map { ObjectReference(entityIndex: 0, key: UInt64($0) + 1) }
+            broadcast.announce(change, of: store)
+        }
+        return (save, inboxes[0], inboxes[1], broadcast)
+    }
+
+    @Test("a context's own save, however large, is nothing that it has missed") func ownSavesAreNotMissed() throws {
+        let pair = try pair(limit: 40)
+        pair.save(100)
+        #expect(pair.own.isEmpty && pair.own.drain().isEmpty)
+        #expect(pair.other.drain().isOverflowing)
+        #expect(pair.other.isEmpty)
+    }
+
+    @Test("after a context has slept too long the log is let go, whether it wakes or not") func sleepersHoldNothing() throws {
+        let pair = try pair(limit: 4_000)
+        for _ in 0..<5_000 { pair.save(1) }
+        #expect(pair.broadcast.weight < 600, "who has missed something needs none of it")
+        #expect(pair.other.drain().isOverflowing)
+        for _ in 0..<1_000 {
+            pair.save(1)
+            #expect(pair.other.drain().changes.count == 1)
+        }
+        #expect(pair.broadcast.weight < 600)
     }
 
     // In a process of its own: where somebody has asked for the names of notifications, contexts look for what they can tell.

@@ -62,7 +62,9 @@ extension PersistentStoreCoordinator {
     /// The state after a commit, for looking back: what `ObjectChanges.transaction` tells, as long as
     /// `PersistentStoreDescription.retainedGenerations` or somebody who reads that state keeps it.
     ///
-    /// - Throws: `snapshotExpired` (9111) when it is kept no more; `unsupportedRequest` where there are several stores;
+    /// Without `retainedGenerations`, saves of several threads that reach the disk together make one state, that of the last of them.
+    ///
+    /// - Throws: `snapshotExpired` (9111) when it is not kept; `unsupportedRequest` where there are several stores;
     ///   the store's error.
     public func queryGeneration(at transaction: UInt64) throws -> QueryGenerationToken {
         let stores = stack.stores

@@ -21,13 +21,14 @@ final class ChangeBroadcast: Sendable {
 
         /// Lets go of what all have taken in.
         mutating func trim() {
-            log.drop(before: inboxes.values.reduce(.max) { min($0, $1.place) })
-            trimWeight = max(log.weight * 2, Self.trimWeightMin)
+            // Who has missed something compares everything, and needs none of the log.
+            log.drop(before: inboxes.values.reduce(.max) { $1.place < log.start ? $0 : min($0, $1.place) })
+            trimWeight = min(max(log.weight * 2, Self.trimWeightMin), max(log.limit / 2, 1))
         }
 
         /// The hindmost may have moved on.
         mutating func trim(behind place: UInt64) {
-            if inboxes.isEmpty || place == log.start && log.weight >= Self.trimWeightMin { trim() }
+            if inboxes.isEmpty || place <= log.start && log.weight >= Self.trimWeightMin { trim() }
         }
     }
 
@@ -38,6 +39,9 @@ final class ChangeBroadcast: Sendable {
 
     /// The number of the next commit.
     var end: UInt64 { logEnd.load(ordering: .acquiring) }
+
+    /// The commits that are kept, and the objects that they name.
+    var weight: Int { state.withLock { $0.log.weight } }
 
     // MARK: Contexts
 
@@ -66,11 +70,11 @@ final class ChangeBroadcast: Sendable {
     func drain(_ inbox: ChangeInbox) -> ChangeInbox.Delivery {
         state.withLock { state in
             let place = inbox.place
-            let changes = state.log.changes(from: place)
+            // Copied before the log is trimmed, which would copy all of it while somebody looks at a part.
+            let changes = state.log.changes(from: place)?.filter { $0.originator != inbox.owner }
             inbox.move(to: state.log.end)
             state.trim(behind: place)
-            guard let changes else { return ChangeInbox.Delivery(isOverflowing: true) }
-            return ChangeInbox.Delivery(changes: changes.filter { $0.originator != inbox.owner })
+            return changes.map { ChangeInbox.Delivery(changes: $0) } ?? ChangeInbox.Delivery(isOverflowing: true)
         }
     }
 
@@ -93,9 +97,12 @@ final class ChangeBroadcast: Sendable {
 
     /// Keeps a commit for the contexts, if there are any beside the one that made it.
     private func keep(_ change: StoreChange, in state: inout State) {
-        let others = state.inboxes.count - (state.inboxes[change.originator] == nil ? 0 : 1)
-        guard others > 0 else { return }
-        state.log.append(change)
+        let own = state.inboxes[change.originator]
+        guard state.inboxes.count > (own == nil ? 0 : 1) else { return }
+        // Who saved waits for this to be over, and has nothing to take in of it.
+        let isUpToDate = own?.place == state.log.end
+        state.log.append(change.forContexts)
+        if isUpToDate { own?.move(to: state.log.end) }
         if state.log.weight >= state.trimWeight { state.trim() }
         logEnd.store(state.log.end, ordering: .releasing)
     }

@@ -2,7 +2,7 @@ internal import HornbeamStore
 
 /// The latest commits, numbered in their order, as far as they name no more than `limit` objects together.
 struct ChangeLog {
-    private let limit: Int
+    let limit: Int
     private var changes: [StoreChange] = []
     /// Where the kept ones begin in `changes`.
     private var head = 0

@@ -15,10 +15,10 @@ struct EndedTransaction: Sendable {
 package struct CommitSteps {
     /// The next transaction may begin.
     let executed: () -> Void
-    /// The log has it, or refused it; what follows may wait for other writers.
-    let logged: () -> Void
+    /// The log has it (true), or refused it; what follows may wait for other writers.
+    let logged: (Bool) -> Void
 
-    package init(executed: @escaping () -> Void = {}, logged: @escaping () -> Void = {}) {
+    package init(executed: @escaping () -> Void = {}, logged: @escaping (Bool) -> Void = { _ in }) {
         (self.executed, self.logged) = (executed, logged)
     }
 }
@@ -29,8 +29,11 @@ extension WriteTransaction {
 
     /// True while another transaction can share this one's version: its changes are few, and all in the log.
     package var canGoOn: Bool {
-        !redo.isAbandoned && ledger.newBlobs.isEmpty && redo.bytes.count < Self.sharedBytesMax && ended.count < 64
+        !redo.isAbandoned && ledger.newBlobs.isEmpty && sharedBytes < Self.sharedBytesMax && ended.count < 64
     }
+
+    /// What the log gets for this and those that ended in its nodes.
+    var sharedBytes: Int { ended.reduce(redo.bytes.count) { $0 + $1.payload.count } }
 
     /// Ends a transaction here and begins another in its place, which sees its changes. One without changes leaves no trace.
     ///

@@ -1,3 +1,4 @@
+internal import Foundation
 package import HornbeamModel
 
 /// What a save asks of a store: all of it is written, or nothing.
@@ -108,11 +109,30 @@ package struct ChangeSet: Sendable {
 
     package init() {}
 
-    /// The objects and relationships that it names.
-    var count: Int { inserts.count + updates.count + deletes.count + links.count + checks.count }
+    /// What carrying it out takes: the objects and members that it names, and the KiB of its values.
+    var weight: Int {
+        var bytes = 0
+        for insert in inserts { for value in insert.row { bytes += value.heldBytes } }
+        for update in updates { for (_, value) in update.values { bytes += value.heldBytes } }
+        let members = links.reduce(0) { $0 + 1 + $1.added.count + $1.removed.count + ($1.order?.count ?? 0) }
+        return inserts.count + updates.count + deletes.count + checks.count + members + bytes / 1024
+    }
 
     package var isEmpty: Bool {
         inserts.isEmpty && updates.isEmpty && deletes.isEmpty && links.isEmpty && checks.isEmpty
+    }
+}
+
+extension PropertyValue {
+    /// The bytes of a text or of data, also inside a composite; 0 for what is small in any case.
+    fileprivate var heldBytes: Int {
+        switch self {
+        case .string(let text): text.utf8.count
+        case .data(let data): data.count
+        case .uri(let url): url.relativeString.utf8.count
+        case .dictionary(let parts): parts.values.reduce(0) { $0 + $1.heldBytes }
+        default: 0
+        }
     }
 }
 

@@ -41,15 +41,27 @@ final class SaveGroup: @unchecked Sendable {
     }
 
     /// Returns once all are durable; gives back what each is answered.
-    func commit(_ steps: CommitSteps) -> [WaitingSave.Outcome] {
-        let end = transaction.number.rawValue
-        do {
-            let number = try EngineError.translated { () throws(EngineError) in
-                try transaction.commit(store.durability.engineLevel, steps: steps, published: store.announcing(last)).rawValue
-            }
-            return (numbers + [number]).map { .over(.success(SaveReceipt(transaction: $0))) }
-        } catch {
-            return (numbers + [end]).map { .over(.failure(store.doubt(error, $0))) }
+    func commit(_ steps: CommitSteps) throws -> [WaitingSave.Outcome] {
+        let number = try EngineError.translated { () throws(EngineError) in
+            try transaction.commit(store.durability.engineLevel, steps: steps, published: store.announcing(last)).rawValue
         }
+        return receipts(upTo: number)
     }
+
+    /// What each is answered once the log has them.
+    var receipts: [WaitingSave.Outcome] { receipts(upTo: transaction.number.rawValue) }
+
+    private func receipts(upTo number: UInt64) -> [WaitingSave.Outcome] {
+        (numbers + [number]).map { .over(.success(SaveReceipt(transaction: $0))) }
+    }
+
+    /// What each is answered when the commit has failed. Unless nobody knows what is in the log, nothing was written, and what is wrong
+    /// with one of them is not for the others to hear.
+    func outcomes(after error: any Error) -> [WaitingSave.Outcome] {
+        let code = (error as? HornbeamError)?.code
+        if places.count > 1, code != .durabilityLost, code != .closed { return separately }
+        return (numbers + [transaction.number.rawValue]).map { .over(.failure(store.doubt(error, $0))) }
+    }
+
+    var separately: [WaitingSave.Outcome] { Array(repeating: .alone, count: places.count) }
 }

@@ -134,23 +134,29 @@ final class SharedSaves: Sendable {
         carryOut(group.canGoOn ? next() : nil, in: group, leader: place)
     }
 
-    /// Returns once a group is durable, and answers those who wait for it.
+    /// Returns once a group is durable, and answers those who wait for it, before anything that comes after a commit.
     private func commit(_ group: SaveGroup, leader: WaitingSave) -> WaitingSave.Outcome {
         var isLeading = true
         var isUnderWay = true
-        let results = group.commit(
-            CommitSteps(
-                executed: {
-                    isLeading = false
-                    self.stepDown()
-                },
-                logged: {
-                    isUnderWay = false
-                    self.logIsFree()
-                }))
+        var outcome: WaitingSave.Outcome?
+        let steps = CommitSteps(
+            executed: {
+                isLeading = false
+                self.stepDown()
+            },
+            logged: { isDurable in
+                isUnderWay = false
+                self.logIsFree()
+                if isDurable { outcome = self.answer(group, group.receipts, leader: leader) }
+            })
+        let result = Result { try group.commit(steps) }
         if isLeading { stepDown() }
         if isUnderWay { logIsFree() }
-        return answer(group, results, leader: leader)
+        if let outcome { return outcome }
+        switch result {
+        case .success(let receipts): return answer(group, receipts, leader: leader)
+        case .failure(let error): return answer(group, group.outcomes(after: error), leader: leader)
+        }
     }
 
     /// One of the saves cannot be carried out. Whose fault it is shows when each is carried out by itself.
@@ -158,7 +164,7 @@ final class SharedSaves: Sendable {
         group.abort()
         stepDown()
         guard group.places.count > 1 else { return .over(.failure(group.refusal(error))) }
-        return answer(group, Array(repeating: .alone, count: group.places.count), leader: leader)
+        return answer(group, group.separately, leader: leader)
     }
 
     private func answer(_ group: SaveGroup, _ outcomes: [WaitingSave.Outcome], leader: WaitingSave) -> WaitingSave.Outcome {

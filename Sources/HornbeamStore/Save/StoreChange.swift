@@ -24,6 +24,14 @@ package struct StoreChange: Sendable {
     var preserved: [ObjectReference: [UInt8]] = [:]
 
     package init() {}
+
+    /// Without what only history is to have.
+    package var forContexts: StoreChange {
+        if preserved.isEmpty { return self }
+        var change = self
+        change.preserved = [:]
+        return change
+    }
 }
 
 /// A set of properties of one entity, by index.

@@ -46,7 +46,7 @@ import Testing
         let error = #expect(throws: EngineError.self) { _ = try store.engine.snapshot(at: TransactionNumber(7)) }
         #expect(
             error?.description
-                == "snapshotExpired: The state after transaction #7 is kept no more; the oldest that is, is #8. Retain more transactions, or pin those that will be needed. [test.hornbeam]"
+                == "snapshotExpired: The state after transaction #7 is not kept; the oldest that is, is #8. Retain more transactions, or pin those that will be needed. [test.hornbeam]"
         )
     }
 

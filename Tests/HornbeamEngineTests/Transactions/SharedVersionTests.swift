@@ -39,7 +39,7 @@ import Testing
         }
         try put(transaction, 4)
         var steps: [String] = []
-        let noted = CommitSteps(executed: { steps.append("executed") }, logged: { steps.append("logged") })
+        let noted = CommitSteps(executed: { steps.append("executed") }, logged: { steps.append($0 ? "logged" : "refused") })
         numbers.append(try transaction.commit(.full, steps: noted, published: tell).rawValue)
         #expect(steps == ["executed", "logged"])
         #expect(numbers == (1...4).map { base + $0 })
