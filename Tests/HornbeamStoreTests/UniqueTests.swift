@@ -56,6 +56,33 @@ struct UniqueTests {
         #expect(try library.value(other, "name") == "Ada")
     }
 
+    @Test("MRG-9: what collides in a large save is reported in the order of its objects, as in a small one", arguments: [20, 255, 256, 400])
+    func largeSavesReportInOrder(count: Int) throws {
+        let stored = try library.insert("Author", ["name": "5"])
+        var changes = ChangeSet()
+        var holders = ["5": stored]
+        var collisions: [(name: String, objects: [ObjectReference])] = []
+        for number in 0..<count {
+            // Names in no order, each tenth or so a second time.
+            let name = "\(number * 7919 % (count * 9 / 10))"
+            let object = try library.add("Author", ["name": .string(name)], to: &changes)
+            guard let holder = holders[name] else {
+                holders[name] = object
+                continue
+            }
+            if let place = collisions.firstIndex(where: { $0.name == name }) {
+                collisions[place].objects.append(object)
+            } else {
+                collisions.append((name, holder == stored ? [object] : [holder, object]))
+            }
+        }
+        let conflicts = try #require(throws: SaveConflicts.self) { try library.store.save(changes) }
+        #expect(conflicts.uniques.map(\.values) == collisions.map { [.string($0.name)] })
+        #expect(conflicts.uniques.map(\.objects) == collisions.map(\.objects))
+        #expect(conflicts.uniques.map(\.existing) == collisions.map { $0.name == "5" ? stored : nil })
+        #expect(try library.store.snapshot().count(FetchDescription(entityName: "Author")) == 1)
+    }
+
     @Test("MRG-9: objects of one save that want the same value are reported together")
     func collisionsInsideOneSave() throws {
         var changes = ChangeSet()

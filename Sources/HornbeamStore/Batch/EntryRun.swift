@@ -38,7 +38,7 @@ struct EntryRun {
         return key.isEmpty ? 0 : head << UInt64(8 * (8 - key.count))
     }
 
-    /// Lends the entries in key order and forgets them.
+    /// Lends the entries in key order, equal ones in the order in which they came, and forgets them.
     mutating func forEachSorted<E: Error>(
         _ body: (UnsafeRawBufferPointer, ObjectReference) throws(E) -> Void
     ) throws(E) {
@@ -59,6 +59,7 @@ struct EntryRun {
         if a.head != b.head { return a.head < b.head }
         let difference = memcmp(
             arena.baseAddress! + a.offset, arena.baseAddress! + b.offset, min(a.length, b.length))
-        return difference == 0 ? a.length < b.length : difference < 0
+        if difference != 0 { return difference < 0 }
+        return a.length == b.length ? a.offset < b.offset : a.length < b.length
     }
 }

@@ -55,9 +55,42 @@ extension SaveExecution {
             }
         }
         for update in updates { try claim(update, &claims) }
-        for insert in inserts { try claim(insert, &claims) }
+        if inserts.count < Self.sortedClaimsMin {
+            for insert in inserts { try claim(insert, &claims) }
+        } else {
+            try claimInOrder(inserts, &claims)
+        }
         let conflicts = try claims.conflicts(of: self, updates, inserts)
         guard conflicts.isEmpty else { throw conflicts }
+    }
+
+    /// So many inserts take their keys in the order of the keys: neighbours go into one leaf, one after the other.
+    private static let sortedClaimsMin = 256
+
+    private func claimInOrder(_ inserts: [InsertValues], _ claims: inout UniqueClaims) throws {
+        var runs: [(index: ValueIndex, entries: EntryRun)] = []
+        for insert in inserts {
+            for index in insert.table.indexes where index.isUnique {
+                index.fill(&key, from: insert.values)
+                if key.hasNull { continue }
+                if key.isCut {
+                    try take(index, for: insert.reference, &claims)
+                    continue
+                }
+                let place = runs.firstIndex { $0.index === index } ?? runs.count
+                if place == runs.count { runs.append((index, EntryRun())) }
+                runs[place].entries.append(key.bytes, insert.reference)
+            }
+        }
+        for (index, gathered) in runs {
+            var entries = gathered
+            try entries.forEachSorted { (key, object) throws(EngineError) in
+                if let holder = try UniqueKeys.take(index, whole: key, for: object, in: transaction, schema: schema) {
+                    claims.collide(index, [UInt8](key), object, with: holder)
+                }
+            }
+        }
+        claims.restoreOrder(of: inserts.map(\.reference))
     }
 
     /// Writes computed values of a row whose unique keys are not among the save's own.

@@ -15,6 +15,20 @@ enum UniqueKeys {
         return try holder(stored, index, schema: schema)
     }
 
+    /// As above, for the bytes of a key that was not cut.
+    static func take(
+        _ index: ValueIndex, whole key: UnsafeRawBufferPointer, for object: ObjectReference, in transaction: WriteTransaction,
+        schema: Schema
+    ) throws(EngineError) -> ObjectReference? {
+        let isNew = try value(index, object, schema: schema).lent { (value) throws(EngineError) in
+            try transaction.putNew(key, value, in: index.tree)
+        }
+        if isNew { return nil }
+        return try transaction.index(index.tree).get([UInt8](key)).map { (value) throws(EngineError) in
+            try holder(value, index, schema: schema)
+        }
+    }
+
     /// The object that has a key; nil when nobody has.
     static func holder(
         of key: IndexKey, _ index: ValueIndex, in transaction: WriteTransaction, schema: Schema
@@ -101,6 +115,17 @@ struct UniqueClaims {
             collisions[claim] = (index, [], holder)
         }
         collisions[claim]?.objects.append(object)
+    }
+
+    /// Puts the collisions that were found in another order into that of the objects; those of other objects come before.
+    mutating func restoreOrder(of objects: [ObjectReference]) {
+        guard order.count > 1 else { return }
+        let positions = Dictionary(objects.enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
+        func position(_ claim: Claim) -> Int { collisions[claim].flatMap { positions[$0.objects[0]] } ?? -1 }
+        order = order.enumerated().sorted { a, b in
+            let (x, y) = (position(a.element), position(b.element))
+            return x == y ? a.offset < b.offset : x < y
+        }.map(\.element)
     }
 
     /// All collisions, in the order in which they were found. What the save itself changes or inserts, and who holds a key by that, is a
