@@ -44,13 +44,26 @@ final class ObjectRegistry {
     /// the memory of this one, and lets nothing else go ahead.
     func touch(_ rows: UnsafeBufferPointer<FoundRow>) {
         var states: UInt64 = 0
+        var current: UInt64 = 0
         for row in rows {
             let key = row.reference.key
-            guard let place = place(of: Self.number(key)) else { continue }
+            let number = Self.number(key)
+            if number != current {
+                current = number
+                fetchAhead(of: number)
+            }
+            guard let place = place(of: number) else { continue }
             states &+= UInt64(state(at: place * Self.groupSize + Self.cell(key))?.rawValue ?? 0)
         }
         // Never true; without a use of the sum the compiler would leave the looks out.
         if states > UInt64(UInt16.max) * UInt64(Self.touchedAtOnce) { preconditionFailure("Objects have more states than they can have.") }
+    }
+
+    /// Has the group fetched that the next rows but some are in: where it is follows from its number, but where two came upon one another.
+    @inline(__always)
+    private func fetchAhead(of number: UInt64) {
+        let place = firstPlace(number &+ 8)
+        fetchLines(numbers + place, cells + place * Self.groupSize)
     }
 
     func insert(_ object: ManagedObject, at key: UInt64) {
@@ -253,11 +266,17 @@ final class ObjectRegistry {
     }
 
     private static func places(_ capacity: Int) -> (UnsafeMutablePointer<UInt64>, UnsafeMutablePointer<ManagedObject?>) {
-        let numbers = UnsafeMutablePointer<UInt64>.allocate(capacity: capacity)
+        let numbers = lines(of: UInt64.self, capacity)
         numbers.initialize(repeating: 0, count: capacity)
-        let cells = UnsafeMutablePointer<ManagedObject?>.allocate(capacity: capacity * groupSize)
+        let cells = lines(of: ManagedObject?.self, capacity * groupSize)
         cells.initialize(repeating: nil, count: capacity * groupSize)
         return (numbers, cells)
+    }
+
+    /// Memory that begins with a line of the cache, so that a group is in one.
+    private static func lines<Element>(of type: Element.Type, _ count: Int) -> UnsafeMutablePointer<Element> {
+        UnsafeMutableRawPointer.allocate(byteCount: count * MemoryLayout<Element>.stride, alignment: 64)
+            .bindMemory(to: type, capacity: count)
     }
 
     private static func free(

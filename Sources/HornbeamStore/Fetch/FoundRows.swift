@@ -7,6 +7,9 @@ package struct FoundRow: Sendable {
     package let hint: RowHint
 }
 
+/// Has two lines of the cache fetched that will be read soon.
+package func fetchLines(_ first: UnsafeRawPointer, _ second: UnsafeRawPointer) { CacheLine.fetch(first, second) }
+
 /// The rows that a fetch found, in its order.
 ///
 /// What a scan finds is kept leaf by leaf, as a bit for each row: less than a byte a row where one by one it would be 32. Rows that

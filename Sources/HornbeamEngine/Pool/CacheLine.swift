@@ -1,0 +1,13 @@
+// Hints to the processor's cache for the modules above, which have no C.
+
+internal import CMembarrier
+
+package enum CacheLine {
+    package static let size = 64
+
+    /// Has two lines fetched that will be read soon. Any address will do: nothing is read.
+    package static func fetch(_ first: UnsafeRawPointer, _ second: UnsafeRawPointer) {
+        unsafe fetch_line(first)
+        unsafe fetch_line(second)
+    }
+}
