@@ -52,6 +52,10 @@ extension ManagedObjectContext {
     /// seen to.
     private func plainObject(with id: ManagedObjectID) throws -> ManagedObject? {
         guard parent == nil, let scope = scope(ofIDsFrom: id.origin) else { return nil }
+        return try scope._withUnsafeGuaranteedRef { try plainObject(with: id, $0) }
+    }
+
+    private func plainObject(with id: ManagedObjectID, _ scope: EntityScope) throws -> ManagedObject? {
         if let object = registry[id.reference | scope.keyBits] {
             let isPlain = object.scope === scope && object.state.isDisjoint(with: [.notPlain, .deleted])
             return isPlain ? object : nil
@@ -67,11 +71,11 @@ extension ManagedObjectContext {
         return object
     }
 
-    private func scope(ofIDsFrom origin: ManagedObjectID.Origin) -> EntityScope? {
+    private func scope(ofIDsFrom origin: ManagedObjectID.Origin) -> Unmanaged<EntityScope>? {
         if originOfLastID == ObjectIdentifier(origin) { return scopeOfLastID }
         guard let scope = scopes.first(where: { $0?.origin === origin }) ?? nil else { return nil }
-        (originOfLastID, scopeOfLastID) = (ObjectIdentifier(scope.origin), scope)
-        return scope
+        (originOfLastID, scopeOfLastID) = (ObjectIdentifier(scope.origin), .passUnretained(scope))
+        return scopeOfLastID
     }
 
     /// As `existingObject(with:)`, for objects of a known class.

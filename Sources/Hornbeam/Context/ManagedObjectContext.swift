@@ -44,8 +44,8 @@ public final class ManagedObjectContext {
     var scopes: [EntityScope?] = []
     /// How the last object was found by a unique value, in the state that `snapshot` shows.
     var uniqueRoute: UniqueRoute?
-    /// The scope of the last ID that was looked up, and whose origin that is.
-    var scopeOfLastID: EntityScope?
+    /// The scope of the last ID that was looked up, one of `scopes`, and whose origin that is.
+    var scopeOfLastID: Unmanaged<EntityScope>?
     var originOfLastID: ObjectIdentifier?
     /// Those of new objects, by the entity's index: of the store into which they go unless they are told otherwise.
     var birthScopes: [EntityScope?] = []

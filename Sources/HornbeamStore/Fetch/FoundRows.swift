@@ -226,8 +226,39 @@ package struct FoundRowCursor: IteratorProtocol {
     package mutating func fill(_ buffer: UnsafeMutableBufferPointer<FoundRow>) -> Int {
         let count = min(buffer.count, end - position)
         guard count > 0, let first = buffer.baseAddress else { return 0 }
-        for place in 0 ..< count { (first + place).initialize(to: take()) }
+        var filled = 0
+        while filled < count {
+            if leafNumber >= 0, leaf.keysStart == nil {
+                filled += takeNeighbours(first + filled, count - filled)
+            } else {
+                (first + filled).initialize(to: take())
+                filled += 1
+            }
+        }
         return count
+    }
+
+    /// Takes rows of one word of a leaf of consecutive keys, at least one.
+    @inline(__always)
+    private mutating func takeNeighbours(_ rows: UnsafeMutablePointer<FoundRow>, _ most: Int) -> Int {
+        while rest == 0 {
+            enterNextWord()
+            if leaf.keysStart != nil { return 0 }
+        }
+        let (entityIndex, firstKey, location) = (leaf.entityIndex, leaf.firstKey, leaf.location)
+        let start = word * 64
+        var bits = rest
+        var taken = 0
+        while bits != 0, taken < most {
+            let slot = start + bits.trailingZeroBitCount
+            bits &= bits &- 1
+            let reference = ObjectReference(entityIndex: entityIndex, key: firstKey &+ UInt64(truncatingIfNeeded: slot))
+            (rows + taken).initialize(to: FoundRow(reference: reference, hint: RowHint(location.neighbour(slot))))
+            taken += 1
+        }
+        rest = bits
+        position += taken
+        return taken
     }
 
     /// The next row, of which it is known that there is one.
