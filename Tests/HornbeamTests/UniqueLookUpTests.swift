@@ -136,6 +136,24 @@ import Testing
             // Inside of the closure everything else of the object can be read, the row having moved or not.
             #expect(tag.withUTF8(of: Tag.code) { code in tag[Tag.code].utf8.elementsEqual(code) })
         }
+        // The bytes stay what they are while the text is lent, however far the context and the store move on.
+        let moving = container.newContext()
+        let read = try #require(try moving.first(Tag.self, where: Tag.code, equals: "a"))
+        #expect(read[Tag.note] == "stored")
+        try read.withUTF8(of: Tag.code) { outer in
+            try read.withUTF8(of: Tag.note) { note in
+                for round in 0..<50 {
+                    try container.performAndWait { context in
+                        for tag in try context.fetch(FetchRequest<Tag>()) { tag[Tag.note] = "round \(round)" }
+                        try context.save()
+                    }
+                    try moving.mergeChanges()
+                }
+                #expect(note.map { String(decoding: $0, as: UTF8.self) } == "stored")
+            }
+            #expect(String(decoding: outer, as: UTF8.self) == "a")
+        }
+        #expect(read[Tag.note] == "round 49")
         struct Refusal: Error {}
         let first = try #require(try context.fetch(FetchRequest<Tag>()).first)
         #expect(throws: Refusal.self) { try first.withUTF8(of: Tag.code) { (_) throws(Refusal) -> Int in throw Refusal() } }

@@ -19,6 +19,20 @@ import Testing
         #expect(item.index(of: PropertyNameID("pages")) == nil)
     }
 
+    @Test("a model that is made anew has the entities of the one before, and one that differs in anything has its own")
+    func equalModelsShareTheirParts() throws {
+        func model(_ optional: Bool) throws -> ManagedObjectModel {
+            try ManagedObjectModel { Entity("Shared") { Attribute("name", .string, optional: optional) } }
+        }
+        let first = try model(true)
+        let other = try model(false)
+        #expect(try model(true).entities.elementsEqual(first.entities, by: ===))
+        #expect(try model(true).definition == first.definition)
+        #expect(other.entities[0] !== first.entities[0])
+        #expect(try #require(other.entities[0].propertiesByName["name"]).isOptional == false)
+        #expect(try #require(model(true).entities[0].propertiesByName["name"]).isOptional)
+    }
+
     @Test("REL-1, REL-3: relationships are resolved to their destination and inverse")
     func relationshipsAreResolved() throws {
         let model = try Library.model()
