@@ -17,14 +17,14 @@ extension Engine {
     /// Writes a checkpoint of everything committed so far.
     package func checkpoint() throws(EngineError) { try checkpoint(isAwaited: false) }
 
-    /// The same, on all processors if somebody waits for it.
-    private func checkpoint(isAwaited: Bool) throws(EngineError) {
+    /// The same, on all processors if a commit waits for it; in the background with rests for the sake of commits.
+    private func checkpoint(isAwaited: Bool, isPaced: Bool = false) throws(EngineError) {
         guard let log = state.withLock({ $0.log }) else {
             throw EngineError(.closed, "The store is closed.", path: path)
         }
         do throws(EngineError) {
-            try checkpointer.run(log: log, isAwaited: isAwaited)
-            try winSpace(log)
+            try checkpointer.run(log: log, isAwaited: isAwaited, isPaced: isPaced)
+            try winSpace(log, isPaced: isPaced)
             if isShortOfRoom(log) {
                 // What only the checkpoint before keeps goes too.
                 try checkpointer.run(log: log, isForced: true)
@@ -153,7 +153,9 @@ extension Engine {
     func tendPages() {
         tendVersions()
         attempt { () throws(EngineError) in
-            if needsCheckpoint || cleaner.isUnfinished, !isPausing() { try checkpoint() }
+            if needsCheckpoint || cleaner.isUnfinished, !isPausing() {
+                try checkpoint(isAwaited: false, isPaced: true)
+            }
         }
     }
 

@@ -100,6 +100,7 @@ package final class Engine: Sendable {
     }
 
     deinit {
+        core.pipeline.hurryCheckpoint()
         maintenance.stop()
         logKeeper.stop()
         state.withLock { $0.lock }?.release()

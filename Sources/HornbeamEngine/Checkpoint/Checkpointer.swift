@@ -65,8 +65,10 @@ final class Checkpointer: Sendable {
     // MARK: The checkpoint
 
     /// Writes a checkpoint of the newest durable version. `isClosing` marks the store as cleanly closed; a checkpoint that
-    /// somebody waits for may take all processors.
-    func run(log: LogWriter?, isClosing: Bool = false, isForced: Bool = false, isAwaited: Bool = false) throws(EngineError) {
+    /// somebody waits for may take all processors, one that nobody waits for its time.
+    func run(
+        log: LogWriter?, isClosing: Bool = false, isForced: Bool = false, isAwaited: Bool = false, isPaced: Bool = false
+    ) throws(EngineError) {
         engine.pipeline.beginCheckpoint(hasTurn: false)
         defer { engine.pipeline.endCheckpoint() }
         if log != nil { try engine.pipeline.drain() }
@@ -75,7 +77,7 @@ final class Checkpointer: Sendable {
         let before = state.withLock { $0 }
         if !isClosing, !isForced, version.number == before.latest.transaction, mark == before.latest.log { return }
         // At the beginning and the end of the store's life nobody else commits.
-        let image = try write(version, sequence: before.latest.checkpoint + 1, isAwaited: isAwaited || isClosing || log == nil)
+        let image = try write(version, sequence: before.latest.checkpoint + 1, isAwaited: isAwaited || isClosing || log == nil, isPaced: isPaced)
         var meta = before.latest
         meta.checkpoint += 1
         meta.log = mark
@@ -110,10 +112,10 @@ final class Checkpointer: Sendable {
 
     /// Writes the nodes of a version, its catalogue and the file table, and syncs them; on all processors if somebody waits; once more after a failed sync, and
     /// on a full disk if there is a reserve.
-    private func write(_ version: StoreVersion, sequence: UInt64, isAwaited: Bool) throws(EngineError) -> Image {
+    private func write(_ version: StoreVersion, sequence: UInt64, isAwaited: Bool, isPaced: Bool = false) throws(EngineError) -> Image {
         let threads = isAwaited ? min(Cores.count, 4) : 1
         let (pipeline, space) = (engine.pipeline, engine.space)
-        appender.setPace(isAwaited ? nil : { @Sendable in !pipeline.isCheckpointAwaited && space.mayRest })
+        appender.setPace(!isPaced ? nil : { @Sendable in !pipeline.isCheckpointAwaited && space.mayRest })
         do throws(EngineError) { return try writeOnce(version, sequence, threads: threads) } catch {
             appender.abandon()
             guard error.code == .inputOutput || error.code == .full && engine.reserve.release() else { throw error }

@@ -78,7 +78,7 @@ final class Cleaner: Sendable {
 extension Engine {
     /// After a checkpoint: empties sparse files as far as the policy asks for it, within a budget that follows what the
     /// checkpoint replaced, and lets go of what only the checkpoint before keeps.
-    func winSpace(_ log: LogWriter) throws(EngineError) {
+    func winSpace(_ log: LogWriter, isPaced: Bool = false) throws(EngineError) {
         guard cleaner.begin() else { return }
         var isUnfinished = false
         defer { cleaner.end(isUnfinished: isUnfinished) }
@@ -91,10 +91,12 @@ extension Engine {
             }
             let moved = try carryOut(round, nodes: nodesPerCheckpoint)
             budget -= (moved + 1) * core.pool.pageSize / 2
-            try checkpointer.run(log: log)
+            try checkpointer.run(log: log, isPaced: isPaced)
         }
         let kept = try checkpointer.bytesKeptByPrevious()
-        if core.space.policy.isFollowUpDue(kept: kept, live: live) { try checkpointer.run(log: log, isForced: true) }
+        if core.space.policy.isFollowUpDue(kept: kept, live: live) {
+            try checkpointer.run(log: log, isForced: true, isPaced: isPaced)
+        }
     }
 
     /// Empties every page file there is now, whatever it holds.

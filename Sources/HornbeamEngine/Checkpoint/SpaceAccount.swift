@@ -96,8 +96,7 @@ final class SpaceAccount: Sendable {
             state.dead += deadPages.map { ($0, number.rawValue) }
             state.deadBlobs += deadBlobs.map { ($0, number.rawValue) }
             state.newBlobs += newBlobs.map { ($0, number.rawValue) }
-            state.replaced += (deadPages + deadBlobs).reduce(0) { $0 + $1.recordBytes }
-            quartersBehind.store(policy.lag(replaced: state.replaced, live: state.live), ordering: .relaxed)
+            setReplaced(state.replaced + (deadPages + deadBlobs).reduce(0) { $0 + $1.recordBytes }, &state)
         }
     }
 
@@ -151,18 +150,24 @@ final class SpaceAccount: Sendable {
             state.deadBlobs.removeAll { $0.at <= version.rawValue }
             state.newBlobs.removeAll { $0.at <= version.rawValue }
             guard isCheckpoint else { return }
-            state.replaced = (state.dead.map(\.page) + state.deadBlobs.map(\.blob)).reduce(0) { $0 + $1.recordBytes }
-            quartersBehind.store(policy.lag(replaced: state.replaced, live: state.live), ordering: .relaxed)
+            setReplaced((state.dead.map(\.page) + state.deadBlobs.map(\.blob)).reduce(0) { $0 + $1.recordBytes }, &state)
         }
     }
 
     /// Transactions above a number were undone.
     func undo(above number: TransactionNumber) {
         state.withLock { state in
+            let undone = (state.dead + state.deadBlobs.map { ($0.blob, $0.at) }).filter { $0.at > number.rawValue }
             state.dead.removeAll { $0.at > number.rawValue }
             state.deadBlobs.removeAll { $0.at > number.rawValue }
             state.newBlobs.removeAll { $0.at > number.rawValue }
+            setReplaced(state.replaced - undone.reduce(0) { $0 + $1.page.recordBytes }, &state)
         }
+    }
+
+    private func setReplaced(_ bytes: Int, _ state: inout State) {
+        state.replaced = bytes
+        quartersBehind.store(policy.lag(replaced: bytes, live: state.live), ordering: .relaxed)
     }
 
     /// A page file was removed.

@@ -55,7 +55,7 @@ struct SpacePolicy: Sendable {
     /// True if a checkpoint may take its time, since not much more was replaced than made it due.
     func mayRest(replaced: Int, live: Int) -> Bool { replaced < replacedMost(live: live) / 4 * 5 }
 
-    /// How far checkpoints are behind the commits, in quarters of what may be replaced between two; 0 until half as much again was.
+    /// How far checkpoints are behind the commits, in quarters of what may be replaced between two; 0 until three quarters more were.
     func lag(replaced: Int, live: Int) -> Int {
         let quarter = replacedMost(live: live) / 4
         return max((replaced - 6 * quarter) / quarter, 0)

@@ -1,5 +1,5 @@
 // How the background writes much without making commits wait: a commit's sync waits until the device has written all
-// that it was given before, so it is given little at a time, and half of the time nothing.
+// that it was given before, so it is given little at a time, and where the device is quick nothing half of the time.
 
 import Glibc
 
@@ -10,7 +10,7 @@ extension File {
     private static var urgentPieceBytes: UInt64 { 512 << 10 }
 
     /// Writes bytes a piece at a time; each is brought to the device before the next. While `mayRest` says so the pieces are
-    /// small, and after each comes a rest as long as it took. Durable with the next sync only.
+    /// small, and after each comes a rest as long as it took, 2 ms at most. Durable with the next sync only.
     func writeInPieces(
         _ bytes: UnsafeRawBufferPointer, at offset: UInt64, mayRest: () -> Bool
     ) throws(EngineError) {

@@ -164,14 +164,17 @@ extension LogWriter {
         }
     }
 
+    /// Each time a sync of the device, which a commit would have to pay a 32nd of.
+    private static let zerosAtOnce = 1 << 18
+
     private func writeZeros(to file: any File, _ length: Int, isPaced: Bool) throws(EngineError) {
-        let zeros = [UInt8](repeating: 0, count: min(length, 1 << 17))
+        let zeros = [UInt8](repeating: 0, count: min(length, LogWriter.zerosAtOnce))
         for start in stride(from: 0, to: length, by: zeros.count) {
             let count = min(zeros.count, length - start)
             unsafe try zeros.withBytes { (bytes) throws(EngineError) in
                 let part = unsafe bytes.part(0..<count)
-                guard isPaced else { return try unsafe file.write(part, at: UInt64(start)) }
-                // Nobody rests while a commit waits for the segment itself.
+                // In one go while a commit waits for the segment itself.
+                guard isPaced, !isWaitingForSpare.load(ordering: .relaxed) else { return try unsafe file.write(part, at: UInt64(start)) }
                 try unsafe file.writeInPieces(part, at: UInt64(start)) { !isWaitingForSpare.load(ordering: .relaxed) }
             }
         }

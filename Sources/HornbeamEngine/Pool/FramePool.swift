@@ -51,6 +51,7 @@ struct FrameInfo: ~Copyable {
     let files: PageFiles
     private let maximum: Int
     private let memory: PoolMemory
+    private let prefaulter = Prefaulter()
     nonisolated(unsafe) private let base: UnsafeMutableRawPointer  // fixed at init
     nonisolated(unsafe) let infos: UnsafeMutablePointer<FrameInfo>  // fixed at init; cells as FrameInfo says
     private let state = Guarded(State())
@@ -82,6 +83,8 @@ struct FrameInfo: ~Copyable {
     /// Smaller pools stay on small pages, whose memory is taken as it is needed.
     private static let bytesForHugePages = 32 << 20
     private static let framesOfALook: UInt32 = 8
+    /// What another thread brings in at once.
+    private static let bytesAhead = 16 << 20
 
     /// - Parameters:
     ///   - bytes: what the pool aims to stay within.
@@ -106,6 +109,7 @@ struct FrameInfo: ~Copyable {
 
     deinit {
         let end = Int(state.withLock { $0.end })
+        prefaulter.stop()
         memory.giveUp(framesUsed: end)
         unsafe infos.deinitialize(count: end)
         unsafe infos.deallocate()
@@ -214,15 +218,23 @@ struct FrameInfo: ~Copyable {
         if state.free.count > capacity / 8 { giveBack(&state, downTo: state.inUse + capacity / 16) }
     }
 
-    /// Maps the next frames in one call: the first touch of a page costs a fault each otherwise.
+    /// Maps the next frames in one call: the first touch of a page costs a fault each otherwise. A pool that goes on growing has
+    /// the frames after these brought in by another thread, as far as it aims to go.
     private func prefault(_ state: inout State) {
         // Not the first, and few at first: whoever opens a store for one look reads some pages, and memory takes longer to clear than they to read.
-        guard state.end >= max(state.prefaulted, FramePool.framesOfALook) else { return }
+        guard state.end >= FramePool.framesOfALook else { return }
+        let left = Int(state.prefaulted) - Int(state.end)
+        let ahead = min(FramePool.bytesAhead / pageSize, capacity - Int(state.prefaulted))
+        if left < ahead / 2, Int(state.end) * pageSize >= FramePool.bytesAhead, Cores.count > 1,
+            unsafe prefaulter.begin(base + Int(state.prefaulted) * pageSize, ahead * pageSize)
+        {
+            state.prefaulted += UInt32(ahead)
+        }
+        guard state.end >= state.prefaulted else { return }
         useHugePages(&state)
         let most = min(UInt32(min(64, capacity / 4)), UInt32(maximum) + 1 - state.end)
         let count = min(state.end, most)
-        let populateForWriting: Int32 = 23  // MADV_POPULATE_WRITE; older kernels refuse it, which costs only time
-        _ = unsafe madvise(base + Int(state.end) * pageSize, Int(count) * pageSize, populateForWriting)
+        unsafe Prefaulter.populate(base + Int(state.end) * pageSize, Int(count) * pageSize)
         state.prefaulted = state.end + count
     }
 

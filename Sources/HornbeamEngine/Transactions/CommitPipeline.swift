@@ -161,6 +161,9 @@ final class CommitPipeline: Sendable {
     /// Somebody waits until the checkpoint under way is done.
     var isCheckpointAwaited: Bool { checkpointWaiters.load(ordering: .relaxed) > 0 }
 
+    /// The store is about to close: the checkpoint under way takes no rests any more.
+    func hurryCheckpoint() { checkpointWaiters.wrappingAdd(1, ordering: .relaxed) }
+
     /// Waits until no checkpoint runs, then starts one. `hasTurn`: the caller holds the writer's turn.
     func beginCheckpoint(hasTurn: Bool) {
         checkpointWaiters.wrappingAdd(1, ordering: .relaxed)
