@@ -63,7 +63,7 @@ final class ObjectRegistry {
     @inline(__always)
     private func fetchAhead(of number: UInt64) {
         let place = firstPlace(number &+ 8)
-        fetchLines(numbers + place, cells + place * Self.groupSize)
+        FoundRows.fetchLines(numbers + place, cells + place * Self.groupSize)
     }
 
     func insert(_ object: ManagedObject, at key: UInt64) {

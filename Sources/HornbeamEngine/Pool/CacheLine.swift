@@ -3,8 +3,6 @@
 internal import CMembarrier
 
 package enum CacheLine {
-    package static let size = 64
-
     /// Has two lines fetched that will be read soon. Any address will do: nothing is read.
     package static func fetch(_ first: UnsafeRawPointer, _ second: UnsafeRawPointer) {
         unsafe fetch_line(first)

@@ -7,9 +7,6 @@ package struct FoundRow: Sendable {
     package let hint: RowHint
 }
 
-/// Has two lines of the cache fetched that will be read soon.
-package func fetchLines(_ first: UnsafeRawPointer, _ second: UnsafeRawPointer) { CacheLine.fetch(first, second) }
-
 /// The rows that a fetch found, in its order.
 ///
 /// What a scan finds is kept leaf by leaf, as a bit for each row: less than a byte a row where one by one it would be 32. Rows that
@@ -271,4 +268,9 @@ package struct FoundRowCursor: IteratorProtocol {
         rest &= rest - 1
         return rows.row(slot, position - leaf.start, of: leaf)
     }
+}
+
+extension FoundRows {
+    /// Has two lines of the cache fetched that whoever takes the rows will read soon.
+    package static func fetchLines(_ first: UnsafeRawPointer, _ second: UnsafeRawPointer) { CacheLine.fetch(first, second) }
 }
