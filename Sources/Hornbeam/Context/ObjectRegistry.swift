@@ -9,7 +9,7 @@ final class ObjectRegistry {
     private static let groupSize = 8
     private static let capacityMin = 8
     /// A table of this size is kept though it is empty: it will be filled again soon.
-    private static let keptCapacity = 8192
+    private static let keptCapacity = 1024
 
     /// The number of each group's keys without their low bits, plus one; 0 where there is none.
     private var numbers: UnsafeMutablePointer<UInt64>
