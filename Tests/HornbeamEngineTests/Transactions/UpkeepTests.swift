@@ -192,7 +192,7 @@ import Testing
 
     @Test func nodesThatOnlyAnOldSnapshotNeedsAskForNoCheckpoint() throws {
         let store = try TestStore(pageSize: 4096) { options in
-            options.usesBackgroundThread = true
+            options.usesBackgroundThread = false
             options.poolBytes = 192 * 4096
         }
         let tree = try store.write { try $0.createIndex(named: "t") }
