@@ -285,9 +285,9 @@ final class CommitPipeline: Sendable {
         monitor.lock()
     }
 
-    /// About a sync.
+    /// About a sync; five of them at most, which together with the commit itself is less than ten commits take.
     private static let microsecondsPerLag = 100
-    private static let lagMax = 20
+    private static let lagMax = 5
 
     private func acknowledge(_ group: [Commit], _ mark: LogMark?, synced: Bool) {
         if let last = group.last { unsafe state.acknowledged = last.version.number }
