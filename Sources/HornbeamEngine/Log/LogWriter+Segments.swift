@@ -164,7 +164,7 @@ extension LogWriter {
         }
     }
 
-    /// Each time a sync of the device, which a commit would have to pay a 32nd of.
+    /// How many zeros are kept at hand. How many reach the device between two syncs says `writeInPieces`.
     private static let zerosAtOnce = 1 << 18
 
     private func writeZeros(to file: any File, _ length: Int, isPaced: Bool) throws(EngineError) {
