@@ -1,5 +1,5 @@
 // Linux's membarrier, which the C library has no function for, a hint to the processor's cache, which Swift has none for, and
-// the type of a file system, which Swift's view of the C library leaves out.
+// the type of a file system and writing a range of a file, which Swift's view of the C library leaves out.
 #pragma once
 #ifdef __linux__
 #include <linux/membarrier.h>
@@ -17,6 +17,18 @@ static inline long long file_system_available(const char *path) {
 static inline unsigned long file_system_type(const char *path) {
     struct statfs status;
     return statfs(path, &status) == 0 ? (unsigned long)status.f_type : 0;
+}
+
+// Lets the device begin to write what a range of a file holds; returns at once. 0, or -1 and errno.
+static inline int file_range_begin_writing(int descriptor, long long offset, long long count) {
+    const unsigned write = 2;
+    return (int)syscall(SYS_sync_file_range, descriptor, offset, count, write);
+}
+
+// Returns once the device was given what a range of a file holds; durable it is not. 0, or -1 and errno.
+static inline int file_range_write(int descriptor, long long offset, long long count) {
+    const unsigned wait_before = 1, write = 2, wait_after = 4;
+    return (int)syscall(SYS_sync_file_range, descriptor, offset, count, wait_before | write | wait_after);
 }
 
 // Prepares this process for `membarrier_of_process`; 0 where the kernel can do it.
