@@ -1,5 +1,6 @@
 // How the background writes much without making commits wait: a commit's sync waits until the device has written all
-// that it was given before, so it is given little at a time, and where the device is quick nothing half of the time.
+// that it was given before, so it is given little at a time, and where the device is quick nothing half of the time. Pieces are
+// written back and not synced: a flush would be one more thing for commits to wait for, and a new length a commit of the journal.
 
 import Glibc
 

@@ -56,7 +56,9 @@ package protocol File: AnyObject, Sendable {
     func write(_ buffer: UnsafeRawBufferPointer, at offset: UInt64) throws(EngineError)
     /// Makes written bytes and the length durable (fdatasync).
     func sync(_ site: SyncSite) throws(EngineError)
-    /// Brings written bytes to the device ahead of a sync, which then takes less long; promises nothing.
+    /// Has the device write what was written so far, ahead of a sync, which then takes less long. Makes nothing durable: the
+    /// device may hold it in a cache, and the file may still have its old length there. An error counts as that of a sync: the
+    /// system tells of a write that failed once, and the sync that follows would not be told.
     func writeBack() throws(EngineError)
     func close() throws(EngineError)
 }

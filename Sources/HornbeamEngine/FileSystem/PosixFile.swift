@@ -2,6 +2,7 @@
 // the descriptor lives as long as the object.
 
 #if canImport(Glibc)
+internal import CMembarrier
 internal import Glibc
 #else
 internal import Darwin
@@ -60,11 +61,26 @@ final class PosixFile: File {
         }
     }
 
-    func sync(_ site: SyncSite) throws(EngineError) { try writeBack() }
+    func sync(_ site: SyncSite) throws(EngineError) { try flush() }
 
-    func writeBack() throws(EngineError) {
+    private func flush() throws(EngineError) {
         try checkOwner()
         _ = try retrying("syncing the file", path) { fdatasync(descriptor) }
+    }
+
+    func writeBack() throws(EngineError) {
+        #if canImport(Glibc)
+        try checkOwner()
+        do throws(EngineError) {
+            _ = try retrying("writing the file to the device", path) { file_range_write(descriptor, 0, 0) }
+        } catch {
+            // Not every kernel and file system can do it; a sync does more than what is asked.
+            guard [ENOSYS, EINVAL, ESPIPE, EOPNOTSUPP].contains(error.errno) else { throw error }
+            try flush()
+        }
+        #else
+        try flush()
+        #endif
     }
 
     func close() throws(EngineError) {

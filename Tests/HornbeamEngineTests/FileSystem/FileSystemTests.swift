@@ -251,6 +251,29 @@ import Testing
             """)
     }
 
+    @Test(arguments: Kind.allCases)
+    func whatIsWrittenBackStaysAndIsStillToBeSynced(kind: Kind) throws {
+        let place = try Place(kind)
+        let file = try place.fileSystem.open(place.path("f"), .create)
+        try file.writeBack()
+        for number in UInt8(1)...3 {
+            try write([number, number], to: file, at: UInt64(number) * 5000)
+            try file.writeBack()
+        }
+        #expect(try read(file, 2, at: 10_000) == [2, 2])
+        #expect(try file.size() == 15_002)
+        try file.sync(.pages)
+        #expect(try read(file, 9, at: 15_000) == [3, 3])
+    }
+
+    /// A device is no file that could be written back; nor can this one be synced, and that is what is reported.
+    @Test func whatCannotBeWrittenBackIsSynced() throws {
+        let file = try PosixFileSystem().open("/dev/null", .readWrite)
+        #expect(message { try file.writeBack() } == """
+            inputOutput: The operating system refused (Invalid argument) while syncing the file. [/dev/null]
+            """)
+    }
+
     /// A child that was forked shares the parent's descriptors; what it wrote would land in the parent's store.
     @Test func aForkedChildIsRefused() throws {
         typealias Fork = @convention(c) () -> pid_t
@@ -259,8 +282,11 @@ import Testing
         let file = try place.fileSystem.open(place.path("f"), .create)
         let child = fork()
         if child == 0 {
-            do { try write([1], to: file, at: 0) } catch { _exit((error as? EngineError)?.code == .closed ? 0 : 2) }
-            _exit(1)
+            for work in [{ try write([1], to: file, at: 0) }, { try file.writeBack() }, { try file.sync(.pages) }] {
+                do { try work() } catch { if (error as? EngineError)?.code == .closed { continue } }
+                _exit(1)
+            }
+            _exit(0)
         }
         var status: Int32 = -1
         #expect(waitpid(child, &status, 0) == child && status == 0)
