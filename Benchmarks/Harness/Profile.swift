@@ -84,15 +84,18 @@ struct EventProfile {
     let options: Options
     let folder: Folder
 
-    /// The rows 8 and 9 once, by the clock, on a store that was opened anew and that many single saves went into.
+    /// The rows 8 and 9 once, by the clock, on a store that was opened anew, whose objects were read and that many single saves went into.
     private func change(_ type: any EventContestant.Type, _ loaded: [EventGenerator.Event], _ more: [EventGenerator.Event]) throws {
         let path = try folder.empty("events")
         let first = try type.init(path: path)
         try first.load(loaded)
         try first.close()
         let store = try type.init(path: path)
-        _ = try store.countEast()
-        for event in more[..<(more.startIndex + 20_000)] { try store.insertOne(event) }
+        _ = try store.readEast()
+        _ = try onThreads(8) { thread in
+            for event in more[(more.startIndex + thread * 5_000)...].prefix(5_000) { try store.insertOne(event) }
+            return 0
+        }
         _ = try store.countEast()
         for (name, body) in [("update", store.updateEast), ("delete", store.deleteEast)] {
             let start = processTime()

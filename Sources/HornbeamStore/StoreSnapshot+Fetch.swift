@@ -52,13 +52,13 @@ extension StoreSnapshot {
         return CountAnswer(count: plan.window(of: sink.count).count, work: FetchWork(execution))
     }
 
-    /// The rows that a request finds, table by table, to be changed together.
+    /// The rows that a request finds, table by table, to be changed together by whoever has the writer's turn.
     func select(_ request: FetchDescription) throws -> [(table: EntityTable, rows: RowSelection)] {
         let plan = try FetchPlan(request, in: self, counting: false)
         guard case .scan = plan.choice.path, plan.limit == nil, plan.offset == 0 else {
             return try select(try fetch(plan, excluding: []).references)
         }
-        let context = FilterContext(self)
+        let context = FilterContext(self, threads: ScanThreads(belongToWriter: true))
         let sink = ResultSink(.select, kept: nil, excluding: [], context: context)
         var execution = FetchExecution(plan, self, context, sink)
         try context.run { () throws(EngineError) in try execution.run() }

@@ -1,4 +1,5 @@
 internal import HornbeamStore
+internal import HornbeamThreads
 
 /// The objects of one context by key: one instance per ID (MOC-11).
 ///
@@ -22,6 +23,8 @@ final class ObjectRegistry {
     /// The group found last.
     private var last: (number: UInt64, place: Int) = (0, 0)
     private(set) var count = 0
+    /// For each group the cells whose objects become faults when they are next looked for, a bit each; nil while there is none.
+    private var dueFaults: UnsafeMutablePointer<UInt8>?
     /// Objects and groups that survived the last sweep; the next is due when there are twice as many.
     private var survivors = (objects: 0, groups: 0)
 
@@ -30,11 +33,16 @@ final class ObjectRegistry {
         (numbers, cells) = Self.places(capacity)
     }
 
-    deinit { Self.free(numbers, cells, capacity) }
+    deinit {
+        dueFaults?.deallocate()
+        Self.free(numbers, cells, capacity)
+    }
 
     subscript(key: UInt64) -> ManagedObject? {
         guard let place = place(of: Self.number(key)) else { return nil }
-        return cells[place * Self.groupSize + Self.cell(key)]
+        let index = place * Self.groupSize + Self.cell(key)
+        if dueFaults != nil { becomeFaultIfDue(at: index) }
+        return cells[index]
     }
 
     /// How many objects are worth touching together: as many misses of the cache as the processor has under way at once.
@@ -70,12 +78,14 @@ final class ObjectRegistry {
         let number = Self.number(key)
         let index = (place(of: number) ?? newPlace(number)) * Self.groupSize + Self.cell(key)
         if cells[index] == nil { count += 1 }
+        if dueFaults != nil { becomeFaultIfDue(at: index) }
         cells[index] = object
     }
 
     func remove(_ key: UInt64) {
         guard let place = place(of: Self.number(key)), cells[place * Self.groupSize + Self.cell(key)] != nil else { return }
         count -= 1
+        if dueFaults != nil { becomeFaultIfDue(at: place * Self.groupSize + Self.cell(key)) }
         cells[place * Self.groupSize + Self.cell(key)] = nil
     }
 
@@ -86,27 +96,16 @@ final class ObjectRegistry {
     }
 
     /// Every object, in the order of keys.
-    var objects: [ManagedObject] { objects { _ in true } }
-
-    /// The objects that hold something beside their row, or that somebody beside the registry holds, in the order of keys. The
-    /// others become faults, as if they had ended and were made anew when they are asked for.
-    func heldObjectsFaultingOthers() -> [ManagedObject] {
-        objects { index in
-            if !isPlain(index) || !isKnownUniquelyReferenced(&cells[index]) { return true }
-            withObject(at: index) { $0.state.insert(.fault) }
-            return false
-        }
-    }
-
-    private func objects(where isWanted: (Int) -> Bool) -> [ManagedObject] {
-        var wanted: [ManagedObject] = []
+    var objects: [ManagedObject] {
+        var objects: [ManagedObject] = []
         for place in 0..<capacity where numbers[place] != 0 {
-            for index in place * Self.groupSize..<(place + 1) * Self.groupSize where cells[index] != nil && isWanted(index) {
-                wanted.append(cells[index]!)
+            for index in place * Self.groupSize..<(place + 1) * Self.groupSize {
+                if dueFaults != nil { becomeFaultIfDue(at: index) }
+                if let object = cells[index] { objects.append(object) }
             }
         }
-        wanted.sort { $0.key < $1.key }
-        return wanted
+        objects.sort { $0.key < $1.key }
+        return objects
     }
 
     /// The objects with the next larger keys, as far as they lie without a wide gap.
@@ -119,6 +118,7 @@ final class ObjectRegistry {
                 continue
             }
             for cell in Self.cell(next)..<Self.groupSize where found.count < limit {
+                if dueFaults != nil { becomeFaultIfDue(at: place * Self.groupSize + cell) }
                 if let object = cells[place * Self.groupSize + cell] { found.append(object) }
             }
             next = (next | UInt64(Self.groupSize - 1)) + 1
@@ -131,6 +131,81 @@ final class ObjectRegistry {
         guard let place = place(of: Self.number(key)) else { return false }
         let index = place * Self.groupSize + Self.cell(key)
         return cells[index] != nil && !isKnownUniquelyReferenced(&cells[index])
+    }
+
+    // MARK: Faults to come
+
+    /// The objects that hold something beside their row, or that somebody beside the registry holds, in the order of keys. The
+    /// others become faults, as if they had ended and were made anew when they are asked for.
+    ///
+    /// They become so when they are next looked for: only the registry leads to them, and most are never looked for again.
+    func heldObjectsFaultingOthers() -> [ManagedObject] {
+        let due = dueFaults ?? Self.marks(capacity)
+        dueFaults = due
+        let parts = max(1, min(Cores.count, capacity / Self.placesEach))
+        var held = [[ManagedObject]](repeating: [], count: parts)
+        held.withUnsafeMutableBufferPointer { held in
+            let held = held
+            Cores.share(parts) { held[$0] = heldObjects(capacity * $0 / parts..<capacity * ($0 + 1) / parts, marking: due) }
+        }
+        return held.joined().sorted { $0.key < $1.key }
+    }
+
+    /// As many are worth a thread of their own: about half a millisecond.
+    private static let placesEach = 1 << 13
+
+    private func heldObjects(_ places: Range<Int>, marking due: UnsafeMutablePointer<UInt8>) -> [ManagedObject] {
+        var held: [ManagedObject] = []
+        var ahead = (place: places.lowerBound, groups: 0)
+        for place in places where numbers[place] != 0 {
+            while ahead.groups < Self.groupsAhead, ahead.place < places.upperBound {
+                if numbers[ahead.place] != 0 {
+                    let farAhead = cells + min(ahead.place + 4 * Self.groupsAhead, capacity - 1) * Self.groupSize
+                    FoundRows.fetchLines(farAhead, due + ahead.place)
+                    fetchObjects(of: ahead.place)
+                    ahead.groups += 1
+                }
+                ahead.place += 1
+            }
+            ahead.groups -= 1
+            for cell in 0..<Self.groupSize where due[place] & 1 << UInt8(cell) == 0 {
+                let index = place * Self.groupSize + cell
+                guard let isPlain = isPlain(index) else { continue }
+                if isPlain, isKnownUniquelyReferenced(&cells[index]) {
+                    due[place] |= 1 << UInt8(cell)
+                } else if let object = cells[index] {
+                    held.append(object)
+                }
+            }
+        }
+        return held
+    }
+
+    /// Groups whose objects are on their way to the cache, the one that is looked at among them: about as many objects as the processor can
+    /// wait for.
+    private static let groupsAhead = 5
+
+    /// Has the memory of a group's objects fetched, which lies anywhere.
+    @inline(__always)
+    private func fetchObjects(of place: Int) {
+        let addresses = UnsafeRawPointer(cells + place * Self.groupSize).assumingMemoryBound(to: UnsafeRawPointer?.self)
+        for cell in 0..<Self.groupSize {
+            if let object = addresses[cell] { FoundRows.fetchLines(object, object + 48) }
+        }
+    }
+
+    @inline(never)
+    private func becomeFaultIfDue(at index: Int) {
+        let (place, cell) = (index / Self.groupSize, UInt8(index % Self.groupSize))
+        guard let dueFaults, dueFaults[place] & 1 << cell != 0 else { return }
+        dueFaults[place] &= ~(1 << cell)
+        withObject(at: index) { $0.state.insert(.fault) }
+    }
+
+    private static func marks(_ capacity: Int) -> UnsafeMutablePointer<UInt8> {
+        let marks = UnsafeMutablePointer<UInt8>.allocate(capacity: capacity)
+        marks.initialize(repeating: 0, count: capacity)
+        return marks
     }
 
     // MARK: Sweeping
@@ -155,12 +230,15 @@ final class ObjectRegistry {
                 if isKnownUniquelyReferenced(&cells[index]), isClean(index), let object = cells[index].take() {
                     released.append(object)
                 } else {
+                    if dueFaults != nil { becomeFaultIfDue(at: index) }
                     isEmpty = false
                 }
             }
             if !isEmpty { groups += 1 }
         }
         count -= released.count
+        dueFaults?.deallocate()
+        dueFaults = nil
         if groups == 0, capacity <= Self.keptCapacity {
             numbers.update(repeating: 0, count: capacity)
             (used, last) = (0, (0, 0))
@@ -174,9 +252,11 @@ final class ObjectRegistry {
     @inline(__always)
     private func isClean(_ index: Int) -> Bool { state(at: index)?.isDisjoint(with: [.tracked, .inserted]) ?? false }
 
-    /// True for an object that shows its row as the store has it, and nothing else.
+    /// True for an object that shows its row as the store has it, and nothing else; nil where there is none.
     @inline(__always)
-    private func isPlain(_ index: Int) -> Bool { isClean(index) && withObject(at: index) { $0.record == nil } == true }
+    private func isPlain(_ index: Int) -> Bool? {
+        withObject(at: index) { $0.state.isDisjoint(with: [.tracked, .inserted]) && $0.record == nil }
+    }
 
     /// The state of an object, without counting a reference.
     @inline(__always)
@@ -234,11 +314,12 @@ final class ObjectRegistry {
 
     /// Moves the groups that hold objects into a table that has room for so many, and as many again.
     private func rebuild(for groups: Int) {
-        let old = (numbers: numbers, cells: cells, capacity: capacity)
+        let old = (numbers: numbers, cells: cells, due: dueFaults, capacity: capacity)
         var wanted = Self.capacityMin
         while wanted < groups * 2 { wanted *= 2 }
         capacity = wanted
         (numbers, cells) = Self.places(wanted)
+        dueFaults = old.due.map { _ in Self.marks(wanted) }
         used = 0
         last = (0, 0)
         for place in 0..<old.capacity where old.numbers[place] != 0 {
@@ -249,14 +330,18 @@ final class ObjectRegistry {
             // The target holds nothing, and the source is not looked at again.
             UnsafeMutableRawPointer(cells + target * Self.groupSize).copyMemory(
                 from: source, byteCount: Self.groupSize * MemoryLayout<ManagedObject?>.stride)
+            if let due = old.due { dueFaults?[target] = due[place] }
             used += 1
         }
+        old.due?.deallocate()
         // Groups that are empty hold nothing to let go of, the others have moved.
         old.cells.deallocate()
         old.numbers.deallocate()
     }
 
     private func forgetPlaces() {
+        dueFaults?.deallocate()
+        dueFaults = nil
         capacity = Self.capacityMin
         (numbers, cells) = Self.places(capacity)
         used = 0

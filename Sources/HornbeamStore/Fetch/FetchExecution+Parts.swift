@@ -7,6 +7,22 @@ struct ScanThreads {
     var most = min(Cores.count, 8)
     /// Cells compared, below which a thread is not worth starting: about a tenth of a millisecond.
     var cellsEach = 100_000
+    /// True when whoever scans has the writer's turn.
+    var belongToWriter = false
+}
+
+extension TableView {
+    /// Ranges of keys with about the same number of rows each.
+    func windows(_ count: Int) throws(EngineError) -> [KeyWindow] {
+        var windows: [KeyWindow] = []
+        for part in 0 ..< count {
+            var window = KeyWindow()
+            if part > 0 { window.first = try key(at: self.count * part / count) }
+            if part + 1 < count, let next = try key(at: self.count * (part + 1) / count) { window.last = next - 1 }
+            windows.append(window)
+        }
+        return windows
+    }
 }
 
 /// Scans that several threads share: each takes a range of keys, with a sink and a context of its own.
@@ -18,17 +34,10 @@ extension FetchExecution {
         guard filter.kind <= .texts, sink.readsAll, sink.isDivisible(table) else { return [KeyWindow()] }
         let cells = view.count * max(filter.cost, sink.rowCost)
         // A writer that finds all processors taken waits for milliseconds at each of its commits.
-        let most = context.threads.most - (snapshot.engineSnapshot.isBesideWriter ? 1 : 0)
+        let isBesideWriter = !context.threads.belongToWriter && snapshot.engineSnapshot.isBesideWriter
+        let most = context.threads.most - (isBesideWriter ? 1 : 0)
         let count = min(most, cells / max(context.threads.cellsEach, 1), view.count)
-        guard count > 1 else { return [KeyWindow()] }
-        var windows: [KeyWindow] = []
-        for part in 0 ..< count {
-            var window = KeyWindow()
-            if part > 0 { window.first = try view.key(at: view.count * part / count) }
-            if part + 1 < count, let next = try view.key(at: view.count * (part + 1) / count) { window.last = next - 1 }
-            windows.append(window)
-        }
-        return windows
+        return count > 1 ? try view.windows(count) : [KeyWindow()]
     }
 
     /// The first part goes into this execution's own sink, the others are added to it in order.

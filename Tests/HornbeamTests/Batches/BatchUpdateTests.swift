@@ -52,6 +52,32 @@ struct BatchUpdateTests {
         #expect(report.isSound, "\(report)")
     }
 
+    @Test("BAT-2: sums of whole numbers in columns are what they are row by row, up to the ends of their range and beyond", arguments: StoreKind.allCases)
+    func sumsAtTheEndsOfTheRange(kind: StoreKind) throws {
+        let context = try Company.stack(kind).newContext()
+        let employees = (0..<38).map { _ in context.employee("e", salary: 0) }
+        /// The sums, nil where they are refused.
+        func sums(_ salaries: [Int], _ format: String, _ step: Int) throws -> [Int]? {
+            for (employee, salary) in zip(employees, salaries) { employee.salary = salary }
+            try context.save()
+            var request = BatchUpdateRequest(Employee.self)
+            request.set(Employee.salary, to: try FetchExpression(format: format, step))
+            do { try context.execute(request) } catch is HornbeamError { return nil }
+            return employees.map(\.salary)
+        }
+        let quarter = 1 << 62
+        for extreme in [Int.max - 1, .min, .min + 1, quarter, quarter - 1, -quarter, -quarter - 1] {
+            for step in [1, -1, quarter, -quarter, quarter + 1, -quarter - 1] {
+                // One number among many, in a leaf that is looked at in groups and in what is left of them.
+                let salaries = (0..<38).map { $0 == [5, 37][abs(step) % 2] ? extreme : $0 }
+                let byColumn = try sums(salaries, "salary + %@", step)
+                #expect(try byColumn == sums(salaries, "%@ + salary", step), "\(extreme) + \(step)")
+                let exact = salaries.map { $0.addingReportingOverflow(step) }
+                if !exact.contains(where: \.overflow) { #expect(byColumn == exact.map(\.partialValue), "\(extreme) + \(step)") }
+            }
+        }
+    }
+
     @Test("BAT-2: to-one relationships can be set, and the other ends follow", arguments: StoreKind.allCases)
     func relationshipTargets(kind: StoreKind) throws {
         let stack = try Catalogue.stack(kind)

@@ -1,0 +1,68 @@
+import HornbeamModel
+import Testing
+@testable import Hornbeam
+
+@Suite("Objects of a context by key") struct ObjectRegistryTests {
+    @Test("what nobody holds is a fault when it is next looked for, however the table has changed meanwhile", arguments: 0..<12)
+    func othersBecomeFaults(seed: Int) throws {
+        var random = SplitMix(UInt64(seed))
+        let stack = try Parity.stack(.inMemory)
+        let writer = stack.newContext()
+        let made = (0..<3_000).map { _ in PEntity(context: writer) }
+        try writer.save()
+        let ids = made.map(\.objectID)
+        let context = stack.newContext()
+        context.retainsRegisteredObjects = true
+        let registry = context.registry
+        var held: [Int: PEntity] = [:]
+        // Those that are here and show their rows.
+        var realised: Set<Int> = []
+        for step in 0..<120 {
+            let number = Int.random(in: 0..<ids.count, using: &random)
+            switch Int.random(in: 0..<8, using: &random) {
+            case 0, 1:
+                for number in number..<min(number + Int.random(in: 1...400, using: &random), ids.count) {
+                    _ = try context.existingObject(PEntity.self, with: ids[number]).counter
+                    realised.insert(number)
+                }
+            case 2:
+                held[number] = try context.existingObject(PEntity.self, with: ids[number])
+                realised.insert(number)
+            case 3:
+                held[held.keys.randomElement(using: &random) ?? 0] = nil
+            case 4, 5:
+                let found = registry.heldObjectsFaultingOthers().map(\.key)
+                #expect(found == held.values.map(\.key).sorted(), "seed \(seed), step \(step)")
+                realised.formIntersection(held.keys)
+            case 6 where step % 3 == 0:
+                registry.sweep()
+                realised.formIntersection(held.keys)
+                #expect(registry.count == held.count, "seed \(seed), step \(step)")
+            default:
+                for _ in 0..<50 {
+                    let number = Int.random(in: 0..<ids.count, using: &random)
+                    guard let object = registry[ids[number].reference] else { continue }
+                    #expect(object.isFault == !realised.contains(number), "seed \(seed), step \(step)")
+                }
+            }
+        }
+        for object in registry.objects {
+            let number = try #require(ids.firstIndex(of: object.objectID))
+            #expect(object.isFault == !realised.contains(number), "seed \(seed)")
+        }
+    }
+
+    @Test("tables that several threads look through give the same as one")
+    func largeTablesAreShared() throws {
+        let stack = try Parity.stack(.inMemory)
+        let count = 120_000
+        try stack.newContext().execute(BatchInsertRequest(PEntity.self, from: 0..<count) { number, row in row.set(PEntity.counter, Int32(number)) })
+        let context = stack.newContext()
+        var objects = try context.fetch(FetchRequest<PEntity>())
+        #expect(objects.reduce(0) { $0 + Int($1.counter) } == count * (count - 1) / 2)
+        objects = objects.enumerated().filter { $0.offset % 1_000 == 1 }.map(\.element)
+        #expect(context.registry.heldObjectsFaultingOthers().map(\.key) == objects.map(\.key))
+        #expect(objects.allSatisfy { !$0.isFault })
+        #expect(context.registry.objects.count { $0.isFault } == count - objects.count)
+    }
+}
