@@ -28,6 +28,7 @@ extension Engine {
             if isShortOfRoom(log) {
                 // What only the checkpoint before keeps goes too.
                 try checkpointer.run(log: log, isForced: true)
+                log.giveUpSegments()
                 core.reserve.prepare(isUrgent: true)
             }
         } catch {
@@ -118,6 +119,7 @@ extension Engine {
 
     /// The disk was too full for a commit: lets go of what it can, so that the next one may find room.
     func makeRoom() {
+        _ = core.pipeline.giveUpSegments()
         attempt { () throws(EngineError) in if !isPausing() { try checkpoint() } }
     }
 

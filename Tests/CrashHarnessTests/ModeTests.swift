@@ -16,6 +16,17 @@ import Testing
         #expect(try Self.run(SimulateMode.self, ["--seed", "\(seed)", "--count", "\(count)"]) == 0)
     }
 
+    @Test func workloadsUseSegmentsOfTheLogAgain() throws {
+        let used = try (1...40).count { seed in
+            let disk = SimulatedDisk()
+            let faults = FaultInjector(disk)
+            try SimulatedWorkload(seed: UInt64(seed)).perform(on: faults, marking: disk)
+            let named = faults.count(of: [.rename], kind: .spare)
+            return named > faults.count(of: [.create], kind: .spare)
+        }
+        #expect(used > 10)
+    }
+
     @Test(
         "After a failed sync a context keeps its changes; once the store is opened again, its save neither loses nor doubles the doubtful one",
         arguments: GraphFaultTrial.Fault.allCases)

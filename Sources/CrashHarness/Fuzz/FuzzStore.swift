@@ -28,7 +28,7 @@ struct FuzzStore {
         try EngineOracle(transactions: 14, options: options).commit(to: engine, through: 14)
         if isClosed { try engine.close() }
         var files: [String: [UInt8]] = [:]
-        for name in try fileSystem.list(EngineOracle.path) where name != "spare" && name != "lock" {
+        for name in try fileSystem.list(EngineOracle.path) where !name.hasPrefix("spare") && name != "lock" {
             files[name] = try Self.read(fileSystem, name)
         }
         self.files = files

@@ -46,7 +46,9 @@ struct SimulatedWorkload {
         options.pageFileBytes = [8192, 65_536, 4 << 20].randomElement(using: &random)!
         let segment = [12288, 16384, 32768].randomElement(using: &random)!
         let salts = SaltSequence(seed: random.next())
-        options.log = LogOptions(firstSegmentBytes: segment, largestSegmentBytes: segment * 2, salt: salts.next)
+        // Segments of one length are used again after two checkpoints.
+        let largest = segment * Int.random(in: 1...2, using: &random)
+        options.log = LogOptions(firstSegmentBytes: segment, largestSegmentBytes: largest, salt: salts.next)
         return options
     }
 

@@ -111,18 +111,21 @@ final class Checkpointer: Sendable {
     }
 
     /// Writes the nodes of a version, its catalogue and the file table, and syncs them; on all processors if somebody waits; once more after a failed sync, and
-    /// on a full disk if there is a reserve.
+    /// on a full disk as long as there is room to be given up: log segments that wait to be used again, then the reserve.
     private func write(_ version: StoreVersion, sequence: UInt64, isAwaited: Bool, isPaced: Bool = false) throws(EngineError) -> Image {
         let threads = isAwaited ? min(Cores.count, 4) : 1
         let (pipeline, space) = (engine.pipeline, engine.space)
         appender.setPace(!isPaced ? nil : { @Sendable in !pipeline.isCheckpointAwaited && space.mayRest })
-        do throws(EngineError) { return try writeOnce(version, sequence, threads: threads) } catch {
-            appender.abandon()
-            guard error.code == .inputOutput || error.code == .full && engine.reserve.release() else { throw error }
-        }
-        do throws(EngineError) { return try writeOnce(version, sequence, threads: threads) } catch {
-            appender.abandon()
-            throw error
+        var hasFailed = false
+        while true {
+            do throws(EngineError) { return try writeOnce(version, sequence, threads: threads) } catch {
+                appender.abandon()
+                switch error.code {
+                case .full where pipeline.giveUpSegments() || engine.reserve.release(): continue
+                case .inputOutput where !hasFailed: hasFailed = true
+                default: throw error
+                }
+            }
         }
     }
 

@@ -1,19 +1,7 @@
-// The segments of the log: the spare that is zeroed ahead, the step from one segment to the next, and removal.
+// The segments of the log: the step from one to the next, and what becomes of those that are not needed any more.
 
-#if canImport(Glibc)
-internal import Glibc
-#else
-internal import Darwin
-#endif
 internal import HornbeamThreads
 internal import Synchronization
-
-/// A segment's file before it has a name and a header.
-struct LogSpare {
-    static let fileName = "spare"
-    var file: any File
-    var bytes: Int
-}
 
 extension LogWriter {
     /// Begins a new segment with room for a group.
@@ -105,81 +93,6 @@ extension LogWriter {
         }
     }
 
-    /// Whether the next segment has yet to be zeroed; false before the first append, so that a store which is only
-    /// read is not written to. Never waits.
-    package var needsSpare: Bool { wantsSpare.load(ordering: .relaxed) }
-
-    /// Zeroes the next segment ahead of need, slowly; for a background thread. Throws `full` when the disk is.
-    package func prepareSpare() throws(EngineError) {
-        let bytes = try state.withLock { (state) throws(EngineError) in
-            if let refusal = state.refusal { throw refusal }
-            return state.nextSegmentBytes
-        }
-        try spare.withLock { (spare) throws(EngineError) in
-            if spare == nil { spare = try makeSpare(bytes: bytes, isPaced: true) }
-            lacksSpare.store(false, ordering: .relaxed)
-            wantsSpare.store(false, ordering: .relaxed)
-        }
-    }
-
-    /// `mayBeShort`: rather a segment of the least length than none.
-    private func takeSpare(bytes: Int, atLeast least: Int, mayBeShort: Bool) throws(EngineError) -> LogSpare {
-        isWaitingForSpare.store(true, ordering: .relaxed)
-        defer { isWaitingForSpare.store(false, ordering: .relaxed) }
-        return try spare.withLock { (spare) throws(EngineError) in
-            defer {
-                spare = nil
-                lacksSpare.store(true, ordering: .relaxed)
-            }
-            if let ready = spare, ready.bytes >= least { return ready }
-            do throws(EngineError) { return try makeSpare(bytes: max(bytes, least), isPaced: false) } catch {
-                guard error.code == .full, mayBeShort, bytes > least else { throw error }
-            }
-            defer { lacksRoom.store(true, ordering: .relaxed) }
-            do throws(EngineError) { return try makeSpare(bytes: least, isPaced: false) } catch {
-                guard error.code == .full, giveReserve() else { throw error }
-            }
-            return try makeSpare(bytes: least, isPaced: false)
-        }
-    }
-
-    /// Really writes the zeros: an overwrite syncs twice as fast as an append, and cannot run out of space. They need
-    /// not be durable before the header is, which is synced with them.
-    private func makeSpare(bytes: Int, isPaced: Bool) throws(EngineError) -> LogSpare {
-        let path = join(directory, LogSpare.fileName)
-        hasFiles.store(true, ordering: .relaxed)
-        if try fileSystem.exists(path) { try fileSystem.remove(path) }
-        let length = (bytes + LogFrame.blockBytes - 1) & ~(LogFrame.blockBytes - 1)
-        do throws(EngineError) {
-            let file = try fileSystem.open(path, .create)
-            try writeZeros(to: file, length, isPaced: isPaced)
-            try file.writeBack()
-            lacksRoom.store(false, ordering: .relaxed)
-            return LogSpare(file: file, bytes: length)
-        } catch {
-            if error.code == .full { lacksRoom.store(true, ordering: .relaxed) }
-            // Half a spare only takes room; the error that matters is the first.
-            do throws(EngineError) { try fileSystem.remove(path) } catch {}
-            throw error
-        }
-    }
-
-    /// How many zeros are kept at hand. How many reach the device between two syncs says `writeInPieces`.
-    private static let zerosAtOnce = 1 << 18
-
-    private func writeZeros(to file: any File, _ length: Int, isPaced: Bool) throws(EngineError) {
-        let zeros = [UInt8](repeating: 0, count: min(length, LogWriter.zerosAtOnce))
-        for start in stride(from: 0, to: length, by: zeros.count) {
-            let count = min(zeros.count, length - start)
-            unsafe try zeros.withBytes { (bytes) throws(EngineError) in
-                let part = unsafe bytes.part(0..<count)
-                // In one go while a commit waits for the segment itself.
-                guard isPaced, !isWaitingForSpare.load(ordering: .relaxed) else { return try unsafe file.write(part, at: UInt64(start)) }
-                try unsafe file.writeInPieces(part, at: UInt64(start)) { !isWaitingForSpare.load(ordering: .relaxed) }
-            }
-        }
-    }
-
     /// The segment being filled; nil before the first append.
     package var currentSegment: LogSegmentNumber? { state.withLock { $0.header?.number } }
 
@@ -195,8 +108,15 @@ extension LogWriter {
         }
     }
 
-    /// Unlinks the segments that no state of the meta file needs any more.
+    /// Lets go of the segments that no state of the meta file needs any more: a few wait to be used again, the others are
+    /// unlinked.
+    ///
+    /// Neither is synced: what a crash brings back under the old names is older than the meta file's oldest segment, so nobody
+    /// looks at it.
     package func removeSegments(before limit: LogSegmentNumber) throws(EngineError) {
+        let (own, wanted) = state.withLock { state in (state.begun.filter { $0.number < limit }, state.nextSegmentBytes) }
+        giveUpSegments { !LogSpare.fits($0.bytes, wanted) }
+        for header in own { keep(header, wanted: wanted) }
         try removeFiles { LogSegmentNumber(fileName: $0).map { $0 < limit } ?? false }
         state.withLock { $0.begun.removeAll { $0.number < limit } }
     }
@@ -208,13 +128,12 @@ extension LogWriter {
             state.file = nil
         }
         spare.withLock { $0 = nil }
+        waiting.withLock { $0.removeAll() }
         guard hasFiles.load(ordering: .relaxed) else { return }
-        try removeFiles { $0 == LogSpare.fileName || LogSegmentNumber(fileName: $0) != nil }
+        try removeFiles { LogSpare.isName($0) || LogSegmentNumber(fileName: $0) != nil }
     }
 
     private func removeFiles(_ isDoomed: (String) -> Bool) throws(EngineError) {
-        let doomed = try fileSystem.list(directory).filter(isDoomed)
-        // Not synced: what a crash brings back is older than the meta file's oldest segment, so nobody looks at it.
-        for name in doomed { try fileSystem.remove(join(directory, name)) }
+        for name in try fileSystem.list(directory).filter(isDoomed) { try fileSystem.remove(join(directory, name)) }
     }
 }

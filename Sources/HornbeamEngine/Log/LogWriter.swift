@@ -34,7 +34,7 @@ package final class LogWriter: Sendable {
     let store: StoreIdentifier
     let options: LogOptions
 
-    // Order of locks: syncing, state, spare.
+    // Order of locks: syncing, state, spare, waiting.
 
     /// Makes syncs follow one another: of two at once only one would be told of a failure.
     let syncing = Guarded(())
@@ -42,6 +42,9 @@ package final class LogWriter: Sendable {
     let state: Guarded<State>
     /// The next segment, zeroed and synced, without a header.
     let spare = Guarded<LogSpare?>(nil)
+    /// Segments that were let go, to be the next spares; held while one is renamed. Those that an earlier writer left have
+    /// no length here, so that none is used again.
+    let waiting: Guarded<[LogSpare.Waiting]>
     /// The spare was taken and has not been made anew.
     let lacksSpare = Atomic(false)
     /// It has to be made by now: half of the segment is used up. Sooner it would only take room.
@@ -73,7 +76,8 @@ package final class LogWriter: Sendable {
         self.options = options
         let names = try fileSystem.list(directory, known: listing)
         let highest = names.compactMap(LogSegmentNumber.init(fileName:)).max()
-        hasFiles = Atomic(names.contains { $0 == LogSpare.fileName || LogSegmentNumber(fileName: $0) != nil })
+        hasFiles = Atomic(names.contains { LogSpare.isName($0) || LogSegmentNumber(fileName: $0) != nil })
+        waiting = Guarded(names.compactMap(LogSpare.Waiting.init(leftBehind:)))
         let number = highest.map { max($0.next, nextSegment) } ?? nextSegment
         state = Guarded(
             State(

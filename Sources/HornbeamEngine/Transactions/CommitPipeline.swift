@@ -98,6 +98,9 @@ final class CommitPipeline: Sendable {
     /// The log is ready: commits may be written from now on.
     func start(_ log: LogWriter) { monitor.withLock { unsafe state.log = log } }
 
+    /// Gives the room of log segments that wait to be used again to a full disk; false if there was none.
+    func giveUpSegments() -> Bool { monitor.withLock { unsafe state.log }?.giveUpSegments() ?? false }
+
     // MARK: Turns
 
     /// Waits for the writer's turn; gives back the version to build on.

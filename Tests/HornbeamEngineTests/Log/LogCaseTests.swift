@@ -87,8 +87,8 @@ import Testing
         }
     }
 
-    @Test("storage.log.020: segments are not used again, and go when they are not needed")
-    func segmentsAreNotUsedAgain() throws {
+    @Test("storage.log.020: numbers of segments are not used again, and segments go when they are not needed")
+    func numbersOfSegmentsAreNotUsedAgain() throws {
         let writer = try makeWriter(largest: 16384)
         var seen: Set<LogSegmentNumber> = []
         for number in 1...30 {

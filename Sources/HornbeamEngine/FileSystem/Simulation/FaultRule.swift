@@ -20,7 +20,7 @@ package enum PathKind: String, Hashable, Sendable, CaseIterable {
         self = switch name {
         case "meta": .meta
         case "lock": .lock
-        case LogSpare.fileName: .spare
+        case _ where LogSpare.isName(name): .spare
         case _ where PageFileNumber(fileName: name) != nil: .pages
         case _ where LogSegmentNumber(fileName: name) != nil: .log
         default: .other

@@ -1,0 +1,172 @@
+// The next segment, filled with zeros ahead of need: of a segment that was let go, or of a new file.
+//
+// Segments are used again because a file that is unlinked costs commits dearly where the file system tells the device of
+// freed blocks: it does so in a commit of its journal, which the next sync of a commit has to wait for. Holds: only
+// segments that this writer began are used again, and only once no state of the meta file needs them. What remains of
+// their content until the zeros have replaced it belongs to no later segment: it is of another salt, and of other positions.
+
+#if canImport(Glibc)
+internal import Glibc
+#else
+internal import Darwin
+#endif
+internal import HornbeamThreads
+internal import Synchronization
+
+/// A segment's file before it has a name and a header.
+struct LogSpare {
+    static let fileName = "spare"
+    var file: any File
+    var bytes: Int
+
+    /// A segment that was let go and waits to be used again.
+    struct Waiting {
+        private static let prefix = "spare-"
+        /// As many as a checkpoint lets go as a rule: with more the log would take more room than when it is longest.
+        static let countMax = 4
+
+        var number: UInt64
+        var bytes: Int
+        var fileName: String { numberedFileName(Waiting.prefix, number) }
+
+        init(_ header: LogSegmentHeader) { (number, bytes) = (header.number.rawValue, Int(header.segmentBytes)) }
+
+        /// One that an earlier writer left; nil if the name is of anything else.
+        init?(leftBehind name: String) {
+            guard let number = HornbeamEngine.number(ofFileName: name, prefix: Waiting.prefix) else { return nil }
+            (self.number, bytes) = (number, 0)
+        }
+    }
+
+    /// Whether a file is a spare, be it ready, in the making, or a segment that waits.
+    static func isName(_ name: String) -> Bool { name == fileName || Waiting(leftBehind: name) != nil }
+
+    /// Whether a segment of a length can be one of the length that is wanted: lengths follow the size of the store.
+    static func fits(_ bytes: Int, _ wanted: Int) -> Bool { bytes >= wanted / 4 * 3 && bytes <= wanted / 4 * 5 }
+}
+
+extension LogWriter {
+    // MARK: Segments that wait
+
+    /// Renames a segment that nobody needs, if one of its length will be wanted; otherwise it is left to be unlinked.
+    func keep(_ header: LogSegmentHeader, wanted: Int) {
+        let kept = LogSpare.Waiting(header)
+        waiting.withLock { waiting in
+            guard waiting.count < LogSpare.Waiting.countMax, LogSpare.fits(kept.bytes, wanted), !lacksRoom.load(ordering: .relaxed)
+            else { return }
+            do throws(EngineError) {
+                try fileSystem.rename(join(directory, header.number.fileName), to: join(directory, kept.fileName))
+            } catch { return }
+            waiting.append(kept)
+        }
+    }
+
+    /// Unlinks segments that wait, all unless said otherwise; false if there was none. One that cannot be unlinked goes with the
+    /// whole log.
+    @discardableResult
+    func giveUpSegments(_ isDoomed: (LogSpare.Waiting) -> Bool = { _ in true }) -> Bool {
+        let doomed = waiting.withLock { waiting in
+            defer { waiting.removeAll(where: isDoomed) }
+            return waiting.filter(isDoomed)
+        }
+        for file in doomed { do throws(EngineError) { try fileSystem.remove(join(directory, file.fileName)) } catch {} }
+        return !doomed.isEmpty
+    }
+
+    // MARK: The spare
+
+    /// Whether the next segment has yet to be zeroed; false before the first append, so that a store which is only
+    /// read is not written to. Never waits.
+    package var needsSpare: Bool { wantsSpare.load(ordering: .relaxed) }
+
+    /// Zeroes the next segment ahead of need, slowly; for a background thread. Throws `full` when the disk is.
+    package func prepareSpare() throws(EngineError) {
+        let bytes = try state.withLock { (state) throws(EngineError) in
+            if let refusal = state.refusal { throw refusal }
+            return state.nextSegmentBytes
+        }
+        try spare.withLock { (spare) throws(EngineError) in
+            if spare == nil { spare = try makeSpare(bytes: bytes, isPaced: true) }
+            lacksSpare.store(false, ordering: .relaxed)
+            wantsSpare.store(false, ordering: .relaxed)
+        }
+    }
+
+    /// `mayBeShort`: rather a segment of the least length than none.
+    func takeSpare(bytes: Int, atLeast least: Int, mayBeShort: Bool) throws(EngineError) -> LogSpare {
+        isWaitingForSpare.store(true, ordering: .relaxed)
+        defer { isWaitingForSpare.store(false, ordering: .relaxed) }
+        return try spare.withLock { (spare) throws(EngineError) in
+            defer {
+                spare = nil
+                lacksSpare.store(true, ordering: .relaxed)
+            }
+            if let ready = spare, ready.bytes >= least { return ready }
+            do throws(EngineError) { return try makeSpare(bytes: max(bytes, least), atLeast: least, isPaced: false) } catch {
+                guard error.code == .full, mayBeShort, bytes > least else { throw error }
+            }
+            defer { lacksRoom.store(true, ordering: .relaxed) }
+            do throws(EngineError) { return try makeSpare(bytes: least, atLeast: least, isPaced: false) } catch {
+                guard error.code == .full, giveReserve() else { throw error }
+            }
+            return try makeSpare(bytes: least, atLeast: least, isPaced: false)
+        }
+    }
+
+    /// On a full disk what waits to be used again, and is of no use for this one, makes room.
+    private func makeSpare(bytes: Int, atLeast least: Int = 0, isPaced: Bool) throws(EngineError) -> LogSpare {
+        do throws(EngineError) { return try makeSpareOnce(bytes: bytes, atLeast: least, isPaced: isPaced) } catch {
+            guard error.code == .full, giveUpSegments() else { throw error }
+        }
+        return try makeSpareOnce(bytes: bytes, atLeast: least, isPaced: isPaced)
+    }
+
+    /// Really writes the zeros: an overwrite syncs twice as fast as an append, and cannot run out of space. They need
+    /// not be durable before the header is, which is synced with them.
+    private func makeSpareOnce(bytes: Int, atLeast least: Int, isPaced: Bool) throws(EngineError) -> LogSpare {
+        let path = join(directory, LogSpare.fileName)
+        hasFiles.store(true, ordering: .relaxed)
+        if try fileSystem.exists(path) { try fileSystem.remove(path) }
+        do throws(EngineError) {
+            let spare = try openSpare(path, bytes: bytes, atLeast: least)
+            try writeZeros(to: spare.file, spare.bytes, isPaced: isPaced)
+            try spare.file.writeBack()
+            lacksRoom.store(false, ordering: .relaxed)
+            return spare
+        } catch {
+            if error.code == .full { lacksRoom.store(true, ordering: .relaxed) }
+            // Half a spare only takes room; the error that matters is the first.
+            do throws(EngineError) { try fileSystem.remove(path) } catch {}
+            throw error
+        }
+    }
+
+    /// The file of a segment that waits, if one is about as long as is wanted, or a new one; and how long it will be.
+    private func openSpare(_ path: String, bytes: Int, atLeast least: Int) throws(EngineError) -> LogSpare {
+        let used = try waiting.withLock { (waiting) throws(EngineError) -> LogSpare.Waiting? in
+            guard let index = waiting.firstIndex(where: { LogSpare.fits($0.bytes, bytes) && $0.bytes >= least }) else { return nil }
+            let used = waiting.remove(at: index)
+            try fileSystem.rename(join(directory, used.fileName), to: path)
+            return used
+        }
+        if let used { return LogSpare(file: try fileSystem.open(path, .readWrite), bytes: used.bytes) }
+        let length = (bytes + LogFrame.blockBytes - 1) & ~(LogFrame.blockBytes - 1)
+        return LogSpare(file: try fileSystem.open(path, .create), bytes: length)
+    }
+
+    /// How many zeros are kept at hand. How many reach the device between two syncs says `writeInPieces`.
+    private static let zerosAtOnce = 1 << 18
+
+    private func writeZeros(to file: any File, _ length: Int, isPaced: Bool) throws(EngineError) {
+        let zeros = [UInt8](repeating: 0, count: min(length, LogWriter.zerosAtOnce))
+        for start in stride(from: 0, to: length, by: zeros.count) {
+            let count = min(zeros.count, length - start)
+            unsafe try zeros.withBytes { (bytes) throws(EngineError) in
+                let part = unsafe bytes.part(0..<count)
+                // In one go while a commit waits for the segment itself.
+                guard isPaced, !isWaitingForSpare.load(ordering: .relaxed) else { return try unsafe file.write(part, at: UInt64(start)) }
+                try unsafe file.writeInPieces(part, at: UInt64(start)) { !isWaitingForSpare.load(ordering: .relaxed) }
+            }
+        }
+    }
+}

@@ -1,0 +1,78 @@
+import HornbeamThreads
+
+@testable import HornbeamEngine
+
+/// A file system on which something else happens before a certain call: what another process does meanwhile.
+final class InterruptedDisk: FileSystem {
+    private struct State {
+        var calls = 0
+        var at: Int
+        var times: Int
+        var work: (@Sendable () -> Void)?
+    }
+
+    private let inner: any FileSystem
+    private let state: Guarded<State>
+
+    /// Does the work before the call of that number, counted from zero, and so many that follow.
+    init(_ inner: any FileSystem, at call: Int, times: Int = 1, _ work: @escaping @Sendable () -> Void) {
+        self.inner = inner
+        state = Guarded(State(at: call, times: times, work: work))
+    }
+
+    var calls: Int { state.withLock { $0.calls } }
+    /// Whether there were as many calls.
+    var wasInterrupted: Bool { state.withLock { $0.calls > $0.at } }
+
+    fileprivate func call() {
+        let work = state.withLock { state in
+            defer { state.calls += 1 }
+            return state.calls >= state.at && state.calls < state.at + state.times ? state.work : nil
+        }
+        work?()
+    }
+
+    func open(_ path: String, _ mode: FileMode) throws(EngineError) -> any File {
+        call()
+        return InterruptedFile(inner: try inner.open(path, mode), disk: self)
+    }
+
+    func list(_ path: String) throws(EngineError) -> [String] {
+        call()
+        return try inner.list(path)
+    }
+
+    func isLocked(_ path: String) throws(EngineError) -> Bool {
+        call()
+        return try inner.isLocked(path)
+    }
+
+    func exists(_ path: String) throws(EngineError) -> Bool { try inner.exists(path) }
+    func createDirectory(_ path: String) throws(EngineError) { try inner.createDirectory(path) }
+    func syncDirectory(_ path: String, _ site: SyncSite) throws(EngineError) { try inner.syncDirectory(path, site) }
+    func rename(_ source: String, to target: String) throws(EngineError) { try inner.rename(source, to: target) }
+    func remove(_ path: String) throws(EngineError) { try inner.remove(path) }
+    func lock(_ path: String) throws(EngineError) -> any FileLock { try inner.lock(path) }
+}
+
+private final class InterruptedFile: File {
+    private let inner: any File
+    private let disk: InterruptedDisk
+    var path: String { inner.path }
+
+    init(inner: any File, disk: InterruptedDisk) {
+        self.inner = inner
+        self.disk = disk
+    }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(EngineError) -> Int {
+        disk.call()
+        return try inner.read(into: buffer, at: offset)
+    }
+
+    func size() throws(EngineError) -> UInt64 { try inner.size() }
+    func write(_ buffer: UnsafeRawBufferPointer, at offset: UInt64) throws(EngineError) { try inner.write(buffer, at: offset) }
+    func sync(_ site: SyncSite) throws(EngineError) { try inner.sync(site) }
+    func writeBack() throws(EngineError) { try inner.writeBack() }
+    func close() throws(EngineError) { try inner.close() }
+}
