@@ -119,6 +119,9 @@ package final class Store: Sendable {
         }
     }
 
+    /// The key for one new object; nil when the custom store gives it.
+    package func newKeyIfPlain() throws -> UInt64? { backing == nil ? try reserveKeys(1) : nil }
+
     /// Keys for new objects of entities, in their order.
     package func newKeys(for entities: [EntityDescription]) throws -> [UInt64] {
         guard !entities.isEmpty else { return [] }

@@ -15,7 +15,7 @@ extension ManagedObjectContext {
     public var deletedObjects: Set<ManagedObject> { Set(tracked.all.filter { $0.state.contains(.deleted) }) }
 
     /// Marks an object as changed. Called by every change.
-    func noteChange(of object: ManagedObject) {
+    func noteChange(of object: ManagedObject, isNew: Bool = false) {
         precondition(
             !isAfterlife,
             "An object of \(object.scope.entity.name) was changed after its context was released. Keep the "
@@ -28,7 +28,9 @@ extension ManagedObjectContext {
         if !object.state.contains(.touched) {
             object.state.insert(.touched)
             if event.touched.isEmpty { eventBegan?() }
-            event.touched.append((object, before))
+            event.touch(object, before: before, isNew: isNew)
+        } else if isNew {
+            event.noteNew(object)
         }
     }
 
@@ -65,12 +67,12 @@ extension ManagedObjectContext {
         guard event.isDue else { return }
         let past = event
         event = PendingEvent()
-        for (object, _) in past.touched {
+        for (object, _, _) in past.touched {
             settleUpdatedState(of: object)
             object.state.remove(.touched)
         }
         postObjectsDidChange(past)
-        for (object, _) in past.touched {
+        for (object, _, _) in past.touched {
             object.record?.changedInEvent.removeAll()
             if !object.hasChanges { tracked.noteIdle() }
         }

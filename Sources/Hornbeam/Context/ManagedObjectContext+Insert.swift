@@ -63,8 +63,7 @@ extension ManagedObjectContext {
     func register(_ object: ManagedObject) {
         object.record = ObjectRecord(newValues: object.scope.shape.newValues, held: object.scope.shape.newHeld)
         registry.insert(object, at: object.registryKey)
-        noteChange(of: object)
-        event.inserted.append(object)
+        noteChange(of: object, isNew: true)
         object.undoStack?.register(.insert(object))
     }
 
@@ -84,8 +83,7 @@ extension ManagedObjectContext {
         object.record = record
         object.state = object.state.subtracting([.gone, .deleted, .detached, .fault, .failed]).union(.inserted)
         registry.insert(object, at: object.registryKey)
-        noteChange(of: object)
-        event.inserted.append(object)
+        noteChange(of: object, isNew: true)
         object.undoStack?.register(.insert(object))
     }
 

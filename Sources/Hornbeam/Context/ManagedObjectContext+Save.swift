@@ -43,7 +43,7 @@ extension ManagedObjectContext {
         for object in tracked.all { object.state.insert(.stirred) }
         var rounds = 0
         while true {
-            let stirred = tracked.all.filter { $0.state.contains(.stirred) && $0.hasChanges }
+            let stirred = tracked.objects { $0.state.contains(.stirred) && $0.hasChanges }
             if stirred.isEmpty { break }
             rounds += 1
             guard rounds <= 1000 else {
@@ -62,6 +62,7 @@ extension ManagedObjectContext {
 
     /// Derived attributes that validation asks for (ATT-11). The store computes all of them itself, in the transaction.
     private func computeDerivedValues() throws {
+        if tracked.all.allSatisfy({ $0.scope.shape.derived.isEmpty }) { return }
         let now = PropertyValue.date(Date())
         for object in tracked.all where !object.state.contains(.deleted) && object.hasChanges {
             for property in object.scope.shape.derived where property.needsValidation {
@@ -122,9 +123,11 @@ extension ManagedObjectContext {
     }
 
     func concludeMerges() {
-        lastMergeReport = mergeReport
-        mergeReport = MergeReport()
-        upserted.removeAll()
+        if !lastMergeReport.isEmpty || !mergeReport.isEmpty {
+            lastMergeReport = mergeReport
+            mergeReport = MergeReport()
+        }
+        if !upserted.isEmpty { upserted.removeAll() }
     }
 
     /// New objects have their permanent IDs now, here and in the contexts below.

@@ -7,33 +7,35 @@ extension ManagedObjectContext {
     /// The scope that new objects of an entity are born into, by its index in the model.
     func scope(at index: Int) -> EntityScope {
         if index < birthScopes.count, let scope = birthScopes[index] { return scope }
+        let stack = stack
         let entity = persistentStoreCoordinator.managedObjectModel.entities[index]
-        let scope = scope(at: index, in: stack.slotForNewObjects(of: entity))
+        let scope = scope(at: index, in: stack.slotForNewObjects(of: entity), of: stack)
         if isAfterlife { return scope }
-        while birthScopes.count <= index { birthScopes.append(nil) }
-        birthScopes[index] = scope
+        EntityScope.keep(scope, at: index, in: &birthScopes)
         return scope
     }
 
     /// The scope of an entity, by its index in the model, in a store.
-    func scope(at index: Int, in slot: StoreSlot) -> EntityScope {
+    ///
+    /// - Parameter stack: The stores as this context sees them, by whom has them at hand.
+    func scope(at index: Int, in slot: StoreSlot, of stack: StoreStack? = nil) -> EntityScope {
         let place = slot.index * persistentStoreCoordinator.managedObjectModel.entities.count + index
         if place < scopes.count, let scope = scopes[place] { return scope }
-        return makeScope(at: index, in: slot, place)
+        return makeScope(at: index, in: slot, of: stack ?? self.stack, place)
     }
 
-    private func makeScope(at index: Int, in slot: StoreSlot, _ place: Int) -> EntityScope {
+    private func makeScope(at index: Int, in slot: StoreSlot, of stack: StoreStack, _ place: Int) -> EntityScope {
         let entity = persistentStoreCoordinator.managedObjectModel.entities[index]
-        guard let store = stack[slot]?.store ?? persistentStoreCoordinator.stack[slot]?.store else {
+        let own = slot.index == 0 ? stack.only ?? stack[slot]?.store : stack[slot]?.store
+        guard let store = own ?? persistentStoreCoordinator.stack[slot]?.store else {
             preconditionFailure(
                 "No store is open. Call loadPersistentStores() before making objects, and use no context after close().")
         }
         let scope = EntityScope(
             entity: entity, slot: slot, objectClass: persistentStoreCoordinator.binding.objectClass(of: entity),
-            origin: store.origin(of: entity), context: self)
+            origin: store.origin(of: entity), isIncremental: own?.isIncremental ?? false, context: self)
         if isAfterlife { return scope }
-        while scopes.count <= place { scopes.append(nil) }
-        scopes[place] = scope
+        EntityScope.keep(scope, at: place, in: &scopes)
         return scope
     }
 
@@ -86,6 +88,14 @@ extension StoreStack {
     func slotForNewObjects(of entity: EntityDescription) -> StoreSlot {
         if only != nil { return .first }
         return writableSlots(for: entity).first ?? slots.first { self[$0]?.holds(entity) ?? false } ?? slots.first ?? .first
+    }
+}
+
+extension EntityScope {
+    /// Puts a scope into its place in a list, which grows as far as needed.
+    fileprivate static func keep(_ scope: EntityScope, at place: Int, in scopes: inout [EntityScope?]) {
+        if place >= scopes.count { scopes += repeatElement(nil, count: place + 1 - scopes.count) }
+        scopes[place] = scope
     }
 }
 

@@ -50,7 +50,7 @@ extension ManagedObjectContext {
     /// - Throws: `readOnly` or `saveFailed` when no store takes an object.
     func placeNewObjects() throws {
         let stack = persistentStoreCoordinator.stack
-        if let part = stack[.first], stack.only != nil, part.entities == nil { return }
+        if stack.hasOnePlace { return }
         var placed: Set<ManagedObject> = []
         for object in tracked.all where isToBePlaced(object) && !placed.contains(object) {
             var group = NewObjectGroup(of: object, in: self)
@@ -82,6 +82,9 @@ extension ManagedObjectContext {
     func reserveKeys(for objects: [ManagedObject]) throws -> [(ManagedObject, ObjectReference)] {
         let stack = persistentStoreCoordinator.stack
         if let only = stack.only {
+            if objects.count == 1, let key = try only.newKeyIfPlain() {
+                return [(objects[0], ObjectReference(objects[0].scope.entity, key))]
+            }
             let keys = try only.newKeys(for: objects.map(\.scope.entity))
             return zip(objects, keys).map { ($0, ObjectReference($0.scope.entity, $1)) }
         }

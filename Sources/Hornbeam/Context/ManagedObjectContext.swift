@@ -34,6 +34,9 @@ public final class ManagedObjectContext {
     /// The context that this one reads through and saves into; nil for one that saves into the stores (MOC-6).
     public let parent: ManagedObjectContext?
 
+    // No access to the fields that are marked `unchecked` calls anything that could come back to them. So the check of exclusive access is
+    // left out, which changes and saves of single objects would make again and again.
+
     /// Remembers changes so that `undo()` can take them back; nil, which is the default, remembers nothing (UND-1).
     @exclusivity(unchecked) public var undoStack: UndoStack?
 
@@ -41,14 +44,14 @@ public final class ManagedObjectContext {
     let token: UInt64
     let registry = ObjectRegistry()
     /// By store and by the entity's index in the model; made when first needed.
-    var scopes: [EntityScope?] = []
+    @exclusivity(unchecked) var scopes: [EntityScope?] = []
     /// How the last object was found by a unique value, in the state that `snapshot` shows.
     var uniqueRoute: UniqueRoute?
     /// The scope of the last ID that was looked up, one of `scopes`, and whose origin that is.
     var scopeOfLastID: Unmanaged<EntityScope>?
     var originOfLastID: ObjectIdentifier?
     /// Those of new objects, by the entity's index: of the store into which they go unless they are told otherwise.
-    var birthScopes: [EntityScope?] = []
+    @exclusivity(unchecked) var birthScopes: [EntityScope?] = []
     /// The state of the stores that reads see; nil before the first read and after `reset`.
     var snapshot: StackSnapshot? {
         didSet {
@@ -60,11 +63,9 @@ public final class ManagedObjectContext {
     /// What `snapshot` is the state of.
     private(set) var stateRead: StateRead?
     /// True while reads stay at one state until told otherwise (QGN-1).
-    var isPinned = false
+    @exclusivity(unchecked) var isPinned = false
     /// True at a state that was not reached by taking in what was announced.
-    var isAway = false
-    // The next three are touched at each change of an object, and no access to them calls anything that could come back: so the check of
-    // exclusive access is left out, as for `undoStack`.
+    @exclusivity(unchecked) var isAway = false
     /// Objects with changes, in the order in which they first changed.
     @exclusivity(unchecked) var tracked = TrackedObjects()
     /// What happened since the last `processPendingChanges`.
@@ -72,10 +73,10 @@ public final class ManagedObjectContext {
     /// Grows with everything that a child could see of this context.
     @exclusivity(unchecked) var edits: UInt64 = 0
     /// Errors of objects that could not be read, thrown by the next save.
-    var failures: [ObjectIdentifier: HornbeamError] = [:]
+    @exclusivity(unchecked) var failures: [ObjectIdentifier: HornbeamError] = [:]
     /// Called with the first change of an event; the view context's has it settled when the main actor comes to rest.
     var eventBegan: (() -> Void)?
-    var isSaving = false
+    @exclusivity(unchecked) var isSaving = false
     /// True for the context that the main actor uses, whose observers may be told of objects.
     var isViewContext = false
     /// Tells observers of properties; nil where nobody may observe.
@@ -89,21 +90,21 @@ public final class ManagedObjectContext {
     /// Rows that were looked up alone so far.
     package var rowsLookedUp = 0
     /// Called with what happens in memory, until they answer false.
-    var listeners: [(ObjectChanges) -> Bool] = []
+    @exclusivity(unchecked) var listeners: [(ObjectChanges) -> Bool] = []
     /// Those who follow what happens in memory.
-    var mailboxes: [WeakMailbox] = []
+    @exclusivity(unchecked) var mailboxes: [WeakMailbox] = []
     /// A save that may have reached the disk or not, until its store is opened again.
-    var doubt: SaveDoubt?
+    @exclusivity(unchecked) var doubt: SaveDoubt?
     /// What the last successful save, and the merges before it, did with others' changes to the same objects.
     public internal(set) var lastMergeReport = MergeReport()
     /// What was merged since then.
-    var mergeReport = MergeReport()
+    @exclusivity(unchecked) var mergeReport = MergeReport()
     /// New objects that stand for whichever object has their unique values.
-    var upserted: Set<ObjectIdentifier> = []
+    @exclusivity(unchecked) var upserted: Set<ObjectIdentifier> = []
     /// The contexts whose saves are taken in though this one does not follow.
     var observed: Set<UInt64> = []
     /// The contexts that read through this one.
-    var children: [WeakContext] = []
+    @exclusivity(unchecked) var children: [WeakContext] = []
     /// The parent's `edits` when this context last looked.
     var editsSeen: UInt64 = 0
     /// What fetches of this context cost so far; without the faults fired, which the scopes count.

@@ -336,7 +336,6 @@ final class ObjectRegistry {
         old.due?.deallocate()
         // Groups that are empty hold nothing to let go of, the others have moved.
         old.cells.deallocate()
-        old.numbers.deallocate()
     }
 
     private func forgetPlaces() {
@@ -351,17 +350,16 @@ final class ObjectRegistry {
     }
 
     private static func places(_ capacity: Int) -> (UnsafeMutablePointer<UInt64>, UnsafeMutablePointer<ManagedObject?>) {
-        let numbers = lines(of: UInt64.self, capacity)
-        numbers.initialize(repeating: 0, count: capacity)
-        let cells = lines(of: ManagedObject?.self, capacity * groupSize)
+        // One piece of memory. It begins with a line of the cache, so that a group is in one; not the first one, which many a
+        // context never outgrows: the C library takes longer to find such memory.
+        let cellBytes = capacity * groupSize * MemoryLayout<ManagedObject?>.stride
+        let memory = UnsafeMutableRawPointer.allocate(
+            byteCount: cellBytes + capacity * MemoryLayout<UInt64>.stride, alignment: capacity == capacityMin ? 16 : 64)
+        let cells = memory.bindMemory(to: ManagedObject?.self, capacity: capacity * groupSize)
         cells.initialize(repeating: nil, count: capacity * groupSize)
+        let numbers = (memory + cellBytes).bindMemory(to: UInt64.self, capacity: capacity)
+        numbers.initialize(repeating: 0, count: capacity)
         return (numbers, cells)
-    }
-
-    /// Memory that begins with a line of the cache, so that a group is in one.
-    private static func lines<Element>(of type: Element.Type, _ count: Int) -> UnsafeMutablePointer<Element> {
-        UnsafeMutableRawPointer.allocate(byteCount: count * MemoryLayout<Element>.stride, alignment: 64)
-            .bindMemory(to: type, capacity: count)
     }
 
     private static func free(
@@ -370,7 +368,7 @@ final class ObjectRegistry {
         for place in 0..<capacity where numbers[place] != 0 {
             for index in (place * groupSize)..<((place + 1) * groupSize) where cells[index] != nil { cells[index] = nil }
         }
+        // The numbers lie behind.
         cells.deallocate()
-        numbers.deallocate()
     }
 }

@@ -2,20 +2,29 @@ internal import HornbeamModel
 
 /// What happened in a context since it last told its observers.
 struct PendingEvent {
-    /// Objects that changed, each once, with their states before, which is what observers know of.
-    var touched: [(object: ManagedObject, before: ObjectState)] = []
-    var inserted: [ManagedObject] = []
+    /// Objects that changed, each once, with their states before, which is what observers know of, and whether they are new.
+    private(set) var touched: [(object: ManagedObject, before: ObjectState, isNew: Bool)] = []
     var refreshed: Set<ManagedObjectID> = []
 
     var isDue: Bool { !touched.isEmpty || !refreshed.isEmpty }
 
+    mutating func touch(_ object: ManagedObject, before: ObjectState, isNew: Bool) {
+        touched.append((object, before, isNew))
+    }
+
+    /// An object that was touched before is new now.
+    mutating func noteNew(_ object: ManagedObject) {
+        if let index = touched.lastIndex(where: { $0.object === object }) { touched[index].isNew = true }
+    }
+
     /// What came of it all: what was changed and changed back within the event is not in it.
     var outcome: (changes: ObjectChanges, updated: [ManagedObject]) {
-        var changes = ObjectChanges(inserted: Set(inserted.filter(\.isInserted).map(\.objectID)), refreshed: refreshed)
+        var changes = ObjectChanges(refreshed: refreshed)
         var updated: [ManagedObject] = []
-        let new = Set(inserted.map(ObjectIdentifier.init))
-        for (object, before) in touched where !new.contains(ObjectIdentifier(object)) {
-            if before.contains(.deleted) {
+        for (object, before, isNew) in touched {
+            if isNew {
+                if object.isInserted { changes.inserted.insert(object.objectID) }
+            } else if before.contains(.deleted) {
                 if !object.isDeleted, !object.state.contains(.detached) { changes.inserted.insert(object.objectID) }
             } else if object.state.contains(.deleted) || (before.contains(.inserted) && object.state.contains(.detached)) {
                 changes.deleted.insert(object.objectID)

@@ -63,7 +63,7 @@ struct SaveDraft {
     }
 
     private mutating func reserveKeys() throws {
-        let temporary = context.tracked.all.filter { $0.isInserted && $0.state.contains(.temporary) }
+        let temporary = context.tracked.objects { $0.isInserted && $0.state.contains(.temporary) }
         guard !temporary.isEmpty else { return }
         newKeys = try context.reserveKeys(for: temporary)
         for (object, reference) in newKeys { object.record?.permanentKey = StoreSlot.local(reference.key) }

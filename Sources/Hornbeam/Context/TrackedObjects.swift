@@ -7,6 +7,8 @@ internal import HornbeamModel
 struct TrackedObjects {
     private(set) var all: [ManagedObject] = []
     private var byEntity: [[ManagedObject]] = []
+    /// How many of `all` are in `byEntity`, which nobody needs who only saves.
+    private var grouped = 0
     private var idle = 0
 
     var isEmpty: Bool { all.isEmpty }
@@ -14,13 +16,21 @@ struct TrackedObjects {
     mutating func append(_ object: ManagedObject) {
         object.state.insert(.tracked)
         all.append(object)
-        let entity = object.scope.entity.index
-        while byEntity.count <= entity { byEntity.append([]) }
-        byEntity[entity].append(object)
+    }
+
+    /// Those of all that fulfil a condition; costs little where all do.
+    func objects(where isWanted: (ManagedObject) -> Bool) -> [ManagedObject] {
+        all.allSatisfy(isWanted) ? all : all.filter(isWanted)
     }
 
     /// The changed objects of an entity and, if wanted, of those below it.
-    func objects(of entity: EntityDescription, andBelow: Bool = true) -> [ManagedObject] {
+    mutating func objects(of entity: EntityDescription, andBelow: Bool = true) -> [ManagedObject] {
+        while grouped < all.count {
+            let entity = all[grouped].scope.entity.index
+            while byEntity.count <= entity { byEntity.append([]) }
+            byEntity[entity].append(all[grouped])
+            grouped += 1
+        }
         var found = entity.index < byEntity.count ? byEntity[entity.index] : []
         if andBelow {
             for subentity in entity.subentities { found += objects(of: subentity) }
@@ -37,13 +47,14 @@ struct TrackedObjects {
     /// Drops the objects that have no changes.
     mutating func compact() {
         idle = 0
+        if all.allSatisfy({ $0.hasChanges || $0.state.contains(.watched) }) { return }
         let kept = all.filter { $0.hasChanges || $0.state.contains(.watched) }
-        guard kept.count < all.count else { return }
         for object in all where !object.hasChanges && !object.state.contains(.watched) {
             object.state.remove([.tracked, .stirred])
         }
         all = kept
-        byEntity = byEntity.map { $0.filter { $0.state.contains(.tracked) } }
+        byEntity = []
+        grouped = 0
     }
 
     mutating func removeAll() { self = TrackedObjects() }

@@ -41,7 +41,7 @@ public final class EntityScope {
 
     init(
         entity: EntityDescription, slot: StoreSlot, objectClass: ManagedObject.Type,
-        origin: ManagedObjectID.Origin, context: ManagedObjectContext
+        origin: ManagedObjectID.Origin, isIncremental: Bool = false, context: ManagedObjectContext
     ) {
         self.entity = entity
         self.slot = slot
@@ -56,8 +56,8 @@ public final class EntityScope {
         coordinator = context.persistentStoreCoordinator
         isNested = context.parent != nil
         hub = context.hub
-        isIncremental = context.stack[slot]?.store.isIncremental ?? false
-        read(from: context.snapshot)
+        self.isIncremental = isIncremental
+        if let snapshot = context.snapshot { read(from: snapshot) }
     }
 
     /// The context reads from another snapshot now.

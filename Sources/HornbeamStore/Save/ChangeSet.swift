@@ -97,22 +97,86 @@ package struct ChangeSet: Sendable {
         }
     }
 
+    /// What a save of new objects without a name does not have.
+    private struct Rest: Sendable {
+        var updates: [Update] = []
+        var deletes: [Delete] = []
+        var links: [Link] = []
+        var checks: [Check] = []
+        var author: String?
+        var contextName: String?
+    }
+
     package var inserts: [Insert] = []
-    package var updates: [Update] = []
-    package var deletes: [Delete] = []
-    package var links: [Link] = []
-    package var checks: [Check] = []
-    package var author: String?
-    package var contextName: String?
     /// The caller's mark, which comes back in `StoreChange.originator`.
     package var originator: UInt64 = 0
+    /// One or none: a change set is copied some times on its way to the store.
+    private var rest: [Rest] = []
 
     package init() {}
+
+    package var updates: [Update] {
+        get { rest.isEmpty ? [] : rest[0].updates }
+        _modify {
+            haveRest()
+            yield &rest[0].updates
+        }
+    }
+
+    package var deletes: [Delete] {
+        get { rest.isEmpty ? [] : rest[0].deletes }
+        _modify {
+            haveRest()
+            yield &rest[0].deletes
+        }
+    }
+
+    package var links: [Link] {
+        get { rest.isEmpty ? [] : rest[0].links }
+        _modify {
+            haveRest()
+            yield &rest[0].links
+        }
+    }
+
+    package var checks: [Check] {
+        get { rest.isEmpty ? [] : rest[0].checks }
+        _modify {
+            haveRest()
+            yield &rest[0].checks
+        }
+    }
+
+    package var author: String? {
+        get { rest.isEmpty ? nil : rest[0].author }
+        set {
+            if newValue == nil, rest.isEmpty { return }
+            haveRest()
+            rest[0].author = newValue
+        }
+    }
+
+    package var contextName: String? {
+        get { rest.isEmpty ? nil : rest[0].contextName }
+        set {
+            if newValue == nil, rest.isEmpty { return }
+            haveRest()
+            rest[0].contextName = newValue
+        }
+    }
+
+    private mutating func haveRest() {
+        if rest.isEmpty { rest.append(Rest()) }
+    }
+
+    /// True when there is nothing but new objects, and nobody is named.
+    var onlyInserts: Bool { rest.isEmpty }
 
     /// What carrying it out takes: the objects and members that it names, and the KiB of its values.
     var weight: Int {
         var bytes = 0
-        for insert in inserts { for value in insert.row { bytes += value.heldBytes } }
+        for insert in inserts { for index in insert.row.indices { bytes += insert.row[index].heldBytes } }
+        if onlyInserts { return inserts.count + bytes / 1024 }
         for update in updates { for (_, value) in update.values { bytes += value.heldBytes } }
         let members = links.reduce(0) { $0 + 1 + $1.added.count + $1.removed.count + ($1.order?.count ?? 0) }
         return inserts.count + updates.count + deletes.count + checks.count + members + bytes / 1024

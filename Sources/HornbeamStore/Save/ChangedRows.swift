@@ -50,7 +50,8 @@ extension StoreChange {
 
     /// The number of objects; cheap.
     package var count: Int {
-        inserted.count + namedUpdates.count + namedDeletions.count + (updatedRows + deletedRows).reduce(0) { $0 + $1.rows.count }
+        if onlyInserts { return inserted.count }
+        return inserted.count + namedUpdates.count + namedDeletions.count + (updatedRows + deletedRows).reduce(0) { $0 + $1.rows.count }
     }
 
     package var isEmpty: Bool { count == 0 }

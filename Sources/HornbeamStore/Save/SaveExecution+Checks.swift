@@ -45,7 +45,7 @@ extension SaveExecution {
     /// Gives up the unique keys of rows that change or go, then takes the new ones; so two objects may swap their values.
     func claimUniqueKeys(_ updates: [UpdateValues], _ inserts: [InsertValues] = []) throws {
         var claims = UniqueClaims()
-        for delete in changes.deletes {
+        for delete in changes.onlyInserts ? [] : changes.deletes {
             let table = schema.table(delete.entity)
             for index in table.indexes where index.isUnique { try release(index, delete.key, table) }
         }

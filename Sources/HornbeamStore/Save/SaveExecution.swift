@@ -23,10 +23,13 @@ final class SaveExecution {
         self.transaction = transaction
         self.reader = reader
         self.buffers = buffers ?? RowBuffers(reader.schema)
+        swap(&key, &self.buffers.key)
     }
 
     /// Writes everything, or throws `SaveConflicts` (or another error) and leaves the transaction to be dropped.
     func run() throws {
+        defer { swap(&key, &buffers.key) }
+        if changes.onlyInserts, schema.derivations.isEmpty { return try runInserts() }
         try checkVersions()
         let updates = try changes.updates.map { try UpdateValues($0, table: schema.table($0.entity)) }
         let inserts = try changes.inserts.map { try InsertValues($0, table: schema.table($0.entity)) }
@@ -39,6 +42,14 @@ final class SaveExecution {
             try keepDerivedValues(
                 written: change.inserted + updates.map(\.reference), inserted: change.inserted, changed: masks)
         }
+        finishChange()
+    }
+
+    /// The commonest save.
+    private func runInserts() throws {
+        let inserts = try changes.inserts.map { try InsertValues($0, table: schema.table($0.entity)) }
+        try claimUniqueKeys([], inserts)
+        for insert in inserts { try carryOut(insert) }
         finishChange()
     }
 
@@ -117,9 +128,11 @@ struct UpdateValues {
     func changes(_ index: ValueIndex) -> Bool { index.properties.contains { mask.contains($0.index) } }
 }
 
-/// A row to be written for each table, used again and again. For one execution at a time.
+/// A row to be written for each table and the room for a key, used again and again. For one execution at a time.
 final class RowBuffers {
     private var buffers: [RowBuffer?]
+    /// The room for the keys of index entries.
+    fileprivate var key = IndexKey()
 
     init(_ schema: Schema) { buffers = Array(repeating: nil, count: schema.tables.count) }
 

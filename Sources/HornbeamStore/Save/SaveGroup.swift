@@ -14,6 +14,11 @@ final class SaveGroup: @unchecked Sendable {
     /// The numbers of all but the last.
     private var numbers: [UInt64] = []
     private var last = StoreChange()
+    /// How far its commit is: whoever commits it leads still, and it is on its way to the log.
+    var isLed = true
+    var isUnderWay = true
+    /// What the leader was told once the log had it.
+    var answered: WaitingSave.Outcome?
 
     init(_ store: Store, _ transaction: WriteTransaction, _ rows: RowBuffers) {
         self.store = store
@@ -27,7 +32,7 @@ final class SaveGroup: @unchecked Sendable {
     func carryOut(_ place: WaitingSave) throws {
         if !places.isEmpty { numbers.append(transaction.goOn(published: store.announcing(last)).rawValue) }
         places.append(place)
-        let execution = SaveExecution(place.changes.withLock(\.self), transaction: transaction, reader: store.reader, buffers: rows)
+        let execution = SaveExecution(place.changes, transaction: transaction, reader: store.reader, buffers: rows)
         try execution.run()
         last = execution.change
         try store.record(last, in: transaction)
@@ -40,28 +45,26 @@ final class SaveGroup: @unchecked Sendable {
         do { try store.rethrow(error, base: transaction) } catch { return error }
     }
 
-    /// Returns once all are durable; gives back what each is answered.
-    func commit(_ steps: CommitSteps) throws -> [WaitingSave.Outcome] {
-        let number = try EngineError.translated { () throws(EngineError) in
+    /// Returns once all are durable; gives back the number of the last.
+    func commit(_ steps: CommitSteps) throws -> UInt64 {
+        try EngineError.translated { () throws(EngineError) in
             try transaction.commit(store.durability.engineLevel, steps: steps, published: store.announcing(last)).rawValue
         }
-        return receipts(upTo: number)
     }
 
-    /// What each is answered once the log has them.
-    var receipts: [WaitingSave.Outcome] { receipts(upTo: transaction.number.rawValue) }
+    /// The number of the last, once it is being committed.
+    var number: UInt64 { transaction.number.rawValue }
 
-    private func receipts(upTo number: UInt64) -> [WaitingSave.Outcome] {
-        (numbers + [number]).map { .over(.success(SaveReceipt(transaction: $0))) }
+    /// What one of them is answered once the log has them.
+    func receipt(_ place: Int, upTo last: UInt64) -> WaitingSave.Outcome {
+        .over(.success(SaveReceipt(transaction: place < numbers.count ? numbers[place] : last)))
     }
 
-    /// What each is answered when the commit has failed. Unless nobody knows what is in the log, nothing was written, and what is wrong
-    /// with one of them is not for the others to hear.
-    func outcomes(after error: any Error) -> [WaitingSave.Outcome] {
+    /// What one of them is answered when the commit has failed. Unless nobody knows what is in the log, nothing was written, and what is
+    /// wrong with one of them is not for the others to hear.
+    func outcome(_ place: Int, after error: any Error) -> WaitingSave.Outcome {
         let code = (error as? HornbeamError)?.code
-        if places.count > 1, code != .durabilityLost, code != .closed { return separately }
-        return (numbers + [transaction.number.rawValue]).map { .over(.failure(store.doubt(error, $0))) }
+        if places.count > 1, code != .durabilityLost, code != .closed { return .alone }
+        return .over(.failure(store.doubt(error, place < numbers.count ? numbers[place] : number)))
     }
-
-    var separately: [WaitingSave.Outcome] { Array(repeating: .alone, count: places.count) }
 }

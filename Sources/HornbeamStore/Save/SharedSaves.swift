@@ -35,11 +35,12 @@ final class SharedSaves: Sendable {
     private let buffers = LeadersBuffers()
 
     func save(_ changes: ChangeSet, in store: Store) throws -> SaveReceipt {
-        let (place, leads) = arrive(with: changes)
-        var outcome = leads ? lead(place, in: store) : nil
+        let (place, turn) = arrive(with: changes)
+        var outcome: WaitingSave.Outcome?
+        if case .leads(let open) = turn { outcome = lead(place, in: open, of: store) }
         while true {
             switch outcome ?? place.waitForOutcome() {
-            case .lead: outcome = lead(place, in: store)
+            case .lead: outcome = lead(place, in: takeOpen(), of: store)
             case .commit(let group): outcome = conclude(group, for: place)
             case .over(let result):
                 leave(place)
@@ -53,21 +54,27 @@ final class SharedSaves: Sendable {
 
     // MARK: Places
 
-    private func arrive(with changes: ChangeSet) -> (place: WaitingSave, leads: Bool) {
+    private enum Turn: Sendable {
+        case waits
+        /// Leads, and goes on with the open group if there is one.
+        case leads(SaveGroup?)
+    }
+
+    private func arrive(with changes: ChangeSet) -> (place: WaitingSave, turn: Turn) {
         state.withLock { state in
             let place = state.unused.popLast() ?? WaitingSave()
-            place.changes.withLock { $0 = changes }
+            place.changes = changes
             if state.isLed {
                 state.waiting.append(place)
-                return (place, false)
+                return (place, .waits)
             }
             state.isLed = true
-            return (place, true)
+            return (place, .leads(state.open.take()))
         }
     }
 
     private func leave(_ place: WaitingSave) {
-        place.changes.withLock { $0 = ChangeSet() }
+        place.changes = ChangeSet()
         state.withLock { $0.unused.append(place) }
     }
 
@@ -75,14 +82,12 @@ final class SharedSaves: Sendable {
         state.withLock { $0.waiting.isEmpty ? nil : $0.waiting.removeFirst() }
     }
 
+    private func takeOpen() -> SaveGroup? { state.withLock { $0.open.take() } }
+
     // MARK: Leading
 
     /// Carries out a save, in the open group if there is one; nil when the outcome is to be waited for.
-    private func lead(_ place: WaitingSave, in store: Store) -> WaitingSave.Outcome? {
-        let open = state.withLock { state in
-            defer { state.open = nil }
-            return state.open
-        }
+    private func lead(_ place: WaitingSave, in open: SaveGroup?, of store: Store) -> WaitingSave.Outcome? {
         do {
             let group = try open ?? begin(in: store)
             return carryOut(place, in: group, leader: place)
@@ -102,30 +107,36 @@ final class SharedSaves: Sendable {
     /// Carries out a save and those that wait, and commits them or leaves them open.
     private func carryOut(_ first: WaitingSave?, in group: SaveGroup, leader: WaitingSave) -> WaitingSave.Outcome? {
         var place = first
-        repeat {
-            while let next = place {
-                do { try group.carryOut(next) } catch { return dissolve(group, error, leader: leader) }
-                place = group.canGoOn ? self.next() : nil
+        while true {
+            if let place {
+                do { try group.carryOut(place) } catch { return dissolve(group, error, leader: leader) }
             }
-        } while group.canGoOn && hasMore(&place)
-        return leaveOpen(group) ? nil : commit(group, leader: leader)
+            switch nextStep(of: group) {
+            case .carryOut(let next): place = next
+            case .leaveOpen: return nil
+            case .commit: return commit(group, leader: leader)
+            }
+        }
     }
 
-    private func hasMore(_ place: inout WaitingSave?) -> Bool {
-        place = next()
-        return place != nil
+    private enum Step: Sendable {
+        case carryOut(WaitingSave)
+        case leaveOpen
+        case commit
     }
 
-    /// Leaves a group open while another is on its way to the log, unless it is full.
-    private func leaveOpen(_ group: SaveGroup) -> Bool {
-        state.withLock { state in
-            guard state.underWay > 0, group.canGoOn, state.waiting.isEmpty else {
-                state.underWay += 1
-                return false
+    /// Those who wait come first; then a group is left open while another is on its way to the log, unless it is full.
+    private func nextStep(of group: SaveGroup) -> Step {
+        let canGoOn = group.canGoOn
+        return state.withLock { state in
+            if canGoOn, !state.waiting.isEmpty { return .carryOut(state.waiting.removeFirst()) }
+            if canGoOn, state.underWay > 0 {
+                state.open = group
+                state.isLed = false
+                return .leaveOpen
             }
-            state.open = group
-            state.isLed = false
-            return true
+            state.underWay += 1
+            return .commit
         }
     }
 
@@ -136,26 +147,24 @@ final class SharedSaves: Sendable {
 
     /// Returns once a group is durable, and answers those who wait for it, before anything that comes after a commit.
     private func commit(_ group: SaveGroup, leader: WaitingSave) -> WaitingSave.Outcome {
-        var isLeading = true
-        var isUnderWay = true
-        var outcome: WaitingSave.Outcome?
         let steps = CommitSteps(
             executed: {
-                isLeading = false
+                group.isLed = false
                 self.stepDown()
             },
             logged: { isDurable in
-                isUnderWay = false
+                group.isUnderWay = false
                 self.logIsFree()
-                if isDurable { outcome = self.answer(group, group.receipts, leader: leader) }
+                if isDurable { group.answered = self.answer(group, leader: leader) { group.receipt($0, upTo: group.number) } }
             })
-        let result = Result { try group.commit(steps) }
-        if isLeading { stepDown() }
-        if isUnderWay { logIsFree() }
-        if let outcome { return outcome }
-        switch result {
-        case .success(let receipts): return answer(group, receipts, leader: leader)
-        case .failure(let error): return answer(group, group.outcomes(after: error), leader: leader)
+        var failure: (any Error)?
+        var number: UInt64 = 0
+        do { number = try group.commit(steps) } catch { failure = error }
+        if group.isLed { stepDown() }
+        if group.isUnderWay { logIsFree() }
+        if let answered = group.answered { return answered }
+        return answer(group, leader: leader) { place in
+            failure.map { group.outcome(place, after: $0) } ?? group.receipt(place, upTo: number)
         }
     }
 
@@ -164,13 +173,14 @@ final class SharedSaves: Sendable {
         group.abort()
         stepDown()
         guard group.places.count > 1 else { return .over(.failure(group.refusal(error))) }
-        return answer(group, group.separately, leader: leader)
+        return answer(group, leader: leader) { _ in .alone }
     }
 
-    private func answer(_ group: SaveGroup, _ outcomes: [WaitingSave.Outcome], leader: WaitingSave) -> WaitingSave.Outcome {
+    /// Tells the members of a group what became of their saves, by their place in it; gives back the leader's own.
+    private func answer(_ group: SaveGroup, leader: WaitingSave, _ outcome: (Int) -> WaitingSave.Outcome) -> WaitingSave.Outcome {
         var own = WaitingSave.Outcome.alone
-        for (place, outcome) in zip(group.places, outcomes) {
-            if place === leader { own = outcome } else { place.end(outcome) }
+        for (index, place) in group.places.enumerated() {
+            if place === leader { own = outcome(index) } else { place.end(outcome(index)) }
         }
         return own
     }
@@ -199,7 +209,10 @@ final class SharedSaves: Sendable {
 }
 
 /// The place of one whose save others may carry out.
-final class WaitingSave: Sendable {
+///
+/// `@unchecked Sendable`: `changes` are set before the place is handed over under the lock of `SharedSaves`, and read by who leads until the
+/// outcome is told.
+final class WaitingSave: @unchecked Sendable {
     enum Outcome: Sendable {
         case over(Result<SaveReceipt, any Error>)
         /// Nothing was written; to be carried out by itself.
@@ -210,7 +223,7 @@ final class WaitingSave: Sendable {
         case commit(SaveGroup)
     }
 
-    let changes = Guarded(ChangeSet())
+    var changes = ChangeSet()
     private let outcome = Guarded<Outcome?>(nil)
 
     func waitForOutcome() -> Outcome {

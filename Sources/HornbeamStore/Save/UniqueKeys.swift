@@ -8,11 +8,12 @@ enum UniqueKeys {
         _ index: ValueIndex, _ key: inout IndexKey, for object: ObjectReference, in transaction: WriteTransaction,
         schema: Schema
     ) throws(EngineError) -> ObjectReference? {
-        let value = self.value(index, object, schema: schema)
-        if key.isCut { return try takeCut(index, &key, value, for: object, in: transaction, schema: schema) }
-        if try transaction.putNew(key.bytes, value, in: index.tree) { return nil }
-        guard let stored = try transaction.index(index.tree).get(key.bytes) else { return nil }
-        return try holder(stored, index, schema: schema)
+        if key.isCut {
+            return try takeCut(index, &key, value(index, object, schema: schema), for: object, in: transaction, schema: schema)
+        }
+        return try key.bytes.lent { (key) throws(EngineError) in
+            try take(index, whole: key, for: object, in: transaction, schema: schema)
+        }
     }
 
     /// As above, for the bytes of a key that was not cut.
@@ -20,7 +21,7 @@ enum UniqueKeys {
         _ index: ValueIndex, whole key: UnsafeRawBufferPointer, for object: ObjectReference, in transaction: WriteTransaction,
         schema: Schema
     ) throws(EngineError) -> ObjectReference? {
-        let isNew = try value(index, object, schema: schema).lent { (value) throws(EngineError) in
+        let isNew = try withValue(index, object, schema: schema) { (value) throws(EngineError) in
             try transaction.putNew(key, value, in: index.tree)
         }
         if isNew { return nil }
@@ -52,6 +53,15 @@ enum UniqueKeys {
         var value = withUnsafeBytes(of: object.key.littleEndian) { [UInt8]($0) }
         if index.isPolymorphic { value += EntityNumber.bytes(schema.table(at: object.entityIndex).number) }
         return value
+    }
+
+    /// Lends the same.
+    private static func withValue<R>(
+        _ index: ValueIndex, _ object: ObjectReference, schema: Schema, _ body: (UnsafeRawBufferPointer) throws(EngineError) -> R
+    ) throws(EngineError) -> R {
+        if index.isPolymorphic { return try value(index, object, schema: schema).lent(body) }
+        var key = object.key.littleEndian
+        return try withUnsafeBytes(of: &key) { (bytes) throws(EngineError) in try body(bytes) }
     }
 
     /// The object that an entry is of.

@@ -52,9 +52,9 @@ struct JointSave {
             throw error
         }
         return try Self.publication.withLock { _ in
-            var receipt = StackReceipt(transactions: [])
+            var receipt = StackReceipt(transaction: 0)
             do {
-                receipt.transactions.append((parts[0].slot, try decide(deciding)))
+                receipt.transaction = try decide(deciding)
             } catch var error as DoubtfulSave {
                 // The decision may have reached the disk: only opening the stores again can tell.
                 for part in parts.dropFirst() {
@@ -72,7 +72,6 @@ struct JointSave {
             for part in parts.dropFirst() {
                 do {
                     let number = try part.store.fulfil(part.changes)
-                    receipt.transactions.append((part.slot, number))
                     fulfilled.participants.append((part.store, number))
                 } catch {
                     stillHeld.removeAll { $0 === part.store }

@@ -21,9 +21,6 @@ package struct StackChanges: Sendable {
 
 /// The answer to a save over the stores of a stack.
 package struct StackReceipt: Sendable {
-    /// The transaction of each store that was written.
-    package var transactions: [(slot: StoreSlot, number: UInt64)]
-
     /// The number to announce: that of the first store written.
-    package var transaction: UInt64 { transactions.first?.number ?? 0 }
+    package var transaction: UInt64
 }

@@ -52,6 +52,7 @@ extension StoreChange {
         guard slot != .first else { return self }
         var change = self
         change.inserted = inserted.map { $0.inSlot(slot) }
+        if onlyInserts { return change }
         for index in namedUpdates.indices { change.namedUpdates[index].reference = namedUpdates[index].reference.inSlot(slot) }
         change.namedDeletions = namedDeletions.map { $0.inSlot(slot) }
         for index in updatedRows.indices { change.updatedRows[index].slot = slot }

@@ -5,9 +5,7 @@ extension StoreStack {
     ///
     /// - Throws: As `Store.save`; `readOnly` for objects of a store that is only read.
     package func save(_ changes: StackChanges) throws -> StackReceipt {
-        if let only, let part = parts[0], !part.isReadOnly {
-            return StackReceipt(transactions: [(.first, try only.save(changes.parts[0]).transaction)])
-        }
+        if let onlyWritable { return StackReceipt(transaction: try onlyWritable.save(changes.parts[0]).transaction) }
         let slots = changes.slots
         for slot in slots { try requireWritable(slot) }
         try settleDoubts(slots)
@@ -16,7 +14,7 @@ extension StoreStack {
         }
         guard let slot = slots.first ?? self.slots.first else { throw missingStore }
         do {
-            return StackReceipt(transactions: [(slot, try store(in: slot).save(changes[slot]).transaction)])
+            return StackReceipt(transaction: try store(in: slot).save(changes[slot]).transaction)
         } catch let conflicts as SaveConflicts { throw conflicts.inSlot(slot) }
     }
 

@@ -25,7 +25,11 @@ package final class StoreStack: Sendable {
     package let parts: [Part?]
     /// The store in the first slot, where there was never another.
     package let only: Store?
-    /// The same, asked before each read by whom counting a reference would cost more than the question.
+    /// The same, when it may be written.
+    let onlyWritable: Store?
+    /// True when all new objects go into the store in the first slot.
+    package let hasOnePlace: Bool
+    /// The same as `only`, asked before each read by whom counting a reference would cost more than the question.
     private let onlyUncounted: Unmanaged<Store>?  // `only` holds it
     /// True when a store is to be asked for rows before they are read.
     package let isIncremental: Bool
@@ -34,6 +38,8 @@ package final class StoreStack: Sendable {
     package init(_ parts: [Part?]) {
         self.parts = parts
         only = parts.count == 1 ? parts[0]?.store : nil
+        onlyWritable = parts.count == 1 && parts[0]?.isReadOnly == false ? only : nil
+        hasOnePlace = only != nil && parts[0]?.entities == nil
         onlyUncounted = only.map { .passUnretained($0) }
         isIncremental = parts.contains { $0?.store.isIncremental ?? false }
     }
