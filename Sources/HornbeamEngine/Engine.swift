@@ -223,6 +223,14 @@ package final class Engine: Sendable {
             return transaction.base.number
         }
         startUpkeep()
+        if durability == .full, !isUpkeep, let number = try commitAhead(transaction, steps: steps, published: published) {
+            afterCommit(isBig: false, redoBytes: transaction.sharedBytes)
+            return number
+        }
+        do throws(EngineError) { try transaction.carryOutWaiting() } catch {
+            abort(transaction)
+            throw error
+        }
         let version = transaction.makeVersion()
         let isBig = isBig(transaction)
         do throws(EngineError) {

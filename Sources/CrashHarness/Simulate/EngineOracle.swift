@@ -106,6 +106,13 @@ struct EngineOracle {
 
     private static func changes(_ number: UInt64, seed: UInt64, isBig: Bool, pageSize: Int) -> [Change] {
         var random = SimulationRandom(seed: number &* 7919 &+ seed &* 104_729)
+        if number % 4 == 3, !isBig {
+            // The log has it before its trees are changed.
+            return [
+                .put(Array("key \(Int.random(in: 0..<60, using: &random))".utf8), value(number, 20)),
+                .row(.random(in: 1...80, using: &random), OracleRow.random(pageSize: pageSize, &random)),
+            ]
+        }
         let count = isBig ? 90 : Int.random(in: 1...6, using: &random)
         return (0..<count).map { _ in
             let key = Array("key \(Int.random(in: 0..<60, using: &random))".utf8)

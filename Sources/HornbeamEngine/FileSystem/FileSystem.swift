@@ -37,6 +37,10 @@ extension FileSystem {
     }
 }
 
+extension File {
+    package func beginWriting(at offset: UInt64, count: Int) {}
+}
+
 package enum FileMode: Sendable {
     /// Throws `notAStore` if the file is missing.
     case read
@@ -60,6 +64,8 @@ package protocol File: AnyObject, Sendable {
     /// device may hold it in a cache, and the file may still have its old length there. An error counts as that of a sync: the
     /// system tells of a write that failed once, and the sync that follows would not be told.
     func writeBack() throws(EngineError)
+    /// Lets the device begin to write bytes that were just written, and returns at once; a sync tells what became of them.
+    func beginWriting(at offset: UInt64, count: Int)
     func close() throws(EngineError)
 }
 

@@ -83,6 +83,12 @@ final class PosixFile: File {
         #endif
     }
 
+    func beginWriting(at offset: UInt64, count: Int) {
+        #if canImport(Glibc)
+        _ = file_range_begin_writing(descriptor, Int64(offset), Int64(count))
+        #endif
+    }
+
     func close() throws(EngineError) {
         guard !isClosed.exchange(true, ordering: .relaxed) else { return }
         // After a failed close the descriptor is gone all the same: no second attempt.

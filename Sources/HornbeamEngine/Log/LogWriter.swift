@@ -113,9 +113,16 @@ package final class LogWriter: Sendable {
         }
     }
 
+    /// Appends one transaction as a group and lets the device begin to write it, where the current segment has room for it; else
+    /// nothing happens and the answer is nil. Durable after `sync()`. Throws as `append` does.
+    package func appendAhead(_ record: TransactionRecord) throws(EngineError) -> LogMark? {
+        try appendIfRoom(
+            CollectionOfOne(record), bound: LogGroupEncoder.bound(CollectionOfOne(record)), frees: record.frees, isAhead: true)
+    }
+
     /// Nil when the current segment has no room.
     private func appendIfRoom(
-        _ group: some Collection<TransactionRecord>, bound: Int, frees: Bool
+        _ group: some Collection<TransactionRecord>, bound: Int, frees: Bool, isAhead: Bool = false
     ) throws(EngineError) -> LogMark? {
         try state.withLock { (state) throws(EngineError) in
             if let refusal = state.refusal { throw refusal }
@@ -132,6 +139,7 @@ package final class LogWriter: Sendable {
             } catch {
                 throw state.poison(error, in: directory)
             }
+            if isAhead { file.beginWriting(at: header.offset(of: state.mark.position), count: count) }
             state.mark = LogMark(position: state.mark.position + count, check: encoder.check)
             state.seed = encoder.check
             if lacksSpare.load(ordering: .relaxed), header.offset(of: state.mark.position) > header.segmentBytes / 2 {

@@ -419,6 +419,11 @@ struct FrameInfo: ~Copyable {
         }
     }
 
+    /// True if so many more frames can be had, whatever readers hold.
+    func hasRoom(for count: Int) -> Bool {
+        state.withLock { $0.free.count + $0.cold.count + maximum + 1 - Int($0.end) >= count }
+    }
+
     /// True when three quarters of the frames that there may ever be hold something that cannot be evicted.
     var isShort: Bool { state.withLock { $0.inUse - $0.table.count > maximum / 4 * 3 } }
 

@@ -42,7 +42,7 @@ final class CommitPipeline: Sendable {
         }
     }
 
-    private struct State {
+    struct State {
         var nextTicket = 0
         var serving = 0
         var executed: StoreVersion
@@ -66,23 +66,23 @@ final class CommitPipeline: Sendable {
     }
 
     /// Work to be done while nobody writes.
-    private final class Job {
+    final class Job {
         let body: () -> Void
         var isDone = false
         init(_ body: @escaping () -> Void) { self.body = body }
     }
 
-    private let monitor = Monitor()
+    let monitor = Monitor()
     /// Those who wait for the checkpoint under way.
     private let checkpointWaiters = Atomic(0)
-    private let registry: VersionRegistry
+    let registry: VersionRegistry
     private let pool: FramePool
-    nonisolated(unsafe) private var state: State  // guarded by the monitor
+    nonisolated(unsafe) var state: State  // guarded by the monitor
 
     /// Told when transactions above a number are undone.
     private let undone: @Sendable (TransactionNumber) -> Void
     /// How far checkpoints are behind the commits.
-    private let lag: @Sendable () -> Int
+    let lag: @Sendable () -> Int
 
     init(
         registry: VersionRegistry, pool: FramePool, first: StoreVersion, mark: LogMark, lag: @escaping @Sendable () -> Int,
@@ -214,7 +214,7 @@ final class CommitPipeline: Sendable {
         }
     }
 
-    private var undoneError: EngineError {
+    var undoneError: EngineError {
         unsafe state.undone.last?.error ?? EngineError(.full, "The transactions before this one could not be written.")
     }
 
@@ -268,6 +268,11 @@ final class CommitPipeline: Sendable {
             }
             if syncs { _ = try log.sync() }
         } catch { failure = error }
+        conclude(group, mark, synced: syncs, failure)
+    }
+
+    /// Publishes a group that is in the log, or undoes one that is not, and takes the lock again.
+    func conclude(_ group: [Commit], _ mark: LogMark?, synced: Bool, _ failure: EngineError?) {
         if failure == nil {
             for commit in group { registry.publish(commit.version, retired: commit.retired) }
             for commit in group { commit.tell() }
@@ -275,7 +280,7 @@ final class CommitPipeline: Sendable {
         registry.writersAtWork.wrappingSubtract(1, ordering: .relaxed)
         monitor.lock()
         unsafe state.isFlushing = false
-        if let failure { fail(group, failure, logged: mark != nil) } else { acknowledge(group, mark, synced: syncs) }
+        if let failure { fail(group, failure, logged: mark != nil) } else { acknowledge(group, mark, synced: synced) }
         monitor.signalAll(.progress)
     }
 
@@ -311,7 +316,7 @@ final class CommitPipeline: Sendable {
     }
 
     /// A full disk undoes what could not be logged and goes on; any other failure poisons the store.
-    private func fail(_ group: [Commit], _ error: EngineError, logged: Bool) {
+    func fail(_ group: [Commit], _ error: EngineError, logged: Bool) {
         guard error.code == .full, !logged else {
             unsafe state.failure =
                 error.code == .durabilityLost

@@ -175,11 +175,7 @@ extension WriteTransaction {
         let tree = TreeID(try reader.integer(UInt32.self))
         switch code {
         case .put:
-            let isBlob = try reader.integer(UInt8.self) == 1
-            let keyLength = Int(try reader.integer(UInt16.self))
-            let valueLength = Int(try reader.integer(UInt32.self))
-            let key = try reader.take(keyLength)
-            try replayPut(tree, key, try reader.take(valueLength), isBlob: isBlob)
+            try replayPut(tree, &reader)
         case .delete:
             _ = try delete(try reader.take(Int(try reader.integer(UInt16.self))), from: tree)
         case .putRow:
@@ -207,6 +203,14 @@ extension WriteTransaction {
         case .sequence, .attach:
             break
         }
+    }
+
+    func replayPut(_ tree: TreeID, _ reader: inout ByteReader) throws(EngineError) {
+        let isBlob = try reader.integer(UInt8.self) == 1
+        let keyLength = Int(try reader.integer(UInt16.self))
+        let valueLength = Int(try reader.integer(UInt32.self))
+        let key = try reader.take(keyLength)
+        try replayPut(tree, key, try reader.take(valueLength), isBlob: isBlob)
     }
 
     private func replayPatch(_ tree: TreeID, _ reader: inout ByteReader) throws(EngineError) {

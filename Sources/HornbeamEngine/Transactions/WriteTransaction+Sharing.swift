@@ -39,8 +39,9 @@ extension WriteTransaction {
     ///
     /// - Parameter published: Called with the number of the ended one once readers see it, before `commit` returns.
     /// - Returns: The number of the newest transaction that changed something.
-    package func goOn(published: (@Sendable (TransactionNumber) -> Void)?) -> TransactionNumber {
+    package func goOn(published: (@Sendable (TransactionNumber) -> Void)?) throws(EngineError) -> TransactionNumber {
         precondition(canGoOn, "A transaction that is large or has large values is committed by itself.")
+        try carryOutWaiting()
         if redo.bytes.isEmpty { return ended.last?.number ?? base.number }
         ended.append(EndedTransaction(number: number, payload: redo.bytes, published: published))
         redo = Redo()

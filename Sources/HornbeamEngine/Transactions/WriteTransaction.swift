@@ -1,7 +1,7 @@
 // The one writer: changes trees privately, then commits them as the next version.
 //
 // A transaction holds the writer's turn from `begin` until it is executed or aborted. What it changes is recorded
-// twice: in nodes of its own, and as redo for the log. After an error inside a change the transaction can only be
+// twice: in nodes of its own, which may come last, and as redo for the log. After an error inside a change the transaction can only be
 // aborted, since a tree may be half changed.
 
 /// A transaction that writes. Used by one thread; dropped without a commit it aborts.
@@ -26,9 +26,11 @@ package final class WriteTransaction {
     private var isOpen = true
     private var hasFailed = false
     private var replayRow: (tree: TreeID, row: RowBuffer)?
+    /// The changes that are recorded and not carried out yet; see WriteTransaction+Waiting.swift.
+    var waiting = WaitingChanges()
 
     var pageSize: Int { ledger.pool.pageSize }
-    private var blobThreshold: Int { pageSize / 4 }
+    var blobThreshold: Int { pageSize / 4 }
 
     init(engine: Engine, base: StoreVersion, pool: FramePool) {
         self.engine = engine
@@ -68,6 +70,7 @@ package final class WriteTransaction {
 
     func create(_ id: TreeID, named name: String, layout: ColumnLayout?) throws(EngineError) {
         try requireOpen()
+        try carryOutWaiting()
         guard names[name] == nil else { throw EngineError(.unknownTree, "There is a tree named \(name) already.") }
         guard id.rawValue >= nextTree, id < TreeID.max, name.utf8.count <= 1024 else {
             throw EngineError(.tooLarge, "Tree \(id) cannot be created: its number or its name is out of range.")
@@ -89,6 +92,7 @@ package final class WriteTransaction {
         guard let all = editor.layouts?.all, let last = all.last, layout.version > last.version else {
             throw EngineError(.unknownTree, "A new layout of table \(table) needs a higher version.")
         }
+        try carryOutWaiting()
         redo.setLayout(table, layout)
         editor.layouts = TableLayouts(all + [layout])
         editor.forgetPath()
@@ -187,6 +191,7 @@ package final class WriteTransaction {
             throw EngineError(
                 .tooLarge, "A key of \(key.count) bytes is too long for an index; the limit is \(min(WriteTransaction.keyLengthMax, pageSize / 8)).")
         }
+        if let isPut = try putLater(key, value, in: editor, onlyNew: onlyNew) { return isPut }
         return try mutate { () throws(EngineError) in
             guard value.count > blobThreshold else {
                 return try store(editor, key, value, isBlob: false, onlyNew: onlyNew)
@@ -242,9 +247,10 @@ package final class WriteTransaction {
         guard editor.layouts!.approves(row) else {
             throw EngineError(.unknownTree, "The row was made for another layout than the current one of table \(table).")
         }
+        let current = editor.layouts!.current
+        let room = blobThreshold - current.fixedPerRow - current.bitmapCount / 8
+        if let isNew = try putLater(row, key: key, in: editor, room: room) { return isNew }
         let isNew = try mutate { () throws(EngineError) in
-            let current = editor.layouts!.current
-            let room = blobThreshold - current.fixedPerRow - current.bitmapCount / 8
             let cells = try row.spill(to: room) { value throws(EngineError) in
                 let reference = try engine.appendBlob(value, tree: table)
                 ledger.newBlobs.append(reference)
@@ -334,7 +340,7 @@ package final class WriteTransaction {
 
     func editor(_ id: TreeID) throws(EngineError) -> TreeEditor {
         try requireOpen()
-        if let editor = editors[id] { return editor }
+        if let editor = editors[id] { return try settled(editor) }
         guard !dropped.contains(id) else { throw EngineError(.unknownTree, "Tree \(id) was dropped in this transaction.") }
         let record = try base.record(id)
         let editor = TreeEditor(id: id, root: record.root, layouts: record.layouts, ledger: ledger)
@@ -345,7 +351,7 @@ package final class WriteTransaction {
     private func index(editing id: TreeID) throws(EngineError) -> TreeEditor {
         if let recentIndex, recentIndex.id == id {
             try requireOpen()
-            return recentIndex
+            return try settled(recentIndex)
         }
         let editor = try editor(id)
         guard !editor.isTable else { throw EngineError(.unknownTree, "Tree \(id) is a table, not an index.") }
@@ -356,7 +362,7 @@ package final class WriteTransaction {
     private func table(editing id: TreeID) throws(EngineError) -> TreeEditor {
         if let recentTable, recentTable.id == id {
             try requireOpen()
-            return recentTable
+            return try settled(recentTable)
         }
         let editor = try editor(id)
         guard editor.isTable else { throw EngineError(.unknownTree, "Tree \(id) is an index, not a table.") }
@@ -383,6 +389,7 @@ package final class WriteTransaction {
 
     /// The same for a change that enters epochs itself, one for each step, so that frames come free meanwhile.
     func inSteps<R>(_ change: () throws(EngineError) -> R) throws(EngineError) -> R {
+        try carryOutWaiting()
         do throws(EngineError) { return try change() } catch {
             hasFailed = true
             throw error
@@ -417,7 +424,7 @@ package final class WriteTransaction {
             throw error
         }
         let published = reopenLast() ?? published
-        isOpen = false
+        defer { isOpen = false }
         return try engine.commit(self, durability, steps: steps, published: published, isUpkeep: isUpkeep)
     }
 

@@ -27,6 +27,12 @@ extension TreeEditor {
         return nil
     }
 
+    /// Whether a key is there. Changes nothing.
+    func contains(_ key: Bytes) throws(EngineError) -> Bool {
+        guard let leaf = try visit({ $0.childIndex(for: key) }) else { return false }
+        return node(leaf).lowerBound(key).found
+    }
+
     /// Inserts or replaces a key's value; `onlyNew` leaves an existing one alone.
     func put(_ key: Bytes, _ value: Bytes, isBlob: Bool = false, onlyNew: Bool = false) throws(EngineError) -> PutOutcome {
         guard let (index, found) = try seek(key) else {

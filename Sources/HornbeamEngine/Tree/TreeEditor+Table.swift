@@ -11,6 +11,12 @@ extension TreeEditor {
         return TableLeaf.find(leafPage, key)
     }
 
+    /// Whether there is a row of a key. Changes nothing.
+    func contains(_ key: UInt64) throws(EngineError) -> Bool {
+        guard let leaf = try visit({ $0.childIndex(forHead: key) }) else { return false }
+        return TableLeaf.find(pool.page(leaf), key).found
+    }
+
     private var layout: ResolvedLayout { layouts!.current }
 
     private func currentLeaf() throws(EngineError) -> TableLeaf { try resolvedLeaf(leafPage) }

@@ -20,6 +20,8 @@ final class TreeEditor {
     private(set) var leaf: UInt32 = 0
     /// True if no leaf follows.
     private(set) var isAtRightEdge = false
+    /// A change of the tree is recorded and was to wait.
+    var hasWaitingChange = false
 
     init(id: TreeID, root: PageReference, layouts: TableLayouts?, ledger: NodeLedger) {
         self.id = id
@@ -50,6 +52,18 @@ final class TreeEditor {
         try verifyLeaf(frame)
         leaf = frame
         return true
+    }
+
+    /// Goes to the leaf for a key and copies nothing on the way; nil if the tree is empty.
+    func visit(_ choose: (SlottedNode) -> Int) throws(EngineError) -> UInt32? {
+        guard !root.isEmpty else { return nil }
+        var frame = try pool.rootFrame(root)
+        while pool.page(frame).level > 0 {
+            let inner = node(frame)
+            frame = try pool.child(inner, choose(inner))
+        }
+        try verifyLeaf(frame)
+        return frame
     }
 
     /// Goes to where a leaf hangs and leaves the leaf itself as it is; nil if the tree is empty.

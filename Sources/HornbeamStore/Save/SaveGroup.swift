@@ -30,7 +30,7 @@ final class SaveGroup: @unchecked Sendable {
     var canGoOn: Bool { transaction.canGoOn }
 
     func carryOut(_ place: WaitingSave) throws {
-        if !places.isEmpty { numbers.append(transaction.goOn(published: store.announcing(last)).rawValue) }
+        if !places.isEmpty { numbers.append(try transaction.goOn(published: store.announcing(last)).rawValue) }
         places.append(place)
         let execution = SaveExecution(place.changes, transaction: transaction, reader: store.reader, buffers: rows)
         try execution.run()

@@ -13,10 +13,19 @@ final class InterruptedDisk: FileSystem {
 
     private let inner: any FileSystem
     private let state: Guarded<State>
+    private let whenWritingBegins: @Sendable () -> Void
+
+    /// Does something each time that the device is let begin to write.
+    init(_ inner: any FileSystem, whenWritingBegins: @escaping @Sendable () -> Void) {
+        self.inner = inner
+        self.whenWritingBegins = whenWritingBegins
+        state = Guarded(State(at: .max, times: 0, work: nil))
+    }
 
     /// Does the work before the call of that number, counted from zero, and so many that follow.
     init(_ inner: any FileSystem, at call: Int, times: Int = 1, _ work: @escaping @Sendable () -> Void) {
         self.inner = inner
+        whenWritingBegins = {}
         state = Guarded(State(at: call, times: times, work: work))
     }
 
@@ -24,10 +33,12 @@ final class InterruptedDisk: FileSystem {
     /// Whether there were as many calls.
     var wasInterrupted: Bool { state.withLock { $0.calls > $0.at } }
 
+    fileprivate func beginWriting() { whenWritingBegins() }
+
     fileprivate func call() {
         let work = state.withLock { state in
             defer { state.calls += 1 }
-            return state.calls >= state.at && state.calls < state.at + state.times ? state.work : nil
+            return state.calls >= state.at && state.calls - state.at < state.times ? state.work : nil
         }
         work?()
     }
@@ -69,6 +80,8 @@ private final class InterruptedFile: File {
         disk.call()
         return try inner.read(into: buffer, at: offset)
     }
+
+    func beginWriting(at offset: UInt64, count: Int) { disk.beginWriting() }
 
     func size() throws(EngineError) -> UInt64 { try inner.size() }
     func write(_ buffer: UnsafeRawBufferPointer, at offset: UInt64) throws(EngineError) { try inner.write(buffer, at: offset) }

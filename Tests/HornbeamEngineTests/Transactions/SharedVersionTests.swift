@@ -35,7 +35,7 @@ import Testing
         var numbers: [UInt64] = []
         for key in 1...3 as ClosedRange<UInt8> {
             try put(transaction, key)
-            numbers.append(transaction.goOn(published: tell).rawValue)
+            numbers.append(try transaction.goOn(published: tell).rawValue)
         }
         try put(transaction, 4)
         var steps: [String] = []
@@ -69,7 +69,7 @@ import Testing
                 try put(transaction, UInt8(place))
             }
             if place < 2 {
-                #expect(transaction.goOn { _ in told.withLock { $0 += 1 } }.rawValue == base + changed)
+                #expect(try transaction.goOn { _ in told.withLock { $0 += 1 } }.rawValue == base + changed)
             }
         }
         #expect(try transaction.commit { _ in told.withLock { $0 += 1 } }.rawValue == base + changed)
@@ -85,7 +85,7 @@ import Testing
         let before = store.engine.latest
         let transaction = try store.engine.begin()
         try put(transaction, 1)
-        _ = transaction.goOn { _ in Issue.record("nothing was committed") }
+        _ = try transaction.goOn { _ in Issue.record("nothing was committed") }
         try put(transaction, 2)
         transaction.abort()
         #expect(store.engine.latest == before)
@@ -109,7 +109,7 @@ import Testing
         let longRow = try store.engine.begin()
         for key in 0..<70 as Range<UInt8> where longRow.canGoOn {
             try put(longRow, key)
-            _ = longRow.goOn(published: nil)
+            _ = try longRow.goOn(published: nil)
         }
         #expect(longRow.ended.count == 64)
         longRow.abort()

@@ -166,6 +166,8 @@ final class FaultyFile: File {
         try fail(effect)
     }
 
+    func beginWriting(at offset: UInt64, count: Int) { inner.beginWriting(at: offset, count: count) }
+
     /// Fails as a sync does.
     func writeBack() throws(EngineError) {
         guard let effect = injector.effect(on: .sync, path) else { return try inner.writeBack() }
