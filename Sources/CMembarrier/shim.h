@@ -19,6 +19,10 @@ static inline unsigned long file_system_type(const char *path) {
     return statfs(path, &status) == 0 ? (unsigned long)status.f_type : 0;
 }
 
+#ifndef SYS_sync_file_range
+#define SYS_sync_file_range -1
+#endif
+
 // Lets the device begin to write what a range of a file holds; returns at once. 0, or -1 and errno.
 static inline int file_range_begin_writing(int descriptor, long long offset, long long count) {
     const unsigned write = 2;
