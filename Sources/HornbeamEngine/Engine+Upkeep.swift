@@ -123,9 +123,9 @@ extension Engine {
         attempt { () throws(EngineError) in if !isPausing() { try checkpoint() } }
     }
 
-    /// Throws while the reserve is spent, unless a version holds less than the one before.
-    func requireRoom(for version: StoreVersion, after base: StoreVersion) throws(EngineError) {
-        guard core.reserve.isSpent, version.entries >= base.entries else { return }
+    /// Throws while the reserve is spent, unless a transaction leaves less than it found.
+    func requireRoom(for transaction: WriteTransaction, _ version: StoreVersion) throws(EngineError) {
+        guard core.reserve.isSpent, !transaction.frees(version) else { return }
         core.reserve.prepare(isUrgent: true)
         guard core.reserve.isSpent else { return }
         throw EngineError(

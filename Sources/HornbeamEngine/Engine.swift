@@ -36,6 +36,9 @@ final class EngineCore: Sendable {
             registry: registry, pool: pool, first: first, mark: mark, lag: { space.lag },
             undone: { space.undo(above: $0) })
     }
+
+    /// Whether nobody waits for the checkpoint under way, and it does not fall behind either.
+    var mayCheckpointRest: Bool { !pipeline.isCheckpointAwaited && space.mayRest }
 }
 
 /// An open store.
@@ -237,7 +240,7 @@ package final class Engine: Sendable {
             if !transaction.ledger.newBlobs.isEmpty { try core.blobs.sync(.largeValues) }
             if isBig { try core.pipeline.drain() }
             try core.pipeline.requireNewest(transaction.base)
-            if !isUpkeep { try requireRoom(for: version, after: transaction.base) }
+            if !isUpkeep { try requireRoom(for: transaction, version) }
         } catch {
             abort(transaction)
             throw error
@@ -248,7 +251,7 @@ package final class Engine: Sendable {
             let (retired, born) = record(transaction)
             let round = try enqueue(
                 CommitPipeline.Commit(
-                    version: version, payload: transaction.redo.bytes, frees: isUpkeep || version.entries < transaction.base.entries,
+                    version: version, payload: transaction.redo.bytes, frees: isUpkeep || transaction.frees(version),
                     needsSync: durability == .full,
                     syncWithin: durability.delayNanoseconds, retired: retired, born: born, published: published,
                     earlier: transaction.ended),

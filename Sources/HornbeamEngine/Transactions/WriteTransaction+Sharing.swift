@@ -49,6 +49,10 @@ extension WriteTransaction {
         return number
     }
 
+    /// Whether the version that the transaction makes has fewer entries than the one before. Of several that are carried out as one it
+    /// is never said: an insert would pass beside a large delete. On a full disk they are refused, and each is tried by itself.
+    func frees(_ version: StoreVersion) -> Bool { ended.isEmpty && version.entries < base.entries }
+
     /// Takes the last of the ended ones back when nothing was changed since, so that the version has the number of a change.
     ///
     /// - Returns: Who is to be told of it; nil when there was none.

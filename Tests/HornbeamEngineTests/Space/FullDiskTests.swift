@@ -104,4 +104,36 @@ import Testing
         try store.reopen()
         try expect(entries, store, tree)
     }
+
+    @Test("while the reserve is spent no insert passes beside a delete in one version, whichever comes first; by itself the delete does", arguments: [true, false])
+    func noInsertPassesBesideADelete(isDeletedFirst: Bool) throws {
+        var random = SplitMix(seed: 7)
+        let disk = TightDisk(capacity: 8 << 20)
+        let store = try open(disk)
+        let tree = try store.write { try $0.createIndex(named: "entries") }
+        var entries: [Int: [UInt8]] = [:]
+        for n in 0..<100 { entries[n] = value(n, &random) }
+        try store.write { transaction in for (n, value) in entries { try transaction.put(key(n), value, in: tree) } }
+        try store.engine.checkpoint()
+        let reserve = store.engine.core.reserve
+        #expect(reserve.release())
+        disk.capacity = disk.used
+
+        let group = try store.engine.begin()
+        for isDelete in [isDeletedFirst, !isDeletedFirst] {
+            if isDelete {
+                for n in 0..<40 { _ = try group.delete(key(n), from: tree) }
+            } else {
+                try group.put(key(500), [1], in: tree)
+            }
+            if isDelete == isDeletedFirst { _ = try group.goOn(published: nil) }
+        }
+        let refusal = "full: The disk is full. Until there is room again only what deletes more than it adds can be saved. Free some space. [test.hornbeam]"
+        #expect(message { _ = try group.commit() } == refusal)
+        #expect(message { try store.write { try $0.put(key(500), [1], in: tree) } } == refusal)
+        try expect(entries, store, tree)
+        try store.write { transaction in for n in 0..<40 { _ = try transaction.delete(key(n), from: tree) } }
+        for n in 0..<40 { entries[n] = nil }
+        try expect(entries, store, tree)
+    }
 }
