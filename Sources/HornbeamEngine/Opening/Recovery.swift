@@ -49,10 +49,10 @@ struct Recovery {
     private func openForWriting() throws(EngineError) -> (Engine, LogWriter) {
         let meta = try MetaFile.open(metaPath, fileSystem: fileSystem)
         let states = meta.states
-        // Nobody else changes the folder from now on.
-        let names = try fileSystem.list(path)
         return try withReadableState(states) { (i) throws(EngineError) in
             if i > 0 { _ = meta.disregardNewest() }
+            // Nobody else changes the folder from now on, but an attempt with the newer state may have.
+            let names = try fileSystem.list(path)
             let files = try PageFiles(
                 directory: path, fileSystem: fileSystem, salt: states[i].salt, nextFile: states[i].nextPageFile, listing: names)
             let previous = i + 1 < states.count ? states[i + 1] : nil
