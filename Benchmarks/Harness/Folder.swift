@@ -11,10 +11,14 @@ final class Folder {
 
     deinit { try? FileManager.default.removeItem(atPath: path) }
 
-    /// A path in the folder where nothing is.
+    /// A path in the folder where nothing is. What was there is gone from the device too: a file system tells it of freed blocks some
+    /// time later, in the middle of whatever is measured then.
     func empty(_ name: String) throws -> String {
         let place = path + "/" + name
-        if FileManager.default.fileExists(atPath: place) { try FileManager.default.removeItem(atPath: place) }
+        if FileManager.default.fileExists(atPath: place) {
+            try FileManager.default.removeItem(atPath: place)
+            sync()
+        }
         return place
     }
 
