@@ -162,28 +162,9 @@ struct GraphSuite {
 
     /// One thread saves single objects, another counts, for a while.
     private func beside(_ who: Contestant, _ store: any EventContestant, _ results: inout Results) throws {
-        let end = now() + (options.isSmoke ? 0.3 : 5)
-        let start = now()
-        let reader = try store.reader()
-        let fresh = more[30_000...]
-        // The counts of both threads in one number: saves below, scans above.
-        let sum = try onThreads(2) { thread in
-            var done: UInt64 = 0
-            while now() < end {
-                if thread == 0 {
-                    guard done < UInt64(fresh.count) else { throw BenchmarkError("The writer ran out of events.") }
-                    try store.insertOne(fresh[fresh.startIndex + Int(done)])
-                } else {
-                    _ = try reader.countEast()
-                }
-                done += 1
-            }
-            return thread == 0 ? done : done << 32
-        }
-        let seconds = now() - start
-        results.add("13w", who, Double(sum & 0xFFFF_FFFF) / seconds)
-        results.add("13r", who, Double(sum >> 32) / seconds)
-        if reader !== store { try reader.closeReader() }
+        let rates = try savesBesideCounts(store, more[30_000...], seconds: options.isSmoke ? 0.3 : 5)
+        results.add("13w", who, rates.saves)
+        results.add("13r", who, rates.counts)
     }
 
     // MARK: Changing many

@@ -178,6 +178,11 @@ struct EventProfile {
         }
     }
 
+    private func sayRates(besideOneAnother store: any EventReader, _ fresh: ArraySlice<EventGenerator.Event>) throws {
+        let rates = try savesBesideCounts(store, fresh, seconds: 4)
+        note("beside: \(rates.saves.short) saves and \(rates.counts.short) counts a second")
+    }
+
     /// `event-STEP` looks at the engine's door, `graph-STEP` at objects.
     func run(_ step: String) throws {
         let words = step.split(separator: "-", maxSplits: 1).map(String.init)
@@ -223,6 +228,7 @@ struct EventProfile {
             case "read": try time(loaded.count) { _ = try store.readEast() }
             case "sevens": try time(loaded.count) { _ = try store.countSevens() }
             case "borrow": try time(loaded.count) { _ = try store.borrowEast() }
+            case "beside": return try sayRates(besideOneAnother: store, events[next...])
             case "save", "crowd", "objects":
                 let count = words[1] == "save" ? 500 : 10_000
                 guard next + count <= events.count else { return }

@@ -50,3 +50,29 @@ protocol EventContestant: EventReader {
 func eventDigest(_ latitude: Double, _ name: UnsafeRawBufferPointer) -> UInt64 {
     latitude.bitPattern &+ UInt64(name.count) &+ UInt64(name.last ?? 0)
 }
+
+/// One thread inserts single events, another counts, for a while; gives back how many of each came to a second.
+func savesBesideCounts(
+    _ store: any EventReader, _ fresh: ArraySlice<EventGenerator.Event>, seconds: Double
+) throws -> (saves: Double, counts: Double) {
+    let start = now()
+    let end = start + seconds
+    let reader = try store.reader()
+    // The counts of both threads in one number: saves below, scans above.
+    let sum = try onThreads(2) { thread in
+        var done: UInt64 = 0
+        while now() < end {
+            if thread == 0 {
+                guard done < UInt64(fresh.count) else { throw BenchmarkError("The writer ran out of events.") }
+                try store.insertOne(fresh[fresh.startIndex + Int(done)])
+            } else {
+                _ = try reader.countEast()
+            }
+            done += 1
+        }
+        return thread == 0 ? done : done << 32
+    }
+    let taken = now() - start
+    if reader !== store { try reader.closeReader() }
+    return (Double(sum & 0xFFFF_FFFF) / taken, Double(sum >> 32) / taken)
+}

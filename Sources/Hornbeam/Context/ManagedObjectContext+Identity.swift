@@ -178,9 +178,10 @@ extension ManagedObjectContext {
     public func obtainPermanentIDs(for objects: [ManagedObject]) throws {
         let temporary = objects.filter { $0.state.contains(.temporary) && !$0.state.contains(.gone) }
         guard !temporary.isEmpty else { return }
-        try placeNewObjects()
+        let stack = persistentStoreCoordinator.stack
+        try placeNewObjects(in: stack)
         var changes: [ManagedObjectID: ManagedObjectID] = [:]
-        for (object, reference) in try reserveKeys(for: temporary) { changes[object.objectID] = objectID(reference) }
+        for (object, reference) in try reserveKeys(for: temporary, in: stack) { changes[object.objectID] = objectID(reference) }
         var outermost = self
         while let parent = outermost.parent { outermost = parent }
         outermost.adopt(changes)

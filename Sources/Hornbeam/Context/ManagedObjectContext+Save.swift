@@ -80,8 +80,9 @@ extension ManagedObjectContext {
 
     private func write() throws {
         for _ in 0..<100 {
-            try placeNewObjects()
-            var draft = try SaveDraft(self)
+            let stack = persistentStoreCoordinator.stack
+            try placeNewObjects(in: stack)
+            var draft = SaveDraft(self, into: stack)
             try draft.build()
             do {
                 let receipt = try draft.stack.save(draft.changes)

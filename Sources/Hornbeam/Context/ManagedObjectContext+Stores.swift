@@ -48,8 +48,7 @@ extension ManagedObjectContext {
     /// Finds a store for each new object that has none yet.
     ///
     /// - Throws: `readOnly` or `saveFailed` when no store takes an object.
-    func placeNewObjects() throws {
-        let stack = persistentStoreCoordinator.stack
+    func placeNewObjects(in stack: StoreStack) throws {
         if stack.hasOnePlace { return }
         var placed: Set<ManagedObject> = []
         for object in tracked.all where isToBePlaced(object) && !placed.contains(object) {
@@ -79,8 +78,7 @@ extension ManagedObjectContext {
     }
 
     /// Keys for objects that have been placed, each with its object.
-    func reserveKeys(for objects: [ManagedObject]) throws -> [(ManagedObject, ObjectReference)] {
-        let stack = persistentStoreCoordinator.stack
+    func reserveKeys(for objects: [ManagedObject], in stack: StoreStack) throws -> [(ManagedObject, ObjectReference)] {
         if let only = stack.only {
             if objects.count == 1, let key = try only.newKeyIfPlain() {
                 return [(objects[0], ObjectReference(objects[0].scope.entity, key))]

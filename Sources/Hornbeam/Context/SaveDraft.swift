@@ -13,9 +13,10 @@ struct SaveDraft {
     var deleted: [ManagedObject] = []
     private var updatedIDs: Set<ManagedObjectID> = []
 
-    init(_ context: ManagedObjectContext) throws {
+    /// - Parameter stack: The stores of this moment.
+    init(_ context: ManagedObjectContext, into stack: StoreStack) {
         self.context = context
-        stack = context.persistentStoreCoordinator.stack
+        self.stack = stack
         var origin = ChangeSet()
         origin.author = context.transactionAuthor
         origin.contextName = context.name
@@ -65,7 +66,7 @@ struct SaveDraft {
     private mutating func reserveKeys() throws {
         let temporary = context.tracked.objects { $0.isInserted && $0.state.contains(.temporary) }
         guard !temporary.isEmpty else { return }
-        newKeys = try context.reserveKeys(for: temporary)
+        newKeys = try context.reserveKeys(for: temporary, in: stack)
         for (object, reference) in newKeys { object.record?.permanentKey = StoreSlot.local(reference.key) }
     }
 

@@ -5,7 +5,7 @@ extension StoreStack {
     ///
     /// - Throws: As `Store.save`; `readOnly` for objects of a store that is only read.
     package func save(_ changes: StackChanges) throws -> StackReceipt {
-        if let onlyWritable { return StackReceipt(transaction: try onlyWritable.save(changes.parts[0]).transaction) }
+        if let onlyWritable { return StackReceipt(transaction: try onlyWritable.save(changes.first).transaction) }
         let slots = changes.slots
         for slot in slots { try requireWritable(slot) }
         try settleDoubts(slots)
