@@ -65,4 +65,36 @@ import Testing
         #expect(objects.allSatisfy { !$0.isFault })
         #expect(context.registry.objects.count { $0.isFault } == count - objects.count)
     }
+
+    // What is held weakly counts as held by nobody, but comes back without the registry.
+    @Test("an object that was held weakly keeps what was changed before it was looked for, and is told of when it is held again")
+    func weaklyHeldObjectsAreNotForgotten() throws {
+        let stack = try Parity.stack(.inMemory)
+        let writer = stack.newContext()
+        let made = (0..<3).map { _ in PEntity(context: writer) }
+        try writer.save()
+        let ids = made.map(\.objectID)
+        let context = stack.newContext()
+        context.retainsRegisteredObjects = true
+        let registry = context.registry
+        weak let changed = try context.existingObject(PEntity.self, with: ids[0])
+        weak let held = try context.existingObject(PEntity.self, with: ids[1])
+        weak let left = try context.existingObject(PEntity.self, with: ids[2])
+        #expect(registry.heldObjectsFaultingOthers().isEmpty)
+        let mine = try #require(changed)
+        mine.name = "mine"
+        let again = try #require(held)
+        #expect(registry.heldObjectsFaultingOthers().map(\.objectID) == [ids[0], ids[1]])
+        #expect(registry[ids[0].reference] === mine && !mine.isFault && mine.name == "mine")
+        #expect(registry[ids[1].reference] === again && !again.isFault)
+        #expect(registry[ids[2].reference]?.isFault == true && left?.isFault == true)
+        // Changed between being passed over and being looked for.
+        _ = registry.heldObjectsFaultingOthers()
+        let third = try #require(left)
+        third.counter = 9
+        #expect(registry[ids[2].reference] === third && !third.isFault)
+        try context.save()
+        try writer.mergeChanges()
+        #expect((made[0].name, made[2].counter) == ("mine", 9))
+    }
 }

@@ -31,7 +31,7 @@ extension ManagedObjectContext {
     /// What a rollback is for observers, who were not told of the event that is open.
     private var changesOfRollback: ObjectChanges {
         var changes = ObjectChanges()
-        let untold = Set(event.touched.lazy.filter(\.isNew).map { ObjectIdentifier($0.object) })
+        let untold = event.new
         let states = Dictionary(uniqueKeysWithValues: event.touched.map { (ObjectIdentifier($0.object), $0.before) })
         for object in tracked.all {
             let told = states[ObjectIdentifier(object)] ?? object.state

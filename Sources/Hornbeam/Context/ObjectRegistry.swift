@@ -138,7 +138,8 @@ final class ObjectRegistry {
     /// The objects that hold something beside their row, or that somebody beside the registry holds, in the order of keys. The
     /// others become faults, as if they had ended and were made anew when they are asked for.
     ///
-    /// They become so when they are next looked for: only the registry leads to them, and most are never looked for again.
+    /// They become so when they are next looked for, which most never are. Somebody who has a weak reference may come by one without the
+    /// registry: so what it has become meanwhile is looked at first.
     func heldObjectsFaultingOthers() -> [ManagedObject] {
         let due = dueFaults ?? Self.marks(capacity)
         dueFaults = due
@@ -168,12 +169,13 @@ final class ObjectRegistry {
                 ahead.place += 1
             }
             ahead.groups -= 1
-            for cell in 0..<Self.groupSize where due[place] & 1 << UInt8(cell) == 0 {
+            for cell in 0..<Self.groupSize {
                 let index = place * Self.groupSize + cell
                 guard let isPlain = isPlain(index) else { continue }
                 if isPlain, isKnownUniquelyReferenced(&cells[index]) {
                     due[place] |= 1 << UInt8(cell)
                 } else if let object = cells[index] {
+                    due[place] &= ~(1 << UInt8(cell))
                     held.append(object)
                 }
             }
@@ -199,7 +201,7 @@ final class ObjectRegistry {
         let (place, cell) = (index / Self.groupSize, UInt8(index % Self.groupSize))
         guard let dueFaults, dueFaults[place] & 1 << cell != 0 else { return }
         dueFaults[place] &= ~(1 << cell)
-        withObject(at: index) { $0.state.insert(.fault) }
+        if isPlain(index) == true { withObject(at: index) { $0.state.insert(.fault) } }
     }
 
     private static func marks(_ capacity: Int) -> UnsafeMutablePointer<UInt8> {

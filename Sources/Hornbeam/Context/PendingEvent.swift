@@ -4,6 +4,8 @@ internal import HornbeamModel
 struct PendingEvent {
     /// Objects that changed, each once, with their states before, which is what observers know of, and whether they are new.
     private(set) var touched: [(object: ManagedObject, before: ObjectState, isNew: Bool)] = []
+    /// Those that became new after they were touched.
+    private var newLater: Set<ObjectIdentifier> = []
     var refreshed: Set<ManagedObjectID> = []
 
     var isDue: Bool { !touched.isEmpty || !refreshed.isEmpty }
@@ -13,16 +15,17 @@ struct PendingEvent {
     }
 
     /// An object that was touched before is new now.
-    mutating func noteNew(_ object: ManagedObject) {
-        if let index = touched.lastIndex(where: { $0.object === object }) { touched[index].isNew = true }
-    }
+    mutating func noteNew(_ object: ManagedObject) { newLater.insert(ObjectIdentifier(object)) }
+
+    /// The objects that observers were not told of.
+    var new: Set<ObjectIdentifier> { newLater.union(touched.lazy.filter(\.isNew).map { ObjectIdentifier($0.object) }) }
 
     /// What came of it all: what was changed and changed back within the event is not in it.
     var outcome: (changes: ObjectChanges, updated: [ManagedObject]) {
         var changes = ObjectChanges(refreshed: refreshed)
         var updated: [ManagedObject] = []
         for (object, before, isNew) in touched {
-            if isNew {
+            if isNew || newLater.contains(ObjectIdentifier(object)) {
                 if object.isInserted { changes.inserted.insert(object.objectID) }
             } else if before.contains(.deleted) {
                 if !object.isDeleted, !object.state.contains(.detached) { changes.inserted.insert(object.objectID) }

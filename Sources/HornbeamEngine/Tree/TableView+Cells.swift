@@ -55,6 +55,12 @@ package enum TextCell: Sendable {
     private let texts: UInt64
     /// The columns that were read so far, of the first 64: those worth fetching ahead.
     private let columnsRead = Atomic<UInt64>(0)
+    /// Where texts are likely to lie, of the first two columns among the first 64 that are read one by one.
+    private let firstGuess = TextGuess()
+    private let secondGuess = TextGuess()
+    private let pageSize: Int
+    /// What a row takes of the arrays of a leaf, without bitmaps.
+    private let bytesPerRow: Int
 
     /// - Parameter usesMin: the look-up from which on leaves are remembered.
     package init(_ view: TableView, rememberingLeavesFrom usesMin: Int = 256) {
@@ -62,6 +68,8 @@ package enum TextCell: Sendable {
         unsafe pool = unsafe .passUnretained(view.root.pool)
         unsafe layouts = unsafe .passUnretained(view.layouts)
         transaction = view.transaction
+        pageSize = view.root.pool.pageSize
+        bytesPerRow = view.layouts.current.fixedPerRow
         isEmpty = view.root.reference.isEmpty
         leaves = LeafMemory(rows: view.count, usesMin: usesMin)
         texts = view.layout.columns.enumerated().reduce(0) { $1.element.kind == .bytes ? $0 | TableCells.bit($1.offset) : $0 }
@@ -115,6 +123,11 @@ package enum TextCell: Sendable {
     private func find(_ pool: FramePool, _ frame: UInt32, _ key: UInt64, at location: inout RowLocation) -> Bool {
         guard let brief = pool.brief(frame), let slot = brief.slot(key), let leaf = leaf(pool, frame, brief) else { return false }
         leaf.touchAhead(slot, columnsRead.load(ordering: .relaxed))
+        let place = TextGuess.Place(slot: slot, of: leaf.count)
+        let arraysEnd = unsafe UnsafeRawPointer(leaf.page.base) + leaf.columnsStart + leaf.capacity * bytesPerRow
+        let pageEnd = unsafe UnsafeRawPointer(leaf.page.base) + pageSize
+        unsafe firstGuess.fetchAhead(place, arraysEnd, pageEnd)
+        unsafe secondGuess.fetchAhead(place, arraysEnd, pageEnd)
         location = leaf.location(slot)
         return true
     }
@@ -130,10 +143,16 @@ package enum TextCell: Sendable {
         return true
     }
 
+    /// The columns whose texts are read as a rule, and were not fetched ahead with the look-up.
+    @inline(__always)
+    private var textsToFetch: UInt64 {
+        columnsRead.load(ordering: .relaxed) & texts & ~(firstGuess.sureColumn | secondGuess.sureColumn)
+    }
+
     /// Has the texts of a row that was looked up fetched into the cache, those that are read as a rule. Better some time after the
     /// look-up: where they lie says a cell that is on its way then.
     package func fetchTexts(at location: RowLocation) {
-        let wanted = columnsRead.load(ordering: .relaxed) & texts
+        let wanted = textsToFetch
         guard wanted != 0 else { return }
         _ = withRow(at: location) { $0.touchTexts(wanted) }
     }
@@ -144,9 +163,10 @@ package enum TextCell: Sendable {
         _ key: UInt64, at location: inout RowLocation, _ column: Int, _ text: UnsafeRawBufferPointer
     ) throws(EngineError) -> Bool {
         note(column)
-        let wanted = columnsRead.load(ordering: .relaxed) & texts
+        let wanted = textsToFetch
         let isSame = withRow(at: location) { row in
             row.touchTexts(wanted)
+            if let bytes = unsafe row.leaf.bytesInLeaf(column, row.slot) { unsafe learn(column, row, bytes) }
             return unsafe row.isText(column, text)
         }
         if let isSame { return isSame }
@@ -173,8 +193,18 @@ package enum TextCell: Sendable {
         return withRow(at: location) { row in
             if location.hasNeighbours { row.fetchNeighbour(column) }
             guard !row.isNull(column), let bytes = unsafe row.leaf.bytesInLeaf(column, row.slot) else { return nil }
+            if !location.hasNeighbours { unsafe learn(column, row, bytes) }
             return unsafe String(decoding: bytes, as: UTF8.self)
         } ?? nil
+    }
+
+    /// Takes note of where a text lies.
+    @inline(__always)
+    private func learn(_ column: Int, _ row: RowView, _ bytes: UnsafeRawBufferPointer) {
+        guard column < 64, bytes.count > 0, let start = bytes.baseAddress else { return }
+        let offset = unsafe start - UnsafeRawPointer(row.leaf.page.base) - row.leaf.columnsStart - row.leaf.capacity * bytesPerRow
+        let place = TextGuess.Place(slot: row.slot, of: row.leaf.count)
+        if !firstGuess.learn(column, place, offset) { _ = secondGuess.learn(column, place, offset) }
     }
 
     /// Lends a text that lies in the leaf where it was seen, until it is given back; nil sends to `lendText`.
