@@ -1,7 +1,7 @@
 // Copying a store while it is written: all page files of one state are opened first, as a reader opens them, and stay
-// readable whatever the writer does meanwhile. Segments of the log do not, since the writer uses them again: the log is
-// copied up to what was durable before `meta` is asked whether it still names the state. Then the page files are
-// copied, and one slot of `meta` is made.
+// readable whatever the writer does meanwhile. Segments of the log do not, since the writer uses them again: the log up to
+// what was durable is read into memory before `meta` is asked whether it still names the state. That is quickly done; where
+// the copy is made may be slow. Then all are copied: the page files, the log, and one slot of `meta`.
 //
 // The copy is made under another name. It is opened there, which replays the log and proves that it can be opened;
 // only when it is closed again and durable it takes its own name. So there is no half backup: a folder of the
@@ -23,7 +23,7 @@ struct Backup {
         var report = BackupReport()
         let draft = StoreDraft(path: target, fileSystem: targetSystem)
         try draft.fill { (folder) throws(EngineError) in
-            let image = try recovery.patiently { () throws(EngineError) in try openImage(copyingLogTo: folder) }
+            let image = try recovery.patiently { () throws(EngineError) in try openImage() }
             report = try copy(image, to: folder, progress)
             try progress?(WorkProgress(part: "opening the copy", done: report.bytes, total: report.bytes))
             report.transaction = try draft.complete(folder, recovery.options) { $0.latest }
@@ -44,36 +44,30 @@ struct Backup {
 
     private struct Image {
         var state: MetaState
-        var pages: [Part] = []
-        /// Copied already, but not synced.
-        var log: [Part] = []
-        var logCopies: [any File] = []
+        var parts: [Part]
     }
 
-    private func openImage(copyingLogTo folder: String) throws(EngineError) -> Image {
+    private func openImage() throws(EngineError) -> Image {
         let states = try MetaFile.open(recovery.metaPath, fileSystem: fileSystem, readOnly: true).states
-        let state = states[0]
+        var state = states[0]
         let isWritten = try fileSystem.isLocked(recovery.lockPath)
         let durable = max(recovery.durablePosition(state.store), state.log.position)
-        var image = Image(state: state)
-        // What an attempt before this one copied.
-        for name in try targetSystem.list(folder) { try targetSystem.remove(join(folder, name)) }
+        var parts: [Part] = []
         for name in try fileSystem.list(source) where PageFileNumber(fileName: name) != nil {
             let file = try open(name)
             let bytes = try file.size()
-            image.pages.append(Part(name: name, file: file, bytes: bytes, length: bytes))
+            parts.append(Part(name: name, file: file, bytes: bytes, length: bytes))
         }
         if isWritten, durable == state.log.position {
-            image.state.isCleanlyClosed = true
+            state.isCleanlyClosed = true
         } else {
-            image.log = try log(state, isWritten ? durable : nil)
+            parts += try log(state, isWritten ? durable : nil)
         }
-        for part in image.log { image.logCopies.append(try copy(part, to: folder) { _ in }) }
-        try recovery.requireKept(state)
-        return image
+        try recovery.requireKept(states[0])
+        return Image(state: state, parts: parts)
     }
 
-    /// The segments that hold the log of a state: all of it, or up to the place where a writer may be at work.
+    /// What the segments hold of the log of a state: all of it, or up to the place where a writer may be at work.
     private func log(_ state: MetaState, _ limit: LogPosition?) throws(EngineError) -> [Part] {
         let reader = LogReader(directory: source, fileSystem: fileSystem, store: state.store)
         var parts: [Part] = []
@@ -82,7 +76,9 @@ struct Backup {
             let length = segment.header.segmentBytes
             if let limit, limit <= segment.header.first { continue }
             let bytes = min(limit.map { segment.header.offset(of: $0) } ?? length, length)
-            parts.append(Part(name: number.fileName, file: segment.file, bytes: bytes, length: length))
+            let kept = MemoryFile(path: segment.file.path, content: MemoryFile.Content())
+            try Backup.copy(segment.file, to: kept, bytes: bytes) { _ in }
+            parts.append(Part(name: number.fileName, file: kept, bytes: bytes, length: length))
         }
         return parts
     }
@@ -103,28 +99,19 @@ struct Backup {
 
     private func copy(_ image: Image, to draft: String, _ progress: ProgressReport?) throws(EngineError) -> BackupReport {
         var report = BackupReport()
-        report.files = image.pages.count + image.log.count
-        report.bytes = Int(image.log.reduce(0) { $0 + $1.bytes })
-        let total = report.bytes + Int(image.pages.reduce(0) { $0 + $1.bytes })
-        for copy in image.logCopies { try copy.sync(.backup) }
-        for part in image.pages {
-            let copy = try copy(part, to: draft) { (count) throws(EngineError) in
+        let total = Int(image.parts.reduce(0) { $0 + $1.bytes })
+        for part in image.parts {
+            let copy = try targetSystem.open(join(draft, part.name), .create)
+            try Backup.copy(part.file, to: copy, bytes: part.bytes) { (count) throws(EngineError) in
                 report.bytes += count
                 try progress?(WorkProgress(part: "copying", done: report.bytes, total: total))
             }
+            if part.length > part.bytes { try Backup.extend(copy, to: part.length) }
             try copy.sync(.backup)
+            report.files += 1
         }
         try MetaFile.create(join(draft, "meta"), fileSystem: targetSystem, state: image.state).close()
         return report
-    }
-
-    private func copy(
-        _ part: Part, to draft: String, _ copied: (Int) throws(EngineError) -> Void
-    ) throws(EngineError) -> any File {
-        let copy = try targetSystem.open(join(draft, part.name), .create)
-        try Backup.copy(part.file, to: copy, bytes: part.bytes, copied)
-        if part.length > part.bytes { try Backup.extend(copy, to: part.length) }
-        return copy
     }
 
     static func copy(

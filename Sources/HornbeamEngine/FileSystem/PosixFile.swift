@@ -68,14 +68,23 @@ final class PosixFile: File {
         _ = try retrying("syncing the file", path) { fdatasync(descriptor) }
     }
 
+    /// False once the kernel has said that it cannot write ranges of files, or a filter that this process must not.
+    private static let canWriteBack = Atomic(true)
+
     func writeBack() throws(EngineError) {
         #if canImport(Glibc)
         try checkOwner()
+        guard Self.canWriteBack.load(ordering: .relaxed) else { return try flush() }
         do throws(EngineError) {
             _ = try retrying("writing the file to the device", path) { file_range_write(descriptor, 0, 0) }
         } catch {
-            // Not every kernel and file system can do it; a sync does more than what is asked.
-            guard [ENOSYS, EINVAL, ESPIPE, EOPNOTSUPP].contains(error.errno) else { throw error }
+            if [ENOSYS, EPERM].contains(error.errno) {
+                Self.canWriteBack.store(false, ordering: .relaxed)
+            } else {
+                // Not every file system can do it either.
+                guard [EINVAL, ESPIPE, EOPNOTSUPP].contains(error.errno) else { throw error }
+            }
+            // A sync does more than what is asked.
             try flush()
         }
         #else

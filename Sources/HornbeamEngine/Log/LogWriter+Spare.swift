@@ -145,16 +145,15 @@ extension LogWriter {
     private func openSpare(_ path: String, bytes: Int, atLeast least: Int) throws(EngineError) -> LogSpare {
         let used = try waiting.withLock { (waiting) throws(EngineError) -> LogSpare.Waiting? in
             guard let index = waiting.firstIndex(where: { LogSpare.fits($0.bytes, bytes) && $0.bytes >= least }) else { return nil }
-            let used = waiting.remove(at: index)
-            try fileSystem.rename(join(directory, used.fileName), to: path)
-            return used
+            try fileSystem.rename(join(directory, waiting[index].fileName), to: path)
+            return waiting.remove(at: index)
         }
         if let used { return LogSpare(file: try fileSystem.open(path, .readWrite), bytes: used.bytes) }
         let length = (bytes + LogFrame.blockBytes - 1) & ~(LogFrame.blockBytes - 1)
         return LogSpare(file: try fileSystem.open(path, .create), bytes: length)
     }
 
-    /// How many zeros are kept at hand. How many reach the device between two syncs says `writeInPieces`.
+    /// How many zeros are kept at hand. How many the device is given at once says `writeInPieces`.
     private static let zerosAtOnce = 1 << 18
 
     private func writeZeros(to file: any File, _ length: Int, isPaced: Bool) throws(EngineError) {

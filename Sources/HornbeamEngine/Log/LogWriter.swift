@@ -40,7 +40,7 @@ package final class LogWriter: Sendable {
     let syncing = Guarded(())
     /// Guards what an append changes; held across the write on purpose, the next group's place depends on it.
     let state: Guarded<State>
-    /// The next segment, zeroed and synced, without a header.
+    /// The next segment, zeroed and written back, without a header: the sync comes with that.
     let spare = Guarded<LogSpare?>(nil)
     /// Segments that were let go, to be the next spares; held while one is renamed. Those that an earlier writer left have
     /// no length here, so that none is used again.

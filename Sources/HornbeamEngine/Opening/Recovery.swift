@@ -165,6 +165,8 @@ struct Recovery {
                 guard options.startingPoint == .lastReadable, error.code == .damaged || error.code == .logDamaged else {
                     throw error
                 }
+                // The writer beside a reader may have used a segment again: that is no loss, and the reader begins anew.
+                try requireKept(opened.state)
                 reason = error
             }
         }

@@ -1,3 +1,4 @@
+import HornbeamThreads
 import Synchronization
 import Testing
 
@@ -133,6 +134,8 @@ import Testing
         try removeAllButTheLast(writer)
         faults.add(FaultRule(.fail(.inputOutput), calls: [call], after: 0))
         #expect(throws: EngineError.self) { try writer.prepareSpare() }
+        #expect(try disk.list("s").count(where: LogSpare.isName) == (call == .rename ? 2 : 1), "nothing is left that nobody knows of")
+        #expect(writer.waiting.withLock(\.count) == (call == .rename ? 2 : 1))
         let (mark, oldest) = (writer.end, writer.segment(holding: writer.end.position))
         let newest = try fill(writer, segments: 3, from: last + 1)
         #expect(try replay(from: mark, oldest: oldest) == Array(last + 1...newest))

@@ -88,6 +88,19 @@ import Testing
         }
     }
 
+    /// It opens whatever it can read, and takes what is used again for no damage.
+    @Test func readersOfWhatCanBeRead() throws {
+        try interruptEverywhere("opening what can be read", by: 30) { written, call, interrupted in
+            let disk = interrupted(written, call)
+            var options = Self.reading
+            options.startingPoint = .lastReadable
+            let reader = try Engine.open("s.hornbeam", fileSystem: disk, options: options)
+            try expectSound(reader, atLeast: 40, call)
+            try #require(reader.loss == nil, "interrupted at call \(call)")
+            return disk
+        }
+    }
+
     @Test func refreshingReaders() throws {
         try interruptEverywhere("refreshing", by: 30) { written, call, interrupted in
             // The calls of the opening are not counted.
