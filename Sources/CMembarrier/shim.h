@@ -23,7 +23,7 @@ static inline unsigned long file_system_type(const char *path) {
 #define SYS_sync_file_range -1
 #endif
 
-// Lets the device begin to write what a range of a file holds; returns at once. 0, or -1 and errno.
+// Lets the device begin to write what a range of a file holds; waits only for room in its queue. 0, or -1 and errno.
 static inline int file_range_begin_writing(int descriptor, long long offset, long long count) {
     const unsigned write = 2;
     return (int)syscall(SYS_sync_file_range, descriptor, offset, count, write);

@@ -41,7 +41,8 @@ extension FileSystem {
 }
 
 extension File {
-    package func beginWriting(at offset: UInt64, count: Int) {}
+    /// Nothing, where there is no device that could begin.
+    package func beginWriting(at offset: UInt64, count: Int) throws(EngineError) {}
 }
 
 package enum FileMode: Sendable {
@@ -67,8 +68,8 @@ package protocol File: AnyObject, Sendable {
     /// device may hold it in a cache, and the file may still have its old length there. An error counts as that of a sync: the
     /// system tells of a write that failed once, and the sync that follows would not be told.
     func writeBack() throws(EngineError)
-    /// Lets the device begin to write bytes that were just written, and returns at once; a sync tells what became of them.
-    func beginWriting(at offset: UInt64, count: Int)
+    /// Lets the device begin to write bytes that were just written; waits only for room in its queue. A sync makes them durable.
+    func beginWriting(at offset: UInt64, count: Int) throws(EngineError)
     func close() throws(EngineError)
 }
 

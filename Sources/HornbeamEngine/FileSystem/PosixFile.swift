@@ -68,35 +68,42 @@ final class PosixFile: File {
         _ = try retrying("syncing the file", path) { fdatasync(descriptor) }
     }
 
-    /// False once the kernel has said that it cannot write ranges of files, or a filter that this process must not.
-    private static let canWriteBack = Atomic(true)
-
     func writeBack() throws(EngineError) {
-        #if canImport(Glibc)
         try checkOwner()
-        guard Self.canWriteBack.load(ordering: .relaxed) else { return try flush() }
+        #if canImport(Glibc)
+        if try writeRange({ file_range_write(descriptor, 0, 0) }) { return }
+        #endif
+        // A sync does more than what is asked.
+        try flush()
+    }
+
+    func beginWriting(at offset: UInt64, count: Int) throws(EngineError) {
+        #if canImport(Glibc)
+        _ = try writeRange { file_range_begin_writing(descriptor, Int64(offset), Int64(count)) }
+        #endif
+    }
+
+    #if canImport(Glibc)
+    /// False once the kernel has said that it cannot write ranges of files, or a filter that this process must not.
+    private static let canWriteRanges = Atomic(true)
+
+    /// False where it cannot be done.
+    private func writeRange(_ call: () -> Int32) throws(EngineError) -> Bool {
+        guard PosixFile.canWriteRanges.load(ordering: .relaxed) else { return false }
         do throws(EngineError) {
-            _ = try retrying("writing the file to the device", path) { file_range_write(descriptor, 0, 0) }
+            _ = try retrying("writing the file to the device", path, call)
+            return true
         } catch {
             if [ENOSYS, EPERM].contains(error.errno) {
-                Self.canWriteBack.store(false, ordering: .relaxed)
+                PosixFile.canWriteRanges.store(false, ordering: .relaxed)
             } else {
                 // Not every file system can do it either.
                 guard [EINVAL, ESPIPE, EOPNOTSUPP].contains(error.errno) else { throw error }
             }
-            // A sync does more than what is asked.
-            try flush()
+            return false
         }
-        #else
-        try flush()
-        #endif
     }
-
-    func beginWriting(at offset: UInt64, count: Int) {
-        #if canImport(Glibc)
-        _ = file_range_begin_writing(descriptor, Int64(offset), Int64(count))
-        #endif
-    }
+    #endif
 
     func close() throws(EngineError) {
         guard !isClosed.exchange(true, ordering: .relaxed) else { return }

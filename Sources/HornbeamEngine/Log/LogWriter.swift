@@ -133,13 +133,13 @@ package final class LogWriter: Sendable {
             var encoder = LogGroupEncoder(
                 at: state.mark.position, seed: state.seed, salt: header.salt, durable: durable, compresses: options.compresses)
             let count = encoder.encode(group, into: state.buffer)
+            let offset = header.offset(of: state.mark.position)
             do throws(EngineError) {
-                try unsafe file.write(
-                    UnsafeRawBufferPointer(state.buffer[0..<count]), at: header.offset(of: state.mark.position))
+                try unsafe file.write(UnsafeRawBufferPointer(state.buffer[0..<count]), at: offset)
+                if isAhead { try file.beginWriting(at: offset, count: count) }
             } catch {
                 throw state.poison(error, in: directory)
             }
-            if isAhead { file.beginWriting(at: header.offset(of: state.mark.position), count: count) }
             state.mark = LogMark(position: state.mark.position + count, check: encoder.check)
             state.seed = encoder.check
             if lacksSpare.load(ordering: .relaxed), header.offset(of: state.mark.position) > header.segmentBytes / 2 {

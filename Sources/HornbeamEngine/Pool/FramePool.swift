@@ -419,7 +419,7 @@ struct FrameInfo: ~Copyable {
         }
     }
 
-    /// True if so many more frames can be had, whatever readers hold.
+    /// True if so many more frames can be had now, whatever readers hold; others may take them first.
     func hasRoom(for count: Int) -> Bool {
         state.withLock { $0.free.count + $0.cold.count + maximum + 1 - Int($0.end) >= count }
     }

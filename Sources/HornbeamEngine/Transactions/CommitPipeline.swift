@@ -3,7 +3,8 @@
 // Writers take turns (first come, first served). A writer that executed its transaction queues it and lets the next
 // one start; then it waits. Whoever waits and finds nobody at the log writes everything queued as one group, with
 // one sync, publishes the versions in order and wakes the others. So groups form by themselves while a sync is
-// under way, and a lone writer pays one write and one sync.
+// under way, and a lone writer pays one write and one sync. A small transaction that is alone goes to the log before it
+// is executed: CommitPipeline+Ahead.swift.
 //
 // Guarded by the monitor: all of `state`. What holds: versions are published in order, and only after they are
 // written (and synced, if any of the group asked for it); `executed` is the newest version, `published` ≤ `executed`.

@@ -3,7 +3,7 @@
 //
 // What holds: each tree has one such change at most; who looks at that tree, changes it again or makes a change of another kind has all
 // of them carried out first, and from then on nothing waits. A change waits only after the way to its leaf was read and checked: nothing
-// but a lack of memory or a page that cannot be read again can keep it from being carried out.
+// but a page that has left the memory since and cannot be read again, or frames that others have taken since, can keep it from being carried out.
 
 /// What a transaction has recorded and not carried out.
 struct WaitingChanges {
@@ -49,10 +49,14 @@ extension WriteTransaction {
         editor.hasWaitingChange = true
     }
 
+    /// A look that fails ends the transaction, as the change would have done.
     private func look<R>(_ body: () throws(EngineError) -> R) throws(EngineError) -> R {
         let slot = ledger.pool.epochs.enter()
         defer { ledger.pool.epochs.leave(slot) }
-        return try body()
+        do throws(EngineError) { return try body() } catch {
+            hasFailed = true
+            throw error
+        }
     }
 
     // MARK: Carrying out

@@ -24,7 +24,7 @@ package final class WriteTransaction {
     private var dropped: Set<TreeID> = []
     private var names: [String: TreeID]
     private var isOpen = true
-    private var hasFailed = false
+    var hasFailed = false
     private var replayRow: (tree: TreeID, row: RowBuffer)?
     /// The changes that are recorded and not carried out yet; see WriteTransaction+Waiting.swift.
     var waiting = WaitingChanges()

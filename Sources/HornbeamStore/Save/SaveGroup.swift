@@ -30,8 +30,10 @@ final class SaveGroup: @unchecked Sendable {
     var canGoOn: Bool { transaction.canGoOn }
 
     func carryOut(_ place: WaitingSave) throws {
-        if !places.isEmpty { numbers.append(try transaction.goOn(published: store.announcing(last)).rawValue) }
+        let isFirst = places.isEmpty
+        // Before anything that can fail: whoever is in the group is answered when it is dissolved.
         places.append(place)
+        if !isFirst { numbers.append(try transaction.goOn(published: store.announcing(last)).rawValue) }
         let execution = SaveExecution(place.changes, transaction: transaction, reader: store.reader, buffers: rows)
         try execution.run()
         last = execution.change

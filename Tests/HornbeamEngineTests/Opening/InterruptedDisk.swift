@@ -81,7 +81,7 @@ private final class InterruptedFile: File {
         return try inner.read(into: buffer, at: offset)
     }
 
-    func beginWriting(at offset: UInt64, count: Int) { disk.beginWriting() }
+    func beginWriting(at offset: UInt64, count: Int) throws(EngineError) { disk.beginWriting() }
 
     func size() throws(EngineError) -> UInt64 { try inner.size() }
     func write(_ buffer: UnsafeRawBufferPointer, at offset: UInt64) throws(EngineError) { try inner.write(buffer, at: offset) }

@@ -214,13 +214,17 @@ import Testing
         return try (0..<root.count).map { try pool.child(root, $0) }
     }
 
-    @Test("who comes meanwhile waits, builds on what went ahead, and is in the log after it")
-    func othersQueueBehindOneThatWentAhead() throws {
+    @Test("who comes meanwhile waits, builds on what went ahead, and is in the log after it", arguments: [false, true])
+    func othersQueueBehindOneThatWentAhead(syncFails: Bool) throws {
         let watched = try WatchedStore()
         let index = watched.index
-        let other = Guarded<Bool>(false)
+        let faults = watched.faults
+        let other = Guarded<Result<Bool, any Error>?>(nil)
         watched.interrupt { engine in
+            if syncFails { faults.add(FaultRule(.failSyncKeepingNew, calls: [.sync], kind: .log, isSticky: true)) }
+            let hasBegun = DispatchSemaphore(value: 0)
             Thread.detachNewThread {
+                hasBegun.signal()
                 let result = Result {
                     let transaction = try engine.begin()
                     let seen = try transaction.index(index).get([1])
@@ -228,12 +232,80 @@ import Testing
                     _ = try transaction.commit()
                     return seen == [1]
                 }
-                other.withLock { $0 = (try? result.get()) ?? false }
+                other.withLock { $0 = result }
+                other.signal()
             }
+            hasBegun.wait()
+            usleep(2000)
         }
-        try watched.store.write { try $0.put([1], [1], in: index) }
+        let own = Result { try watched.store.write { try $0.put([1], [1], in: index) } }
+        let theirs = other.wait { $0 }
         watched.interrupt(nil)
-        while !other.withLock({ $0 }) { usleep(100) }
+        faults.removeRules()
+        if syncFails {
+            for error in [#expect(throws: EngineError.self) { try own.get() }, #expect(throws: EngineError.self) { try theirs.get() }] {
+                #expect(error?.code == .durabilityLost)
+            }
+            #expect(try Self.keys(watched.store.engine.snapshot(), index).isEmpty)
+        } else {
+            try own.get()
+            #expect(try theirs.get())
+            #expect(try Self.keys(TestStore(fileSystem: watched.disk.copy()).engine.snapshot(), index) == [[1], [2]])
+        }
+    }
+
+    /// What else may go on between the log and the trees.
+    enum Meanwhile: CaseIterable { case checkpoint, closing, reading, refreshingAReader }
+
+    @Test(arguments: Meanwhile.allCases)
+    func otherWorkWaitsForOneThatWentAhead(_ meanwhile: Meanwhile) throws {
+        let watched = try WatchedStore()
+        let index = watched.index
+        try watched.store.write { try $0.put([1], [1], in: index) }
+        let disk = watched.disk
+        let done = Guarded<Result<Int, any Error>?>(nil)
+        watched.interrupt { engine in
+            let hasBegun = DispatchSemaphore(value: 0)
+            Thread.detachNewThread {
+                hasBegun.signal()
+                let result = Result {
+                    switch meanwhile {
+                    case .checkpoint: try engine.checkpoint()
+                    case .closing: try engine.close()
+                    case .reading: return try Self.keys(engine.snapshot(), index).count
+                    case .refreshingAReader:
+                        var options = EngineOptions()
+                        options.isReadOnly = true
+                        let reader = try Engine.open("test.hornbeam", fileSystem: disk, options: options)
+                        return try Self.keys(reader.snapshot(), index).count
+                    }
+                    return 0
+                }
+                done.withLock { $0 = result }
+                done.signal()
+            }
+            hasBegun.wait()
+            usleep(2000)
+        }
+        try watched.store.write { try $0.put([2], [2], in: index) }
+        let seen = try done.wait { $0 }.get()
+        watched.interrupt(nil)
+        #expect([0, 1, 2].contains(seen))
         #expect(try Self.keys(TestStore(fileSystem: watched.disk.copy()).engine.snapshot(), index) == [[1], [2]])
+    }
+
+    @Test("a commit that was promised for later is durable with the one that goes ahead after it")
+    func lazyCommitsBeforeItAreSyncedWithIt() throws {
+        let watched = try WatchedStore()
+        let index = watched.index
+        let transaction = try watched.store.engine.begin()
+        try transaction.put([1], [1], in: index)
+        _ = try transaction.commit(.lazy(maxDelay: .seconds(100)))
+        _ = watched.begun()
+        try watched.store.write { try $0.put([2], [2], in: index) }
+        #expect(watched.begun().count == 1)
+        let syncs = watched.faults.count(of: [.sync], kind: .log)
+        try watched.store.engine.core.pipeline.syncIfNeeded()
+        #expect(watched.faults.count(of: [.sync], kind: .log) == syncs)
     }
 }

@@ -166,7 +166,9 @@ final class FaultyFile: File {
         try fail(effect)
     }
 
-    func beginWriting(at offset: UInt64, count: Int) { inner.beginWriting(at: offset, count: count) }
+    func beginWriting(at offset: UInt64, count: Int) throws(EngineError) {
+        try inner.beginWriting(at: offset, count: count)
+    }
 
     /// Fails as a sync does.
     func writeBack() throws(EngineError) {
