@@ -1,8 +1,8 @@
 import Foundation
-import HornbeamEngine
 import HornbeamModel
 import HornbeamThreads
 import Testing
+@testable import HornbeamEngine
 @testable import HornbeamStore
 
 /// Saves that threads make at once, under many schedules: each is carried out once, as if it were alone.
@@ -146,5 +146,24 @@ struct SharedSaveTests {
             let outcome = try run(schedule, history: seed % 2 == 0).0
             #expect(outcome.stuck == nil && outcome.problems.isEmpty, "schedule \(schedule)")
         }
+    }
+
+    @Test("who joins a group whose earlier changes cannot be carried out is in it, to be answered with the others")
+    func whoJoinsAFailingGroupIsAnswered() throws {
+        let library = try Library()
+        let places = try ["first", "second"].map { name in
+            let place = WaitingSave()
+            _ = try library.add("Author", ["name": .string(name)], to: &place.changes)
+            return place
+        }
+        let transaction = try library.store.beginTransaction()
+        let group = SaveGroup(library.store, transaction, RowBuffers(library.store.schema))
+        try group.carryOut(places[0])
+        // As if a page that its changes need could not be read any more.
+        transaction.hasFailed = true
+        #expect(throws: (any Error).self) { try group.carryOut(places[1]) }
+        #expect(group.places.elementsEqual(places) { $0 === $1 })
+        group.abort()
+        #expect(try library.store.snapshot().count(FetchDescription(entityName: "Author")) == 0)
     }
 }
