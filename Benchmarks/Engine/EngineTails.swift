@@ -27,7 +27,7 @@ struct EngineTails {
         try reportDisk()
     }
 
-    private func reportDisk() throws { report("the disk alone", try Floor.commits(5000, in: folder)) }
+    private func reportDisk() throws { report("the disk alone", try Floor(in: folder).commits(0..<5000)) }
 
     private func fill(_ engine: Engine) throws -> TreeID {
         let transaction = try engine.begin()

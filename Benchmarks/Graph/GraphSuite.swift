@@ -135,14 +135,15 @@ struct GraphSuite {
 
     private func save(_ stores: [(Contestant, any EventContestant)], _ results: inout Results) throws {
         let count = options.isSmoke ? 30 : 1000
-        for (who, store) in stores {
-            let counter = FlushCounter(below: folder.path)
-            let before = counter?.count
-            let times = try more[..<count].map { event in try timed { try store.insertOne(event) }.seconds }
-            if let before, let after = counter?.count { results.add("10f", who, Double(after - before) / Double(count)) }
+        var turns = stores.map { who, store in
+            Turns.Contender(who) { part in try more[part].map { event in try timed { try store.insertOne(event) }.seconds } }
+        }
+        let floor = try Floor(in: folder)
+        turns.append(Turns.Contender(.machine) { part in floor.commits(part) })
+        for (who, times, flushes) in try Turns(below: folder.path).take(count, turns) {
+            if who != .machine, let flushes { results.add("10f", who, flushes) }
             results.add("10", who, percentile(times.sorted(), 0.5) * 1e6)
         }
-        results.add("10", .machine, percentile(try Floor.commits(count, in: folder).sorted(), 0.5) * 1e6)
         for (who, store) in stores { try save(store, threads: 8, "10b", who, from: 1000, count, &results) }
         for (who, store) in stores { try save(store, threads: 16, "10c", who, from: 9000, count, &results) }
     }

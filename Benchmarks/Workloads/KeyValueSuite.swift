@@ -57,8 +57,7 @@ struct KeyValueSuite {
         let stores = try order.map { try ($0, $0.init(path: path($0, "sorted"))) }
         for (type, store) in stores { try gets(type.contestant, store, &results) }
         for (type, store) in stores { try scan(type.contestant, store, &results) }
-        for (type, store) in stores { try singleCommits(type.contestant, store, &results) }
-        try machineCommits(&results)
+        try singleCommits(stores.map { ($0.contestant, $1) }, &results)
         for (type, store) in stores { try concurrentCommits(type.contestant, store, &results) }
         for (_, store) in stores { try store.close() }
         for type in order where type.contestant != .lmdb { try recovery(type, &results) }
@@ -114,32 +113,25 @@ struct KeyValueSuite {
         results.check("E4", contestant, sum)
     }
 
-    private func singleCommits(_ contestant: Contestant, _ store: any KeyValueContestant, _ results: inout Results) throws {
-        var key = [UInt8](repeating: 0xEE, count: KeyValueData.keyBytes)
-        let counter = FlushCounter(below: folder.path)
-        let before = counter?.count
-        var times: [Double] = []
-        for i in 0..<commits {
-            key[14] = UInt8(i >> 8 & 0xFF)
-            key[15] = UInt8(i & 0xFF)
-            times.append(try key.withUnsafeBytes { key in try timed { try store.commit(key, data.value(i)) }.seconds })
+    private func singleCommits(_ stores: [(Contestant, any KeyValueContestant)], _ results: inout Results) throws {
+        var turns = stores.map { who, store in
+            Turns.Contender(who) { part in
+                var key = [UInt8](repeating: 0xEE, count: KeyValueData.keyBytes)
+                return try part.map { i in
+                    key[14] = UInt8(i >> 8 & 0xFF)
+                    key[15] = UInt8(i & 0xFF)
+                    return try key.withUnsafeBytes { key in try timed { try store.commit(key, data.value(i)) }.seconds }
+                }
+            }
         }
-        if let before, let after = counter?.count { results.add("E6f", contestant, Double(after - before) / Double(commits)) }
-        noteCommits(contestant, times, &results)
-    }
-
-    private func noteCommits(_ contestant: Contestant, _ times: [Double], _ results: inout Results) {
-        let sorted = times.sorted()
-        results.add("E6", contestant, percentile(sorted, 0.5) * 1e6)
-        results.add("E6t", contestant, percentile(sorted, 0.999) * 1e6)
-    }
-
-    private func machineCommits(_ results: inout Results) throws {
-        let counter = FlushCounter(below: folder.path)
-        let before = counter?.count
-        let times = try Floor.commits(commits, in: folder)
-        if let before, let after = counter?.count { results.add("E6f", .machine, Double(after - before) / Double(commits)) }
-        noteCommits(.machine, times, &results)
+        let floor = try Floor(in: folder)
+        turns.append(Turns.Contender(.machine) { part in floor.commits(part) })
+        for (who, times, flushes) in try Turns(below: folder.path).take(commits, turns) {
+            if let flushes { results.add("E6f", who, flushes) }
+            let sorted = times.sorted()
+            results.add("E6", who, percentile(sorted, 0.5) * 1e6)
+            results.add("E6t", who, percentile(sorted, 0.999) * 1e6)
+        }
     }
 
     private func concurrentCommits(_ contestant: Contestant, _ store: any KeyValueContestant, _ results: inout Results) throws {
