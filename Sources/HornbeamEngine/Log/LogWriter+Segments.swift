@@ -112,12 +112,12 @@ extension LogWriter {
     /// unlinked.
     ///
     /// Neither is synced: what a crash brings back under the old names is older than the meta file's oldest segment, so nobody
-    /// looks at it. Those that are unlinked give their room back slowly while `mayRest` says so.
-    package func removeSegments(before limit: LogSegmentNumber, mayRest: () -> Bool = { false }) throws(EngineError) {
+    /// looks at it.
+    package func removeSegments(before limit: LogSegmentNumber) throws(EngineError) {
         let (own, wanted) = state.withLock { state in (state.begun.filter { $0.number < limit }, state.nextSegmentBytes) }
         giveUpSegments { !LogSpare.fits($0.bytes, wanted) }
         for header in own { keep(header, wanted: wanted) }
-        try removeFiles(mayRest: mayRest) { LogSegmentNumber(fileName: $0).map { $0 < limit } ?? false }
+        try removeFiles { LogSegmentNumber(fileName: $0).map { $0 < limit } ?? false }
         state.withLock { $0.begun.removeAll { $0.number < limit } }
     }
 
@@ -133,7 +133,7 @@ extension LogWriter {
         try removeFiles { LogSpare.isName($0) || LogSegmentNumber(fileName: $0) != nil }
     }
 
-    private func removeFiles(mayRest: () -> Bool = { false }, _ isDoomed: (String) -> Bool) throws(EngineError) {
-        for name in try fileSystem.list(directory).filter(isDoomed) { try fileSystem.remove(join(directory, name), mayRest: mayRest) }
+    private func removeFiles(_ isDoomed: (String) -> Bool) throws(EngineError) {
+        for name in try fileSystem.list(directory).filter(isDoomed) { try fileSystem.remove(join(directory, name)) }
     }
 }
