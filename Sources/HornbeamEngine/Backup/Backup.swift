@@ -74,8 +74,11 @@ struct Backup {
         for number in try reader.segments() where number >= state.oldestLogSegment {
             let segment = try reader.open(number)
             let length = segment.header.segmentBytes
-            if let limit, limit <= segment.header.first { continue }
-            let bytes = min(limit.map { segment.header.offset(of: $0) } ?? length, length)
+            var bytes = length
+            if let limit {
+                guard let first = segment.start?.position, first < limit else { continue }
+                bytes = min(segment.offset(of: limit), length)
+            }
             let kept = MemoryFile(path: segment.file.path, content: MemoryFile.Content())
             try Backup.copy(segment.file, to: kept, bytes: bytes) { _ in }
             parts.append(Part(name: number.fileName, file: kept, bytes: bytes, length: length))

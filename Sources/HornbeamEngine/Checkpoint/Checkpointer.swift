@@ -98,7 +98,7 @@ final class Checkpointer: Sendable {
             state.latest = meta
             state.checkpoints += 1
         }
-        try letGo(image, log)
+        try letGo(image, log, isPaced: isPaced)
     }
 
     /// What a checkpoint put into the page files.
@@ -114,8 +114,8 @@ final class Checkpointer: Sendable {
     /// on a full disk as long as there is room to be given up: log segments that wait to be used again, then the reserve.
     private func write(_ version: StoreVersion, sequence: UInt64, isAwaited: Bool, isPaced: Bool = false) throws(EngineError) -> Image {
         let threads = isAwaited ? min(Cores.count, 4) : 1
-        let (pipeline, space) = (engine.pipeline, engine.space)
-        appender.setPace(!isPaced ? nil : { @Sendable in !pipeline.isCheckpointAwaited && space.mayRest })
+        let pipeline = engine.pipeline
+        appender.setPace(!isPaced ? nil : { @Sendable [engine] in engine.mayCheckpointRest })
         var hasFailed = false
         while true {
             do throws(EngineError) { return try writeOnce(version, sequence, threads: threads) } catch {
@@ -228,7 +228,7 @@ final class Checkpointer: Sendable {
     }
 
     /// Redirects references, then removes the log and the files that neither checkpoint needs.
-    private func letGo(_ image: Image, _ log: LogWriter?) throws(EngineError) {
+    private func letGo(_ image: Image, _ log: LogWriter?, isPaced: Bool) throws(EngineError) {
         nonisolated(unsafe) var removable: Result<[PageFileNumber], EngineError> = .success([])  // one thread at a time
         engine.pipeline.whileNobodyWrites { [self] in
             finalize(image)
@@ -237,10 +237,11 @@ final class Checkpointer: Sendable {
             }
         }
         let oldest = state.withLock { min($0.latest.oldestLogSegment, $0.previous?.oldestLogSegment ?? $0.latest.oldestLogSegment) }
-        try log?.removeSegments(before: oldest)
+        let mayRest = { [engine] in isPaced && engine.mayCheckpointRest }
+        try log?.removeSegments(before: oldest, mayRest: mayRest)
         log?.aim(at: engine.space.segmentBytes)
         for file in try unsafe removable.get() {
-            try engine.files.remove(file)
+            try engine.files.remove(file, mayRest: mayRest)
             engine.space.forget(file)
         }
     }

@@ -16,6 +16,8 @@ package protocol FileSystem: Sendable {
     func rename(_ source: String, to target: String) throws(EngineError)
     /// Removes a file or an empty folder; open files stay readable.
     func remove(_ path: String) throws(EngineError)
+    /// The same for a file that may be large: its room is given back a piece at a time, with rests, while `mayRest` says so.
+    func remove(_ path: String, mayRest: () -> Bool) throws(EngineError)
     /// Takes the exclusive lock of a file (created if missing); throws `storeInUse` when another holds it.
     func lock(_ path: String) throws(EngineError) -> any FileLock
     /// Whether somebody holds the lock of a file; false when the file is missing.
@@ -29,6 +31,7 @@ package protocol FileSystem: Sendable {
 extension FileSystem {
     package func networkFileSystem(of path: String) -> String? { nil }
     package func availableBytes(_ path: String) -> Int? { nil }
+    package func remove(_ path: String, mayRest: () -> Bool) throws(EngineError) { try remove(path) }
 
     /// The names in a folder, unless the caller knows them already.
     func list(_ path: String, known: [String]?) throws(EngineError) -> [String] {

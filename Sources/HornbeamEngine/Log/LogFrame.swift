@@ -11,8 +11,8 @@
 //
 //   group   begins what one write put into the log, on a fresh 4 KiB block, zero-padded to one. The third field is the
 //           position before which everything was durable at that time. Payload: the group's own check, seeded with the
-//           segment's salt and the position alone, so that the frame can be told when the chain before it broke, and
-//           the bytes of the group.
+//           segment's header and the position alone, so that the frame can be told when the chain before it broke, the
+//           bytes of the group, and the check of the frame before it, which ties a segment to the one before.
 //   part    a piece of a transaction; more follow.
 //   commit  the last or only piece of a transaction; the third field is its number.
 //   seal    after the last group of a segment, on a fresh block: the next segment, named by the third field, exists.
@@ -34,7 +34,10 @@ struct LogFrame {
     static let partBytesMax = 1 << 20
     /// Header and payload of a group frame.
     static let groupFrameBytes = headerBytes + groupPayloadBytes
-    static let groupPayloadBytes = 16
+    static let groupPayloadBytes = 24
+    /// In the payload, after the group's own check.
+    static let groupBytesOffset = headerBytes + 8
+    static let previousCheckOffset = groupBytesOffset + 8
     static let blockBytes = 4096
 
     // Offsets of the fields.
@@ -79,13 +82,14 @@ struct LogFrame {
         unsafe frame.set(value, at: LogFrame.valueOffset)
     }
 
-    /// Writes a whole group or seal frame; `bytes` are the group's.
+    /// Writes a whole group or seal frame; `previous` is the check before it, which is also the seed but at the start of a segment.
     func encodeSelfChecked(
-        into frame: UnsafeMutableRawBufferPointer, groupBytes: Int, salt: UInt64, seed: UInt64
+        into frame: UnsafeMutableRawBufferPointer, groupBytes: Int, previous: UInt64, segment: UInt64, seed: UInt64
     ) -> UInt64 {
         unsafe encodeFields(into: frame)
-        unsafe frame.set(UInt64(groupBytes), at: LogFrame.headerBytes + 8)
-        let own = unsafe LogFrame.selfCheck(UnsafeRawBufferPointer(frame), salt: salt, position: position)
+        unsafe frame.set(UInt64(groupBytes), at: LogFrame.groupBytesOffset)
+        unsafe frame.set(previous, at: LogFrame.previousCheckOffset)
+        let own = unsafe LogFrame.selfCheck(UnsafeRawBufferPointer(frame), segment: segment, position: position)
         unsafe frame.set(own, at: LogFrame.headerBytes)
         return unsafe encode(into: frame, seed: seed)
     }
@@ -95,11 +99,12 @@ struct LogFrame {
             frame.part(0..<checkOffset), frame.part(headerBytes..<headerBytes + payloadBytes), seed: seed)
     }
 
-    /// The check of a group frame by itself: its fields and the group's bytes.
-    static func selfCheck(_ frame: UnsafeRawBufferPointer, salt: UInt64, position: LogPosition) -> UInt64 {
+    /// The check of a group frame by itself: its fields, the group's bytes and the check before it. `segment` is the check of the
+    /// segment's header, here and below: what the file held before it was this segment does not pass.
+    static func selfCheck(_ frame: UnsafeRawBufferPointer, segment: UInt64, position: LogPosition) -> UInt64 {
         unsafe XXH64.hash(
-            frame.part(0..<checkOffset), frame.part(headerBytes + 8..<groupFrameBytes),
-            seed: salt ^ PageHeader.mixed(position.rawValue))
+            frame.part(0..<checkOffset), frame.part(groupBytesOffset..<groupFrameBytes),
+            seed: segment ^ PageHeader.mixed(position.rawValue))
     }
 
     /// The frame at the start of hostile bytes if its check fits the seed, with the check.
@@ -111,12 +116,20 @@ struct LogFrame {
     }
 
     /// A group or seal frame that vouches for itself, wherever the chain stands.
-    static func decodeSelfChecked(_ bytes: UnsafeRawBufferPointer, salt: UInt64, position: LogPosition) -> LogFrame? {
+    static func decodeSelfChecked(_ bytes: UnsafeRawBufferPointer, segment: UInt64, position: LogPosition) -> LogFrame? {
         guard let frame = unsafe fields(bytes), frame.kind == .group || frame.kind == .seal,
             frame.payloadBytes == groupPayloadBytes, frame.position == position
         else { return nil }
         let stored = unsafe bytes.integer(at: headerBytes, as: UInt64.self)
-        return unsafe stored == selfCheck(bytes, salt: salt, position: position) ? frame : nil
+        return unsafe stored == selfCheck(bytes, segment: segment, position: position) ? frame : nil
+    }
+
+    /// Where the log stood before the group frame at the start of a segment; nil if no such frame is there.
+    static func decodeStart(_ bytes: UnsafeRawBufferPointer, segment: UInt64) -> LogMark? {
+        guard let position = unsafe fields(bytes)?.position, position.rawValue % UInt64(blockBytes) == 0, position.rawValue < 1 << 62,
+            unsafe decodeSelfChecked(bytes, segment: segment, position: position)?.kind == .group
+        else { return nil }
+        return LogMark(position: position, check: unsafe bytes.integer(at: previousCheckOffset))
     }
 
     private static func fields(_ bytes: UnsafeRawBufferPointer) -> LogFrame? {

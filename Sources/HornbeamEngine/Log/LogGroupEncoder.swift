@@ -5,16 +5,17 @@ struct LogGroupEncoder {
     /// Payloads from this size are worth compressing.
     static let compressionMin = 512
 
-    private let start: LogPosition
-    private let salt: UInt64
+    private let start: LogMark
+    private let segment: UInt64
     private let durable: LogPosition
     private let compresses: Bool
     private(set) var check: UInt64
     private var used = 0
 
-    init(at start: LogPosition, seed: UInt64, salt: UInt64, durable: LogPosition, compresses: Bool) {
+    /// `segment` is the check of the segment's header, `seed` the check before the group, or the header's at the start of a segment.
+    init(at start: LogMark, seed: UInt64, segment: UInt64, durable: LogPosition, compresses: Bool) {
         self.start = start
-        self.salt = salt
+        self.segment = segment
         self.durable = durable
         self.compresses = compresses
         check = seed
@@ -56,7 +57,7 @@ struct LogGroupEncoder {
                 unsafe store(payload.part(done..<done + length), in: buffer)
             }
             let frame = LogFrame(
-                kind: kind, isCompressed: isCompressed, payloadBytes: stored, position: start + used,
+                kind: kind, isCompressed: isCompressed, payloadBytes: stored, position: start.position + used,
                 value: record.number.rawValue)
             frames.append(frame)
             used += frame.bytes
@@ -88,9 +89,9 @@ struct LogGroupEncoder {
     /// Writes the headers, chaining the checks.
     private mutating func seal(_ frames: [LogFrame], _ buffer: WriteBuffer) {
         let group = LogFrame(
-            kind: .group, payloadBytes: LogFrame.groupPayloadBytes, position: start, value: durable.rawValue)
+            kind: .group, payloadBytes: LogFrame.groupPayloadBytes, position: start.position, value: durable.rawValue)
         check = unsafe group.encodeSelfChecked(
-            into: buffer[0..<group.bytes], groupBytes: used, salt: salt, seed: check)
+            into: buffer[0..<group.bytes], groupBytes: used, previous: start.check, segment: segment, seed: check)
         var offset = group.bytes
         for frame in frames {
             check = unsafe frame.encode(into: buffer[offset..<offset + frame.bytes], seed: check)

@@ -5,10 +5,10 @@ extension LogReader {
     package func dump(_ number: LogSegmentNumber, to line: (String) -> Void) throws(EngineError) {
         let segment = try open(number)
         let header = segment.header
-        line(
-            "\(number) store \(header.store) first \(header.first) bytes \(header.segmentBytes) "
-                + "previous \(hexadecimal(header.previousCheck)) check \(hexadecimal(header.check))")
-        var mark = LogMark(position: header.first, check: header.check)
+        let first = segment.start.map { "\($0.position) previous \(hexadecimal($0.check))" } ?? "none"
+        line("\(number) store \(header.store) bytes \(header.segmentBytes) check \(hexadecimal(header.check)) first \(first)")
+        guard let start = segment.start else { return }
+        var mark = LogMark(position: start.position, check: header.check)
         while let group = try segment.group(at: mark.position, seed: mark.check) {
             line("\(mark.position) \(group)")
             mark = group.end
@@ -22,7 +22,7 @@ extension LogSegment {
     fileprivate func tail(at position: LogPosition) throws(EngineError) -> String {
         guard let block = try bytes(at: position, count: LogFrame.blockBytes) else { return "end of segment" }
         if unsafe block.withBytes({ unsafe $0.isZero }) { return "end: zeros" }
-        let frame = unsafe block.withBytes { unsafe LogFrame.decodeSelfChecked($0, salt: header.salt, position: position) }
+        let frame = unsafe block.withBytes { unsafe LogFrame.decodeSelfChecked($0, segment: header.check, position: position) }
         guard let frame else { return "end: no frame of this chain" }
         return frame.kind == .seal
             ? "seal: \(LogSegmentNumber(frame.value)) follows" : "end: a torn group, or one of another chain"

@@ -17,25 +17,31 @@ extension LogReader {
             guard number == expected else { throw missing(expected, at: mark.position) }
             chain.append(try open(number))
         }
-        return try relevant(chain, mark)
+        return try relevant(chain, mark, cleanlyClosed: cleanlyClosed)
     }
 
-    /// Drops the segments that end before the mark, and those that a recovery left behind empty: the next begins at
-    /// the same position.
-    private func relevant(_ chain: [LogSegment], _ mark: LogMark) throws(EngineError) -> [LogSegment] {
-        guard let start = chain.lastIndex(where: { $0.header.first <= mark.position }) else {
+    /// Drops the segments that end before the mark, and those that a crash left behind empty: without a group, or with
+    /// one of which not all was written, so that the next segment begins at the same position. Segments without a group at the end stay.
+    private func relevant(_ chain: [LogSegment], _ mark: LogMark, cleanlyClosed: Bool) throws(EngineError) -> [LogSegment] {
+        guard let start = chain.lastIndex(where: { $0.start.map { $0.position <= mark.position } ?? false }) else {
+            guard let first = chain.lazy.compactMap(\.start).first?.position else {
+                if cleanlyClosed { return chain }
+                throw .logDamaged(
+                    from: mark.position, to: mark.position, "the first group of the oldest segment is damaged", path: chain[0].file.path)
+            }
             throw .logDamaged(
-                from: mark.position, to: chain[0].header.first, "the log begins after the store's last checkpoint",
-                path: chain[0].file.path)
+                from: mark.position, to: first, "the log begins after the store's last checkpoint", path: chain[0].file.path)
         }
         var kept: [LogSegment] = []
         for segment in chain[start...] {
-            if let last = kept.last?.header.first, last >= segment.header.first {
-                guard last == segment.header.first else {
-                    throw .logDamaged(
-                        from: segment.header.first, to: last, "the segments of the log overlap", path: segment.file.path)
+            if let first = segment.start?.position {
+                kept.removeAll { $0.start == nil }
+                if let last = kept.last?.start?.position, last >= first {
+                    guard last == first else {
+                        throw .logDamaged(from: first, to: last, "the segments of the log overlap", path: segment.file.path)
+                    }
+                    kept.removeLast()
                 }
-                kept.removeLast()
             }
             kept.append(segment)
         }
@@ -57,7 +63,7 @@ extension LogReader {
         guard header.store == store else { throw damaged("the segment belongs to another store", path) }
         guard header.number == number else { throw damaged("the segment's name is not the number in its header", path) }
         guard try file.size() >= header.segmentBytes else { throw damaged("the segment was cut short", path) }
-        return LogSegment(file: file, header: header)
+        return try LogSegment(file: file, header: header)
     }
 
     private func refusal(_ fault: LogFault, path: String) -> EngineError {

@@ -2,10 +2,10 @@
 // transaction from a mark on, whole groups at a time.
 //
 // What tells the end of a log from damage: where the chain of checks breaks, nothing later may exist that proves the
-// missing part to have been durable. Such proof is a later segment (begun only when all before it was durable), a
-// later group of the same segment that vouches for itself and names a durable position beyond the break, a seal, or a
-// position vouched for from outside. With proof the log is damaged and nothing is cut; without it the rest is the
-// torn tail of writes that nobody was promised.
+// missing part to have been durable. Such proof is a group in a later segment (begun only when all before it was durable), a
+// later group of the same segment that vouches for itself and names a durable position beyond the break, a seal without the
+// segment that it names, or a position vouched for from outside. With proof the log is damaged and nothing is cut; without it
+// the rest is the torn tail of writes that nobody was promised.
 
 /// Reads the log of one store.
 package final class LogReader: Sendable {
@@ -59,10 +59,12 @@ package final class LogReader: Sendable {
         _ chain: [LogSegment], _ end: inout LogEnd, upTo limit: LogPosition?,
         _ body: (TransactionNumber, UnsafeRawBufferPointer, LogPosition) throws(EngineError) -> Void
     ) throws(EngineError) {
-        var seed = try startSeed(chain, end.mark)
-        for (index, segment) in chain.enumerated() {
-            let next = index + 1 < chain.count ? chain[index + 1].header : nil
-            while next.map({ end.mark.position < $0.first }) ?? true {
+        let begun = chain.prefix { $0.start != nil }
+        var seed = try startSeed(begun.first, end.mark)
+        for (index, segment) in begun.enumerated() {
+            let next = index + 1 < begun.count ? begun[index + 1] : nil
+            let nextStart = next?.start
+            while nextStart.map({ end.mark.position < $0.position }) ?? true {
                 if let limit, end.mark.position >= limit { return }
                 guard let group = try segment.group(at: end.mark.position, seed: seed) else { break }
                 unsafe try group.forEachTransaction { (number, payload) throws(EngineError) in
@@ -75,32 +77,36 @@ package final class LogReader: Sendable {
                 end.mark = group.end
                 seed = group.end.check
             }
-            guard let next else { return limit == nil ? try segment.checkEnd(at: end.mark.position) : () }
-            guard end.mark.position == next.first, end.mark.check == next.previousCheck else {
+            guard let next, let nextStart else { break }
+            guard end.mark == nextStart else {
                 throw .logDamaged(
-                    from: end.mark.position, to: max(next.first, end.mark.position),
-                    "the log breaks off before the segment \(next.number) that follows", path: segment.file.path)
+                    from: end.mark.position, to: max(nextStart.position, end.mark.position),
+                    "the log breaks off before the segment \(next.header.number) that follows", path: segment.file.path)
             }
-            seed = next.check
+            seed = next.header.check
         }
+        guard limit == nil else { return }
+        // Of a segment after the last, made ahead, nothing was written; or what was written did not get to the disk whole.
+        let unused = chain[begun.endIndex...]
+        try begun.last?.checkEnd(at: end.mark.position, isFollowed: !unused.isEmpty)
+        for segment in unused { try segment.beginning(at: end.mark).checkEnd(at: end.mark.position, isFollowed: false) }
     }
 
     /// What seeds the first frame after the mark.
-    private func startSeed(_ chain: [LogSegment], _ mark: LogMark) throws(EngineError) -> UInt64 {
-        let header = chain[0].header
-        guard header.first == mark.position else {
-            guard header.offset(of: mark.position) <= header.segmentBytes else {
+    private func startSeed(_ segment: LogSegment?, _ mark: LogMark) throws(EngineError) -> UInt64 {
+        guard let segment, let start = segment.start else { return mark.check }
+        guard start.position == mark.position else {
+            guard segment.offset(of: mark.position) <= segment.header.segmentBytes else {
                 throw .logDamaged(
-                    from: mark.position, to: mark.position, "the log ends before the store's last checkpoint",
-                    path: chain[0].file.path)
+                    from: mark.position, to: mark.position, "the log ends before the store's last checkpoint", path: segment.file.path)
             }
             return mark.check
         }
-        guard header.previousCheck == mark.check else {
+        guard start.check == mark.check else {
             throw .logDamaged(
                 from: mark.position, to: mark.position, "the segment does not continue the store's last checkpoint",
-                path: chain[0].file.path)
+                path: segment.file.path)
         }
-        return header.check
+        return segment.header.check
     }
 }

@@ -4,6 +4,33 @@
 struct LogSegment {
     let file: any File
     let header: LogSegmentHeader
+    /// Where the log stood when the segment's first group was written; nil while nobody has written one.
+    let start: LogMark?
+
+    /// As found by its first frame, which vouches for itself.
+    init(file: any File, header: LogSegmentHeader) throws(EngineError) {
+        var block = [UInt8](repeating: 0, count: LogFrame.groupFrameBytes)
+        _ = unsafe try block.withMutableBytes { (bytes) throws(EngineError) in
+            unsafe try file.read(into: bytes, at: UInt64(LogSegmentHeader.bytes))
+        }
+        let start = unsafe block.withBytes { unsafe LogFrame.decodeStart($0, segment: header.check) }
+        self.init(file: file, header: header, start: start)
+    }
+
+    /// What it is if a group in it could only follow a mark.
+    func beginning(at mark: LogMark) -> LogSegment { LogSegment(file: file, header: header, start: mark) }
+
+    private init(file: any File, header: LogSegmentHeader, start: LogMark?) {
+        self.file = file
+        self.header = header
+        self.start = start
+    }
+
+    /// Where a position lies in the file.
+    func offset(of position: LogPosition) -> UInt64 {
+        guard let start else { preconditionFailure("A segment without a group has no positions.") }
+        return LogSegmentHeader.offset(of: position, from: start.position)
+    }
 
     /// The whole group at a position; nil when the bytes there are no complete group of the chain.
     func group(at position: LogPosition, seed: UInt64) throws(EngineError) -> LogGroup? {
@@ -18,30 +45,32 @@ struct LogSegment {
     private func groupBytes(_ block: [UInt8], _ position: LogPosition, seed: UInt64) -> Int? {
         unsafe block.withBytes { bytes in
             guard let (frame, _) = unsafe LogFrame.decode(bytes, seed: seed), frame.kind == .group,
-                unsafe LogFrame.decodeSelfChecked(bytes, salt: header.salt, position: position) != nil
+                unsafe LogFrame.decodeSelfChecked(bytes, segment: header.check, position: position) != nil
             else { return nil }
-            let length = unsafe bytes.integer(at: LogFrame.headerBytes + 8, as: UInt64.self)
+            let length = unsafe bytes.integer(at: LogFrame.groupBytesOffset, as: UInt64.self)
             return length <= header.segmentBytes ? Int(length) : nil
         }
     }
 
     /// Bytes from a position on; nil when they would reach beyond the segment.
     func bytes(at position: LogPosition, count: Int) throws(EngineError) -> [UInt8]? {
-        let offset = header.offset(of: position)
+        let offset = offset(of: position)
         guard offset <= header.segmentBytes, UInt64(count) <= header.segmentBytes - offset else { return nil }
         var buffer = [UInt8](repeating: 0, count: count)
         let done = unsafe try buffer.withMutableBytes { (bytes) throws(EngineError) in unsafe try file.read(into: bytes, at: offset) }
         return done == count ? buffer : nil
     }
 
-    /// Throws `logDamaged` if anything behind the end of the log proves that more was durable.
-    func checkEnd(at end: LogPosition) throws(EngineError) {
+    /// Throws `logDamaged` if anything behind the end of the log proves that more was durable; `isFollowed` by a segment
+    /// that is there, but has no group.
+    func checkEnd(at end: LogPosition, isFollowed: Bool) throws(EngineError) {
+        guard let start else { return }
         var position = end
-        let limit = LogPosition(header.first.rawValue + header.segmentBytes - UInt64(LogSegmentHeader.bytes))
+        let limit = LogPosition(start.position.rawValue + header.segmentBytes - UInt64(LogSegmentHeader.bytes))
         while position < limit {
             let count = Int(min(limit.rawValue - position.rawValue, 1 << 20))
             guard let window = try bytes(at: position, count: count) else { break }
-            if let (durable, why) = proof(in: window, at: position, beyond: end) {
+            if let (durable, why) = proof(in: window, at: position, beyond: end, isFollowed: isFollowed) {
                 throw .logDamaged(from: end, to: durable, why, path: file.path)
             }
             position = position + count
@@ -49,13 +78,14 @@ struct LogSegment {
     }
 
     /// The first self-valid frame in a window that says that something beyond the end was durable.
-    private func proof(in window: [UInt8], at start: LogPosition, beyond end: LogPosition) -> (LogPosition, String)? {
+    private func proof(in window: [UInt8], at start: LogPosition, beyond end: LogPosition, isFollowed: Bool) -> (LogPosition, String)? {
         unsafe window.withBytes { bytes in
             for offset in stride(from: 0, to: bytes.count, by: LogFrame.blockBytes) {
                 let block = unsafe bytes.part(offset..<offset + LogFrame.blockBytes)
                 let position = start + offset
-                guard let frame = unsafe LogFrame.decodeSelfChecked(block, salt: header.salt, position: position) else { continue }
+                guard let frame = unsafe LogFrame.decodeSelfChecked(block, segment: header.check, position: position) else { continue }
                 if frame.kind == .seal {
+                    if isFollowed, position == end { continue }
                     return (position, "the segment \(LogSegmentNumber(frame.value)) that follows is missing")
                 }
                 if frame.value > end.rawValue {

@@ -1,59 +1,48 @@
 // The first 4 KiB of a log segment, little-endian, synced before the segment gets its name:
 //
-//      0            8         12         16              32       40               48     56               64
-//      +------------+---------+----------+---------------+--------+----------------+------+----------------+
-//      | "HBEAMLOG" | version | reserved | store (2× 64) | number | first position | salt | previous check |
-//      +------------+---------+----------+---------------+--------+----------------+------+----------------+
-//      64              72             4088        4096
-//      +---------------+---- zeros ----+-----------+
-//      | segment bytes |               |   check   |
-//      +---------------+---------------+-----------+
+//      0            8         12         16              32       40     48              56              4088    4096
+//      +------------+---------+----------+---------------+--------+------+---------------+---- zeros ----+-------+
+//      | "HBEAMLOG" | version | reserved | store (2× 64) | number | salt | segment bytes |               | check |
+//      +------------+---------+----------+---------------+--------+------+---------------+---------------+-------+
 //
 // The check is XXH64 of the 4,088 bytes before it and seeds the check of the segment's first frame, so a frame belongs
-// to one segment of one store. `previous check` is the last check before the segment: it ties the segments together.
+// to one segment of one store. Where in the log a segment begins is said by its first group, not by the header: so the
+// segment can be made before that is known, and the step into it needs no sync of its own.
 
 /// The header of a log segment.
 struct LogSegmentHeader: Hashable {
     static let bytes = 4096
     static let magic: UInt64 = 0x474F_4C4D_4145_4248  // "HBEAMLOG"
-    static let version: UInt32 = 1
+    static let version: UInt32 = 2
 
     // Offsets of the fields.
     static let versionOffset = 8
     static let reservedOffset = versionOffset + 4
     static let storeOffset = reservedOffset + 4
     static let numberOffset = storeOffset + 16
-    static let firstOffset = numberOffset + 8
-    static let saltOffset = firstOffset + 8
-    static let previousCheckOffset = saltOffset + 8
-    static let segmentBytesOffset = previousCheckOffset + 8
+    static let saltOffset = numberOffset + 8
+    static let segmentBytesOffset = saltOffset + 8
     static let zerosOffset = segmentBytesOffset + 8
     static let checkOffset = bytes - 8
 
     var store: StoreIdentifier
     var number: LogSegmentNumber
-    /// The log position of the byte after the header.
-    var first: LogPosition
     var salt: UInt64
-    var previousCheck: UInt64
     /// The length of the whole file, fixed when it is made.
     var segmentBytes: UInt64
     var check: UInt64 = 0
 
-    init(
-        store: StoreIdentifier, number: LogSegmentNumber, first: LogPosition, salt: UInt64, previousCheck: UInt64,
-        segmentBytes: UInt64
-    ) {
+    init(store: StoreIdentifier, number: LogSegmentNumber, salt: UInt64, segmentBytes: UInt64) {
         self.store = store
         self.number = number
-        self.first = first
         self.salt = salt
-        self.previousCheck = previousCheck
         self.segmentBytes = segmentBytes
     }
 
-    /// Where a position lies in the file.
-    func offset(of position: LogPosition) -> UInt64 { position.rawValue - first.rawValue + UInt64(LogSegmentHeader.bytes) }
+    /// Where a position lies in the file of a segment whose first group has another.
+    static func offset(of position: LogPosition, from first: LogPosition) -> UInt64 {
+        position.rawValue - first.rawValue + UInt64(bytes)
+    }
 
     /// Fills a zeroed block and sets the check.
     mutating func encode(into block: UnsafeMutableRawBufferPointer) {
@@ -62,9 +51,7 @@ struct LogSegmentHeader: Hashable {
         unsafe block.set(store.high, at: LogSegmentHeader.storeOffset)
         unsafe block.set(store.low, at: LogSegmentHeader.storeOffset + 8)
         unsafe block.set(number.rawValue, at: LogSegmentHeader.numberOffset)
-        unsafe block.set(first.rawValue, at: LogSegmentHeader.firstOffset)
         unsafe block.set(salt, at: LogSegmentHeader.saltOffset)
-        unsafe block.set(previousCheck, at: LogSegmentHeader.previousCheckOffset)
         unsafe block.set(segmentBytes, at: LogSegmentHeader.segmentBytesOffset)
         check = unsafe XXH64.hash(UnsafeRawBufferPointer(block).part(0..<LogSegmentHeader.checkOffset))
         unsafe block.set(check, at: LogSegmentHeader.checkOffset)
@@ -80,13 +67,10 @@ struct LogSegmentHeader: Hashable {
         func word(_ offset: Int) -> UInt64 { unsafe block.integer(at: offset) }
         store = StoreIdentifier(high: word(LogSegmentHeader.storeOffset), low: word(LogSegmentHeader.storeOffset + 8))
         number = LogSegmentNumber(word(LogSegmentHeader.numberOffset))
-        first = LogPosition(word(LogSegmentHeader.firstOffset))
         salt = word(LogSegmentHeader.saltOffset)
-        previousCheck = word(LogSegmentHeader.previousCheckOffset)
         segmentBytes = word(LogSegmentHeader.segmentBytesOffset)
         self.check = check
         guard version == LogSegmentHeader.version else { throw .header("version") }
-        guard first.rawValue % 4096 == 0, first.rawValue < 1 << 62 else { throw .header("first position") }
         guard segmentBytes % 4096 == 0, segmentBytes >= 8192, segmentBytes < 1 << 48 else { throw .header("length") }
         let reserved = unsafe block.integer(at: LogSegmentHeader.reservedOffset, as: UInt32.self)
         let zeros = unsafe block.part(LogSegmentHeader.zerosOffset..<LogSegmentHeader.checkOffset)

@@ -1,9 +1,10 @@
-// The next segment, filled with zeros ahead of need: of a segment that was let go, or of a new file.
+// The next segment, made ahead of need with header and name, so that a commit that steps into it waits for nothing: of a
+// segment that was let go, or of a new file.
 //
 // Segments are used again because a file that is unlinked costs commits dearly where the file system tells the device of
 // freed blocks: it does so in a commit of its journal, which the next sync of a commit has to wait for. Holds: only
 // segments that this writer began are used again, and only once no state of the meta file needs them. What remains of
-// their content until the zeros have replaced it belongs to no later segment: it is of another salt, and of other positions.
+// their content belongs to no later segment: the checks of its groups hang on another header.
 
 #if canImport(Glibc)
 internal import Glibc
@@ -13,11 +14,12 @@ internal import Darwin
 internal import HornbeamThreads
 internal import Synchronization
 
-/// A segment's file before it has a name and a header.
+/// A segment that is ready for its first group: with header and durable name.
 struct LogSpare {
+    /// The name of its file before it is ready.
     static let fileName = "spare"
     var file: any File
-    var bytes: Int
+    var header: LogSegmentHeader
 
     /// A segment that was let go and waits to be used again.
     struct Waiting {
@@ -38,7 +40,7 @@ struct LogSpare {
         }
     }
 
-    /// Whether a file is a spare, be it ready, in the making, or a segment that waits.
+    /// Whether a file is a segment in the making, or one that waits to be used again.
     static func isName(_ name: String) -> Bool { name == fileName || Waiting(leftBehind: name) != nil }
 
     /// Whether a segment of a length can be one of the length that is wanted: lengths follow the size of the store.
@@ -75,22 +77,24 @@ extension LogWriter {
 
     // MARK: The spare
 
-    /// Whether the next segment has yet to be zeroed; false before the first append, so that a store which is only
+    /// Whether the next segment has yet to be made; false before the first append, so that a store which is only
     /// read is not written to. Never waits.
     package var needsSpare: Bool { wantsSpare.load(ordering: .relaxed) }
 
-    /// Zeroes the next segment ahead of need, slowly; for a background thread. Throws `full` when the disk is.
+    /// Makes the next segment ahead of need, slowly; for a background thread. Throws `full` when the disk is.
     package func prepareSpare() throws(EngineError) {
         let bytes = try state.withLock { (state) throws(EngineError) in
             if let refusal = state.refusal { throw refusal }
             return state.nextSegmentBytes
         }
         try spare.withLock { (spare) throws(EngineError) in
-            if spare == nil { spare = try makeSpare(bytes: bytes, isPaced: true) }
+            if spare == nil { spare = try makeSpare(newNumber, bytes: bytes, isPaced: true) }
             lacksSpare.store(false, ordering: .relaxed)
             wantsSpare.store(false, ordering: .relaxed)
         }
     }
+
+    private var newNumber: LogSegmentNumber { LogSegmentNumber(nextNumber.load(ordering: .relaxed)) }
 
     /// `mayBeShort`: rather a segment of the least length than none.
     func takeSpare(bytes: Int, atLeast least: Int, mayBeShort: Bool) throws(EngineError) -> LogSpare {
@@ -101,56 +105,82 @@ extension LogWriter {
                 spare = nil
                 lacksSpare.store(true, ordering: .relaxed)
             }
-            if let ready = spare, ready.bytes >= least { return ready }
-            do throws(EngineError) { return try makeSpare(bytes: max(bytes, least), atLeast: least, isPaced: false) } catch {
+            if let ready = spare, ready.header.segmentBytes >= least { return ready }
+            // One that is too short is replaced.
+            let number = spare?.header.number ?? newNumber
+            do throws(EngineError) { return try makeSpare(number, bytes: max(bytes, least), atLeast: least, isPaced: false) } catch {
                 guard error.code == .full, mayBeShort, bytes > least else { throw error }
             }
             defer { lacksRoom.store(true, ordering: .relaxed) }
-            do throws(EngineError) { return try makeSpare(bytes: least, atLeast: least, isPaced: false) } catch {
+            do throws(EngineError) { return try makeSpare(number, bytes: least, atLeast: least, isPaced: false) } catch {
                 guard error.code == .full, giveReserve() else { throw error }
             }
-            return try makeSpare(bytes: least, atLeast: least, isPaced: false)
+            return try makeSpare(number, bytes: least, atLeast: least, isPaced: false)
         }
     }
 
     /// On a full disk what waits to be used again, and is of no use for this one, makes room.
-    private func makeSpare(bytes: Int, atLeast least: Int = 0, isPaced: Bool) throws(EngineError) -> LogSpare {
-        do throws(EngineError) { return try makeSpareOnce(bytes: bytes, atLeast: least, isPaced: isPaced) } catch {
+    private func makeSpare(_ number: LogSegmentNumber, bytes: Int, atLeast least: Int = 0, isPaced: Bool) throws(EngineError) -> LogSpare {
+        do throws(EngineError) { return try makeSpareOnce(number, bytes: bytes, atLeast: least, isPaced: isPaced) } catch {
             guard error.code == .full, giveUpSegments() else { throw error }
         }
-        return try makeSpareOnce(bytes: bytes, atLeast: least, isPaced: isPaced)
+        return try makeSpareOnce(number, bytes: bytes, atLeast: least, isPaced: isPaced)
     }
 
-    /// Really writes the zeros: an overwrite syncs twice as fast as an append, and cannot run out of space. They need
-    /// not be durable before the header is, which is synced with them.
-    private func makeSpareOnce(bytes: Int, atLeast least: Int, isPaced: Bool) throws(EngineError) -> LogSpare {
+    /// Makes the segment; nothing of it is left if that fails, and the next attempt has the same number.
+    private func makeSpareOnce(_ number: LogSegmentNumber, bytes: Int, atLeast least: Int, isPaced: Bool) throws(EngineError) -> LogSpare {
         let path = join(directory, LogSpare.fileName)
         hasFiles.store(true, ordering: .relaxed)
         if try fileSystem.exists(path) { try fileSystem.remove(path) }
         do throws(EngineError) {
-            let spare = try openSpare(path, bytes: bytes, atLeast: least)
-            try writeZeros(to: spare.file, spare.bytes, isPaced: isPaced)
-            try spare.file.writeBack()
+            let length = try fill(path, bytes: bytes, atLeast: least, isPaced: isPaced)
+            let header = try writeHeader(number, bytes: length, path)
+            let file = try name(path, number)
+            nextNumber.store(max(newNumber, number.next).rawValue, ordering: .relaxed)
             lacksRoom.store(false, ordering: .relaxed)
-            return spare
+            return LogSpare(file: file, header: header)
         } catch {
             if error.code == .full { lacksRoom.store(true, ordering: .relaxed) }
-            // Half a spare only takes room; the error that matters is the first.
-            do throws(EngineError) { try fileSystem.remove(path) } catch {}
+            // Half a segment only takes room; the error that matters is the first.
+            for name in [path, join(directory, number.fileName)] { do throws(EngineError) { try fileSystem.remove(name) } catch {} }
             throw error
         }
     }
 
-    /// The file of a segment that waits, if one is about as long as is wanted, or a new one; and how long it will be.
-    private func openSpare(_ path: String, bytes: Int, atLeast least: Int) throws(EngineError) -> LogSpare {
+    /// Makes the file, of a segment that waits if one is about as long as is wanted, and returns its length.
+    ///
+    /// A new file is really written: an overwrite syncs twice as fast as an append, and cannot run out of space. That need
+    /// not be durable before the header is, which is synced with it.
+    private func fill(_ path: String, bytes: Int, atLeast least: Int, isPaced: Bool) throws(EngineError) -> Int {
         let used = try waiting.withLock { (waiting) throws(EngineError) -> LogSpare.Waiting? in
             guard let index = waiting.firstIndex(where: { LogSpare.fits($0.bytes, bytes) && $0.bytes >= least }) else { return nil }
             try fileSystem.rename(join(directory, waiting[index].fileName), to: path)
             return waiting.remove(at: index)
         }
-        if let used { return LogSpare(file: try fileSystem.open(path, .readWrite), bytes: used.bytes) }
+        if let used { return used.bytes }
         let length = (bytes + LogFrame.blockBytes - 1) & ~(LogFrame.blockBytes - 1)
-        return LogSpare(file: try fileSystem.open(path, .create), bytes: length)
+        let file = try fileSystem.open(path, .create)
+        try writeZeros(to: file, length, isPaced: isPaced)
+        try file.writeBack()
+        return length
+    }
+
+    private func writeHeader(_ number: LogSegmentNumber, bytes: Int, _ path: String) throws(EngineError) -> LogSegmentHeader {
+        var header = LogSegmentHeader(store: store, number: number, salt: options.salt(), segmentBytes: UInt64(bytes))
+        var block = [UInt8](repeating: 0, count: LogSegmentHeader.bytes)
+        unsafe block.withUnsafeMutableBytes { unsafe header.encode(into: $0) }
+        let file = try fileSystem.open(path, .readWrite)
+        unsafe try block.withBytes { (bytes) throws(EngineError) in unsafe try file.write(bytes, at: 0) }
+        try file.sync(.segmentHeader)
+        return header
+    }
+
+    /// Gives the segment its name, and opens it.
+    private func name(_ path: String, _ number: LogSegmentNumber) throws(EngineError) -> any File {
+        let named = join(directory, number.fileName)
+        try fileSystem.rename(path, to: named)
+        try fileSystem.syncDirectory(directory, .segmentName)
+        return try fileSystem.open(named, .readWrite)
     }
 
     /// How many zeros are kept at hand. How many the device is given at once says `writeInPieces`.

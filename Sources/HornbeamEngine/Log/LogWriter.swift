@@ -1,7 +1,7 @@
-// Appends groups of committed transactions to the log: one positional write of whole 4 KiB blocks into a segment that
-// is full of zeros already, then, when asked, one sync.
+// Appends groups of committed transactions to the log: one positional write of whole 4 KiB blocks into a segment whose
+// blocks exist already, then, when asked, one sync.
 //
-// Holds: a group is in one segment; a segment is begun only when all before it is durable; frames are chained; a
+// Holds: a group is in one segment; a segment gets its first group only when all before it is durable; frames are chained; a
 // failed write or sync of the log poisons the writer for good, since what is durable is then unknown. Errors that come
 // before anything was logged (no room for the next segment) leave the writer as it was.
 
@@ -13,20 +13,28 @@ package final class LogWriter: Sendable {
     struct State {
         /// The segment being filled; nil until the first append.
         var file: (any File)?
-        var header: LogSegmentHeader?
         /// The end of the last group.
         var mark: LogMark
         /// Seeds the next frame: the mark's check, or the header's at the start of a segment.
         var seed: UInt64
-        var nextSegment: LogSegmentNumber
         var nextSegmentBytes: Int
         /// What the length of segments grows to.
         var segmentBytesGoal: Int
-        /// Segments begun by this writer.
-        var begun: [LogSegmentHeader] = []
+        /// Segments begun by this writer, the one being filled at the end.
+        var begun: [BegunSegment] = []
+        var current: BegunSegment? { begun.last }
         var buffer = WriteBuffer(bytes: 1 << 16)
         /// Why everything is refused from now on.
         var refusal: EngineError?
+    }
+
+    /// A segment and the position of its first group.
+    struct BegunSegment {
+        var header: LogSegmentHeader
+        var first: LogPosition
+
+        /// Where a position lies in the file.
+        func offset(of position: LogPosition) -> UInt64 { LogSegmentHeader.offset(of: position, from: first) }
     }
 
     let directory: String
@@ -40,8 +48,10 @@ package final class LogWriter: Sendable {
     let syncing = Guarded(())
     /// Guards what an append changes; held across the write on purpose, the next group's place depends on it.
     let state: Guarded<State>
-    /// The next segment, zeroed and written back, without a header: the sync comes with that.
+    /// The next segment, ready for its first group.
     let spare = Guarded<LogSpare?>(nil)
+    /// The number of the next segment to be made; changed by whoever holds `spare`.
+    let nextNumber: Atomic<UInt64>
     /// Segments that were let go, to be the next spares; held while one is renamed. Those that an earlier writer left have
     /// no length here, so that none is used again.
     let waiting: Guarded<[LogSpare.Waiting]>
@@ -81,8 +91,9 @@ package final class LogWriter: Sendable {
         let number = highest.map { max($0.next, nextSegment) } ?? nextSegment
         state = Guarded(
             State(
-                mark: end, seed: end.check, nextSegment: number, nextSegmentBytes: options.firstSegmentBytes,
+                mark: end, seed: end.check, nextSegmentBytes: options.firstSegmentBytes,
                 segmentBytesGoal: options.largestSegmentBytes))
+        nextNumber = Atomic(number.rawValue)
         durablePosition = Atomic(end.position.rawValue)
         self.counter = counter
     }
@@ -126,14 +137,14 @@ package final class LogWriter: Sendable {
     ) throws(EngineError) -> LogMark? {
         try state.withLock { (state) throws(EngineError) in
             if let refusal = state.refusal { throw refusal }
-            guard let file = state.file, let header = state.header, hasRoom(state, for: bound, frees: frees) else { return nil }
+            guard let file = state.file, let current = state.current, hasRoom(state, for: bound, frees: frees) else { return nil }
             if state.buffer.count < bound || state.buffer.count > max(bound, 4 << 20) {
                 state.buffer = WriteBuffer(bytes: max(bound, 1 << 16))
             }
             var encoder = LogGroupEncoder(
-                at: state.mark.position, seed: state.seed, salt: header.salt, durable: durable, compresses: options.compresses)
+                at: state.mark, seed: state.seed, segment: current.header.check, durable: durable, compresses: options.compresses)
             let count = encoder.encode(group, into: state.buffer)
-            let offset = header.offset(of: state.mark.position)
+            let offset = current.offset(of: state.mark.position)
             do throws(EngineError) {
                 try unsafe file.write(UnsafeRawBufferPointer(state.buffer[0..<count]), at: offset)
                 if isAhead { try file.beginWriting(at: offset, count: count) }
@@ -142,7 +153,7 @@ package final class LogWriter: Sendable {
             }
             state.mark = LogMark(position: state.mark.position + count, check: encoder.check)
             state.seed = encoder.check
-            if lacksSpare.load(ordering: .relaxed), header.offset(of: state.mark.position) > header.segmentBytes / 2 {
+            if lacksSpare.load(ordering: .relaxed), current.offset(of: state.mark.position) > current.header.segmentBytes / 2 {
                 wantsSpare.store(true, ordering: .relaxed)
             }
             return state.mark
@@ -183,9 +194,9 @@ package final class LogWriter: Sendable {
 extension LogWriter.State {
     /// Whether a group fits, with the block that the seal needs behind it.
     func hasRoom(for bound: Int, isHalfHeldBack: Bool) -> Bool {
-        guard let header else { return false }
-        let end = header.offset(of: mark.position) + UInt64(bound + LogFrame.blockBytes)
-        return end <= (isHalfHeldBack ? header.segmentBytes / 2 : header.segmentBytes)
+        guard let current else { return false }
+        let end = current.offset(of: mark.position) + UInt64(bound + LogFrame.blockBytes)
+        return end <= (isHalfHeldBack ? current.header.segmentBytes / 2 : current.header.segmentBytes)
     }
 
     /// Refuses everything from now on and returns the error to throw.
@@ -194,7 +205,7 @@ extension LogWriter.State {
             .durabilityLost,
             "Writing the log failed, so it is unknown which of the last commits are durable: \(cause.message) "
                 + "Close the store and open it again; the commits acknowledged before are safe.",
-            path: header.map { join(directory, $0.number.fileName) } ?? directory, errno: cause.errno)
+            path: current.map { join(directory, $0.header.number.fileName) } ?? directory, errno: cause.errno)
         refusal = error
         return error
     }

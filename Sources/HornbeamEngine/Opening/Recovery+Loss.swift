@@ -36,9 +36,9 @@ extension Recovery {
         mark.position = opened.states.map(\.log.position).reduce(max(mark.position, noted), max)
         for number in try reader.segments() {
             next = max(next, number.next)
-            // The header of a segment that cannot be read tells no position, and nobody else will read one from it.
-            guard let header = try? reader.open(number).header else { continue }
-            mark.position = max(mark.position, header.first + Int(header.segmentBytes))
+            // The header of a segment that cannot be read tells nothing, and nobody else will read a position from it.
+            guard let segment = try? reader.open(number) else { continue }
+            mark.position = max(mark.position, segment.start?.position ?? mark.position) + Int(segment.header.segmentBytes)
         }
         return (mark, next)
     }

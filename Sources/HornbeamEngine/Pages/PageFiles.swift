@@ -80,9 +80,9 @@ package final class PageFiles: Sendable {
     }
 
     /// Unlinks a file that nothing references any more; durable some time later: what a crash brings back is an orphan.
-    package func remove(_ file: PageFileNumber) throws(EngineError) {
+    package func remove(_ file: PageFileNumber, mayRest: () -> Bool = { false }) throws(EngineError) {
         forget(file)
-        try fileSystem.remove(path(of: file))
+        try fileSystem.remove(path(of: file), mayRest: mayRest)
     }
 
     /// Makes created and removed files durable as entries of the folder.

@@ -103,6 +103,51 @@ import Testing
     }
 
     @Test(arguments: Kind.allCases)
+    func aRemovedFileStaysReadableWhileSomebodyHasItOpen(kind: Kind) throws {
+        let place = try Place(kind)
+        let file = try place.fileSystem.open(place.path("f"), .create)
+        try write([UInt8](repeating: 9, count: 2_000_000), to: file, at: 0)
+        let reader = try place.fileSystem.open(place.path("f"), .read)
+        try file.close()
+        try place.fileSystem.remove(place.path("f")) { true }
+        #expect(try !place.fileSystem.exists(place.path("f")))
+        #expect(try read(reader, 2_000_001, at: 0) == [UInt8](repeating: 9, count: 2_000_000))
+        #expect(throws: EngineError.self) { try place.fileSystem.remove(place.path("f")) { true } }
+    }
+
+    @Test("a hard link to a file that is removed, as a copy of the store may have it, keeps its content")
+    func otherNamesKeepTheirContent() throws {
+        let place = try Place(.posix)
+        let file = try place.fileSystem.open(place.path("f"), .create)
+        try write([UInt8](repeating: 9, count: 4_000_000), to: file, at: 0)
+        try file.close()
+        #expect(link(place.path("f"), place.path("copy")) == 0)
+        try place.fileSystem.remove(place.path("f")) { true }
+        #expect(try place.fileSystem.list(place.root) == ["copy"])
+        let copy = try place.fileSystem.open(place.path("copy"), .read)
+        #expect(try read(copy, 4_000_001, at: 0) == [UInt8](repeating: 9, count: 4_000_000))
+    }
+
+    /// Where the file system gives leases: how often it is asked tells how the file went.
+    @Test("a file that nobody has open gives its room back in pieces, until there is no time for it", arguments: [(1000, 1), (4_000_000, 4), (4_000_000, 2)])
+    func filesGoInPieces(bytes: Int, asked: Int) throws {
+        let place = try Place(.posix)
+        let descriptor = Glibc.open(place.path("leased"), O_RDWR | O_CREAT, 0o600)
+        let hasLeases = fcntl(descriptor, 1024, F_WRLCK) == 0
+        close(descriptor)
+        let file = try place.fileSystem.open(place.path("f"), .create)
+        try write([UInt8](repeating: 9, count: bytes), to: file, at: 0)
+        try file.close()
+        var calls = 0
+        try place.fileSystem.remove(place.path("f")) {
+            calls += 1
+            return (bytes >> 20) + 1 == asked || calls < asked
+        }
+        #expect(calls == (hasLeases ? asked : 1))
+        #expect(try place.fileSystem.list(place.root) == ["leased"])
+    }
+
+    @Test(arguments: Kind.allCases)
     func whatIsMissingOrPresentIsAnError(kind: Kind) throws {
         let place = try Place(kind)
         let disk = place.fileSystem

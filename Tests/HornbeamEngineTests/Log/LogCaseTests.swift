@@ -75,8 +75,8 @@ import Testing
             var bytes = [UInt8](repeating: 0, count: 4096)
             let length = LogFrame.groupFrameBytes + kinds.count * LogFrame.headerBytes
             bytes.withMutableBytes { buffer in
-                let group = LogFrame(kind: .group, payloadBytes: 16, position: .zero, value: 0)
-                var check = group.encodeSelfChecked(into: buffer, groupBytes: length, salt: 1, seed: 9)
+                let group = LogFrame(kind: .group, payloadBytes: LogFrame.groupPayloadBytes, position: .zero, value: 0)
+                var check = group.encodeSelfChecked(into: buffer, groupBytes: length, previous: 9, segment: 1, seed: 9)
                 for (index, kind) in kinds.enumerated() {
                     let offset = LogFrame.groupFrameBytes + index * LogFrame.headerBytes
                     let frame = LogFrame(kind: kind, payloadBytes: 0, position: LogPosition(UInt64(offset)), value: UInt64(index))

@@ -51,26 +51,35 @@ import Testing
 
     @Test func aLostMiddleIsNeverCutSilently() throws {
         let (disk, _) = try Self.makeDisk()
+        let middle = disk.copy()
+        middle.damage(Self.first) { bytes in
+            for index in 8192..<12288 { bytes[index] = 0 }
+        }
+        #expect(message { try replay(middle) } == """
+            logDamaged: Acknowledged commits between log positions 4096 and 8192 cannot be read: the log breaks off before \
+            the segment wal-0000000000000002 that follows. Nothing was changed. Restore the store from a backup, or \
+            salvage what precedes the damage. [s/wal-0000000000000001]
+            """)
         disk.damage(Self.first) { bytes in
             for index in 4096..<8192 { bytes[index] = 0 }
         }
         #expect(message { try replay(disk) } == """
-            logDamaged: Acknowledged commits between log positions 0 and 8192 cannot be read: the log breaks off before \
-            the segment wal-0000000000000002 that follows. Nothing was changed. Restore the store from a backup, or \
-            salvage what precedes the damage. [s/wal-0000000000000001]
+            logDamaged: Acknowledged commits between log positions 0 and 8192 cannot be read: the log begins after the \
+            store's last checkpoint. Nothing was changed. Restore the store from a backup, or salvage what precedes the \
+            damage. [s/wal-0000000000000001]
             """)
     }
 
     @Test func aLaterGroupVouchesForALostOne() throws {
         let (disk, writer) = try Self.makeDisk()
         let last = "s/" + writer.currentSegment!.fileName
-        let header = try LogReader(directory: "s", fileSystem: disk, store: LogOracle.store).open(writer.currentSegment!).header
+        let segment = try LogReader(directory: "s", fileSystem: disk, store: LogOracle.store).open(writer.currentSegment!)
         for number in UInt64(10)...11 {
             _ = try writer.append([TransactionRecord(number: TransactionNumber(number), payload: [1])])
             _ = try writer.sync()
         }
-        try #require(writer.currentSegment == header.number)
-        let offset = Int(header.offset(of: LogPosition(writer.end.position.rawValue - 8192)))
+        try #require(writer.currentSegment == segment.header.number)
+        let offset = Int(segment.offset(of: LogPosition(writer.end.position.rawValue - 8192)))
         disk.damage(last) { $0[offset + 50] ^= 1 }
         let text = message { try replay(disk) }
         #expect(text.contains("a later group says that they were durable"), "\(text)")
@@ -132,7 +141,8 @@ import Testing
         let reader = LogReader(directory: "s", fileSystem: disk, store: LogOracle.store)
         var lines: [String] = []
         try reader.dump(LogSegmentNumber(1)) { lines.append($0) }
-        #expect(lines.first?.hasPrefix("wal-0000000000000001 store 000000000000000b0000000000000016 first @0 bytes 16384") == true)
+        #expect(lines.first?.hasPrefix("wal-0000000000000001 store 000000000000000b0000000000000016 bytes 16384 check ") == true)
+        #expect(lines.first?.hasSuffix(" first @0 previous 0000000000000000") == true, "\(lines)")
         #expect(lines.contains { $0.contains("@0 group durable @0, 1 frames") })
         #expect(lines.last == "@8192 seal: wal-0000000000000002 follows", "\(lines)")
     }

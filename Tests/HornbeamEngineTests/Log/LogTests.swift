@@ -115,6 +115,6 @@ import Testing
         #expect(writer.needsSpare)
         try writer.prepareSpare()
         #expect(!writer.needsSpare)
-        #expect(try disk.exists("s/spare"))
+        #expect(try disk.list("s") == ["wal-0000000000000001", "wal-0000000000000002"], "it has its name already")
     }
 }

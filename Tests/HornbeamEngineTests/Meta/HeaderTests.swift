@@ -5,10 +5,8 @@ import Testing
 /// Headers whose check is right and whose fields are not: each is refused by the name of the field.
 @Suite struct HeaderTests {
     @Test(arguments: [
-        (LogSegmentHeader.versionOffset, UInt64(2), LogFault.newer(2)),
+        (LogSegmentHeader.versionOffset, UInt64(3), LogFault.newer(3)),
         (LogSegmentHeader.versionOffset, 0, .header("version")),
-        (LogSegmentHeader.firstOffset, 4095, .header("first position")),
-        (LogSegmentHeader.firstOffset, 1 << 62, .header("first position")),
         (LogSegmentHeader.segmentBytesOffset, 8191, .header("length")),
         (LogSegmentHeader.segmentBytesOffset, 4096, .header("length")),
         (LogSegmentHeader.segmentBytesOffset, 1 << 48, .header("length")),
@@ -18,7 +16,7 @@ import Testing
     func aSegmentHeaderWithAWrongFieldIsRefused(offset: Int, value: UInt64, fault: LogFault) throws {
         var block = [UInt8](repeating: 0, count: LogSegmentHeader.bytes)
         var header = LogSegmentHeader(
-            store: FormatExample.store, number: LogSegmentNumber(3), first: LogPosition(8192), salt: 1, previousCheck: 2,
+            store: FormatExample.store, number: LogSegmentNumber(3), salt: 1,
             segmentBytes: 1 << 16)
         block.withUnsafeMutableBytes { header.encode(into: $0) }
         #expect(try block.withUnsafeBytes { try LogSegmentHeader(decoding: $0) }.number == LogSegmentNumber(3))

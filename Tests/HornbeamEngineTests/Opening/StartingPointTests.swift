@@ -41,7 +41,7 @@ import Testing
             }
         }
         let place = places[places.count - groupsFromEnd]
-        let offset = Int(try reader.open(place.segment).header.offset(of: place.position))
+        let offset = Int(try reader.open(place.segment).offset(of: place.position))
         disk.damage("s.hornbeam/" + place.segment.fileName) { $0[offset + 44] ^= 1 }
     }
 

@@ -1,0 +1,140 @@
+import HornbeamThreads
+import Testing
+
+@testable import HornbeamEngine
+
+/// The next segment is made ahead of need, so that the commit which steps into it waits for nothing.
+@Suite struct PreparedSegmentTests {
+    let disk = SimulatedDisk()
+    let faults: FaultInjector
+    let oracle: LogOracle
+
+    init() throws {
+        faults = FaultInjector(disk)
+        oracle = LogOracle(fileSystem: faults, disk: disk)
+        try oracle.createFolder()
+    }
+
+    /// A writer whose first segment is full but for less than a group, and the number of its last commit.
+    private func writerAtTheEndOfASegment() throws -> (LogWriter, UInt64) {
+        let writer = try oracle.makeWriter()
+        for number in UInt64(1)...2 {
+            _ = try writer.append([LogOracle.record(number)])
+            _ = try writer.sync()
+        }
+        #expect(writer.currentSegment == LogSegmentNumber(1))
+        return (writer, 2)
+    }
+
+    @Test func theStepIntoAPreparedSegmentCostsOneWriteMore() throws {
+        let (writer, last) = try writerAtTheEndOfASegment()
+        try writer.prepareSpare()
+        faults.resetCounts()
+        _ = try writer.append([LogOracle.record(last + 1)])
+        _ = try writer.sync()
+        #expect(writer.currentSegment == LogSegmentNumber(2))
+        #expect(faults.count(of: [.write]) == 2, "the seal and the group")
+        #expect(faults.count(of: [.sync]) == 1)
+        #expect(faults.count(of: FileSystemCall.changing) == 3)
+        #expect(try oracle.replay().count == last + 1)
+    }
+
+    @Test func aPreparedSegmentIsTheEndOfTheLogUntilItHasAGroup() throws {
+        let (writer, last) = try writerAtTheEndOfASegment()
+        try writer.prepareSpare()
+        #expect(writer.nextSegment == LogSegmentNumber(3), "its number is taken")
+        #expect(writer.segment(holding: writer.end.position) == LogSegmentNumber(1))
+        let (count, end) = try oracle.replay()
+        #expect(count == last && end.mark == writer.end && end.lastSegment == LogSegmentNumber(2))
+        var lines: [String] = []
+        try LogReader(directory: "s", fileSystem: disk, store: LogOracle.store).dump(LogSegmentNumber(2)) { lines.append($0) }
+        #expect(lines.count == 1 && lines[0].contains("first none"), "\(lines)")
+    }
+
+    /// A checkpoint at the very end of a segment names that one: whether the next has a durable group nobody knows yet.
+    @Test func aPositionBetweenTwoSegmentsIsInTheFirst() throws {
+        let (writer, last) = try writerAtTheEndOfASegment()
+        let mark = writer.end
+        _ = try writer.append([LogOracle.record(last + 1)])
+        #expect(writer.currentSegment == LogSegmentNumber(2))
+        #expect(writer.segment(holding: mark.position) == LogSegmentNumber(1))
+        #expect(writer.segment(holding: writer.end.position) == LogSegmentNumber(2))
+    }
+
+    @Test func oneThatIsTooShortIsReplaced() throws {
+        let (writer, last) = try writerAtTheEndOfASegment()
+        try writer.prepareSpare()
+        let large = TransactionRecord(number: TransactionNumber(last + 1), payload: (0..<60_000).map { UInt8(truncatingIfNeeded: $0 &* 37 >> 3) })
+        _ = try writer.append([large])
+        _ = try writer.sync()
+        #expect(writer.currentSegment == LogSegmentNumber(2) && writer.nextSegment == LogSegmentNumber(3))
+        let reader = LogReader(directory: "s", fileSystem: disk, store: LogOracle.store)
+        #expect(try reader.segments() == [LogSegmentNumber(1), LogSegmentNumber(2)])
+        var payloads: [[UInt8]] = []
+        _ = try reader.replay(from: .origin, oldest: LogSegmentNumber(1), cleanlyClosed: true) { (_, payload, _) throws(EngineError) in
+            payloads.append([UInt8](payload))
+        }
+        #expect(payloads == [LogOracle.record(1).payload, LogOracle.record(2).payload, large.payload])
+    }
+
+    /// Each call that makes the segment fails once: commits go on, in a segment of the same number.
+    @Test(arguments: [FaultRule.Effect.fail(.inputOutput), .fail(.full), .failSyncKeepingNew, .failSyncRevertingToOld])
+    func aFailureWhileItIsMadeIsNoHarm(_ effect: FaultRule.Effect) throws {
+        let made = FileSystemCall.changing.union([.open, .exists])
+        for index in 0..<20 {
+            let disk = SimulatedDisk()
+            let faults = FaultInjector(disk)
+            let oracle = LogOracle(fileSystem: faults, disk: disk)
+            try oracle.createFolder()
+            let writer = try oracle.makeWriter()
+            try oracle.write(1...2, to: writer)
+            faults.add(FaultRule(effect, calls: made, after: index))
+            var hasFailed = false
+            do { try writer.prepareSpare() } catch { hasFailed = true }
+            let wasHit = faults.firedCount > 0
+            faults.removeRules()
+            #expect(!writer.isPoisoned, "call \(index)")
+            #expect(writer.nextSegment == LogSegmentNumber(hasFailed ? 2 : 3), "call \(index)")
+            try oracle.write(3...8, to: writer)
+            #expect(try oracle.replay().count == 8)
+            var enumerator = CrashEnumerator(seed: UInt64(index))
+            enumerator.randomImagesPerPoint = 1
+            enumerator.stride = 4
+            _ = try enumerator.crash(disk) { try LogOracle.verify($0) }
+            if !wasHit { return }
+        }
+        Issue.record("Making a segment takes more calls than were tried.")
+    }
+
+    /// What a bit that flips in the first frame of the last segment hides is noticed as soon as a second group vouches for it.
+    @Test func damageToTheFirstFrameIsNoticed() throws {
+        let (writer, last) = try writerAtTheEndOfASegment()
+        let segment = "s/" + LogSegmentNumber(2).fileName
+        for number in last + 1...last + 2 {
+            _ = try writer.append([LogOracle.record(number)])
+            _ = try writer.sync()
+            for byte in 4096..<4096 + LogFrame.groupFrameBytes {
+                let copy = disk.copy()
+                copy.damage(segment) { $0[byte] ^= 16 }
+                let damaged = LogOracle(fileSystem: copy, disk: nil)
+                if number == last + 1 {
+                    #expect(try damaged.replay().count == last, "byte \(byte): nothing tells it from a torn write")
+                    #expect(message { try damaged.replay(vouched: writer.durable) }.hasPrefix("logDamaged"))
+                } else {
+                    #expect(message { try damaged.replay() }.hasPrefix("logDamaged"), "byte \(byte)")
+                }
+            }
+        }
+    }
+
+    /// Damage to the first frame of the oldest segment must not make it look as if nothing had been logged since the checkpoint.
+    @Test func theOldestSegmentHasAFirstGroupUnlessTheStoreWasClosed() throws {
+        let (writer, _) = try writerAtTheEndOfASegment()
+        disk.damage("s/" + LogSegmentNumber(1).fileName) { $0[4096 + 20] ^= 1 }
+        let reader = LogReader(directory: "s", fileSystem: disk, store: LogOracle.store)
+        let text = message {
+            try reader.replay(from: writer.end, oldest: LogSegmentNumber(1), cleanlyClosed: false) { (_, _, _) throws(EngineError) in }
+        }
+        #expect(text.contains("the first group of the oldest segment is damaged"), "\(text)")
+    }
+}
