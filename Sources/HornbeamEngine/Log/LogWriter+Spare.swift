@@ -127,7 +127,8 @@ extension LogWriter {
         return try makeSpareOnce(number, bytes: bytes, atLeast: least, isPaced: isPaced)
     }
 
-    /// Makes the segment; nothing of it is left if that fails, and the next attempt has the same number.
+    /// Makes the segment; if that fails nothing of it is left, nor of one that it was to replace, and the next attempt has the same
+    /// number: none may be missing in between.
     private func makeSpareOnce(_ number: LogSegmentNumber, bytes: Int, atLeast least: Int, isPaced: Bool) throws(EngineError) -> LogSpare {
         let path = join(directory, LogSpare.fileName)
         hasFiles.store(true, ordering: .relaxed)
@@ -136,11 +137,12 @@ extension LogWriter {
             let length = try fill(path, bytes: bytes, atLeast: least, isPaced: isPaced)
             let header = try writeHeader(number, bytes: length, path)
             let file = try name(path, number)
-            nextNumber.store(max(newNumber, number.next).rawValue, ordering: .relaxed)
+            nextNumber.store(number.next.rawValue, ordering: .relaxed)
             lacksRoom.store(false, ordering: .relaxed)
             return LogSpare(file: file, header: header)
         } catch {
             if error.code == .full { lacksRoom.store(true, ordering: .relaxed) }
+            nextNumber.store(number.rawValue, ordering: .relaxed)
             // Half a segment only takes room; the error that matters is the first.
             for name in [path, join(directory, number.fileName)] { do throws(EngineError) { try fileSystem.remove(name) } catch {} }
             throw error

@@ -77,6 +77,31 @@ import Testing
         #expect(payloads == [LogOracle.record(1).payload, LogOracle.record(2).payload, large.payload])
     }
 
+    /// Likewise while each call that makes the longer one fails once: no number is left out.
+    @Test(arguments: [FaultRule.Effect.fail(.inputOutput), .fail(.full)])
+    func aFailureWhileItIsReplacedLeavesNoGap(_ effect: FaultRule.Effect) throws {
+        let large = TransactionRecord(number: TransactionNumber(3), payload: (0..<60_000).map { UInt8(truncatingIfNeeded: $0 &* 37 >> 3) })
+        for index in 0..<20 {
+            let disk = SimulatedDisk()
+            let faults = FaultInjector(disk)
+            let oracle = LogOracle(fileSystem: faults, disk: disk)
+            try oracle.createFolder()
+            let writer = try oracle.makeWriter()
+            try oracle.write(1...2, to: writer)
+            try writer.prepareSpare()
+            faults.add(FaultRule(effect, calls: FileSystemCall.changing.union([.open, .exists]), after: index))
+            do { _ = try writer.append([large]) } catch {}
+            let wasHit = faults.firedCount > 0
+            faults.removeRules()
+            guard wasHit else { return }
+            guard !writer.isPoisoned else { continue }
+            for number in UInt64(3)...9 { _ = try writer.append([LogOracle.record(number)]) }
+            let numbers = try LogReader(directory: "s", fileSystem: disk, store: LogOracle.store).segments().map(\.rawValue)
+            #expect(numbers == Array(1...UInt64(numbers.count)) && numbers.count > 2, "call \(index): \(numbers)")
+        }
+        Issue.record("Replacing a segment takes more calls than were tried.")
+    }
+
     /// Each call that makes the segment fails once: commits go on, in a segment of the same number.
     @Test(arguments: [FaultRule.Effect.fail(.inputOutput), .fail(.full), .failSyncKeepingNew, .failSyncRevertingToOld])
     func aFailureWhileItIsMadeIsNoHarm(_ effect: FaultRule.Effect) throws {
