@@ -90,7 +90,7 @@ final class Checkpointer: Sendable {
             ? log?.nextSegment ?? before.latest.nextLogSegment : log!.segment(holding: mark.position)
         meta.nextPageFile = engine.files.nextFile
         meta.nextLogSegment = log?.nextSegment ?? before.latest.nextLogSegment
-        meta.isCleanlyClosed = isClosing || log == nil
+        meta.isCleanlyClosed = isClosing || !(log?.hasGroups(before: mark.position) ?? false)
         try engine.meta.write(meta)
         engine.space.adopt(image.table, version.number, isCheckpoint: true)
         state.withLock { state in

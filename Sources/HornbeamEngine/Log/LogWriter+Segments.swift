@@ -80,6 +80,11 @@ extension LogWriter {
         }
     }
 
+    /// Whether this writer logged anything before a position. If not, its segments may be missing, or have no group, after a crash.
+    package func hasGroups(before position: LogPosition) -> Bool {
+        state.withLock { state in state.begun.first.map { $0.first < position } ?? false }
+    }
+
     /// Lets go of the segments that no state of the meta file needs any more: a few wait to be used again, the others are
     /// unlinked.
     ///

@@ -48,6 +48,30 @@ import Testing
         #expect(fired > 20)
     }
 
+    /// The first commit after an opening finds no room for a segment, and the checkpoint that is to make room has no log to begin with.
+    @Test func aCheckpointBeforeTheFirstCommitNeedsNoLog() throws {
+        let disk = SimulatedDisk()
+        let faults = FaultInjector(disk)
+        let oracle = EngineOracle(transactions: 12)
+        let first = try Engine.open(EngineOracle.path, fileSystem: faults, options: oracle.options)
+        try oracle.commit(to: first, through: 5, disk: disk)
+        try first.close()
+        disk.mark(.acknowledged(5))
+        let engine = try Engine.open(EngineOracle.path, fileSystem: faults, options: oracle.options)
+        let checkpoint = engine.newestCheckpoint
+        faults.add(FaultRule(.fail(.full), calls: [.create], kind: .spare))
+        #expect(message { try oracle.commitNext(to: engine, disk: disk) }.hasPrefix("full"))
+        #expect(engine.newestCheckpoint > checkpoint)
+        var enumerator = CrashEnumerator(seed: 1)
+        _ = try enumerator.crash(disk) { try oracle.judge($0) }
+        try oracle.judge(CrashEnumerator.Image(disk: disk.copy(), acknowledged: 5, submitted: 6, name: "live", depth: 0))
+        faults.removeRules()
+        try oracle.commitNext(to: engine, disk: disk)
+        enumerator.stride = 7
+        _ = try enumerator.crash(disk) { try oracle.judge($0) }
+        try engine.close()
+    }
+
     @Test(arguments: [true, false])
     func aFailedSyncOfTheLogPoisonsTheStore(_ keepsNew: Bool) throws {
         let memory = MemoryFileSystem()
