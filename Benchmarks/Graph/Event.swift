@@ -39,23 +39,24 @@ final class Event: ManagedObject {
         return withUTF8(of: Self.name) { eventDigest(latitude, UnsafeRawBufferPointer($0)) }
     }
 
-    static func container(at path: String, poolBytes: Int) throws -> PersistentContainer {
+    static func container(at path: String, poolBytes: Int, keepsHistory: Bool = false) throws -> PersistentContainer {
         let model = try ManagedObjectModel {
             Entity("Event") { Event.uid; Event.latitude; Event.longitude; Event.created; Event.name; Event.magnitude }
         }
-        return try .open(model, [Event.self], at: path, poolBytes: poolBytes)
+        return try .open(model, [Event.self], at: path, poolBytes: poolBytes, keepsHistory: keepsHistory)
     }
 }
 
 extension PersistentContainer {
     /// A container with one store, open.
     static func open(
-        _ model: ManagedObjectModel, _ classes: [ManagedObject.Type], at path: String, poolBytes: Int = 1 << 30
+        _ model: ManagedObjectModel, _ classes: [ManagedObject.Type], at path: String, poolBytes: Int = 1 << 30,
+        keepsHistory: Bool = false
     ) throws -> PersistentContainer {
         let container = try PersistentContainer(name: "Benchmark", model: model, classes: classes)
         var description = PersistentStoreDescription(url: URL(filePath: path))
-        // The rivals keep none.
-        description.history = nil
+        // The rivals keep none, so it is on only where a row says so.
+        if !keepsHistory { description.history = nil }
         description.poolBytes = poolBytes
         container.persistentStoreDescriptions = [description]
         try container.loadPersistentStores()

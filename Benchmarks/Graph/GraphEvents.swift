@@ -13,8 +13,10 @@ final class GraphEvents: EventContestant {
     /// The keys that are looked up, as Hornbeam calls them; made once, since the others are handed theirs too.
     private var wanted: (keys: [UInt64], ids: [ManagedObjectID]) = ([], [])
 
-    init(path: String, poolBytes: Int) throws {
-        container = try Event.container(at: path, poolBytes: poolBytes)
+    convenience init(path: String, poolBytes: Int) throws { try self.init(path: path, poolBytes: poolBytes, keepsHistory: false) }
+
+    init(path: String, poolBytes: Int = 1 << 30, keepsHistory: Bool) throws {
+        container = try Event.container(at: path, poolBytes: poolBytes, keepsHistory: keepsHistory)
         context = container.newContext()
     }
 

@@ -12,6 +12,7 @@ struct GraphSuite {
 
     static let rows = [
         Row(id: "1", title: "insert in a batch, unique uid, durable at the end", unit: "ns/row", goal: .atMost(0.6, .lmdb)),
+        Row(id: "1h", title: "… with history", unit: "ns/row", goal: .atMost(0.6, .lmdb)),
         Row(id: "1b", title: "insert through objects, a save each 10,000", unit: "ns/row", goal: .atMost(0.7, .sqlite)),
         Row(id: "1c", title: "store size afterwards", unit: "MB", goal: .atMost(0.6, .sqlite)),
         Row(id: "2", title: "object by uid, reading two attributes", unit: "ns", goal: .atMost(0.5, .lmdb)),
@@ -27,6 +28,7 @@ struct GraphSuite {
         Row(id: "9", title: "batch delete, longitude > 37", unit: "ms", goal: .atMost(0.2, .sqlite)),
         Row(id: "10", title: "durable save of one new object, median", unit: "µs", goal: .atMost(1.2, .machine)),
         Row(id: "10f", title: "… device flushes a save", unit: "", goal: .atMost(1.05)),
+        Row(id: "10h", title: "… median with history", unit: "µs", goal: .atMost(1.2, .machine)),
         Row(id: "10b", title: "8 threads saving one object each", unit: "1/s", goal: .atLeast(5, .sqlite)),
         Row(id: "10c", title: "16 threads saving one object each", unit: "1/s", goal: .atLeast(8, .sqlite)),
         Row(id: "12", title: "open, first object by uid", unit: "µs", goal: .atMost(1, .sqlite)),
@@ -79,12 +81,20 @@ struct GraphSuite {
         let store = try type.init(path: path)
         let (seconds, _) = try timed { try store.load(events) }
         try store.close()
-        results.add("1", type.contestant, seconds * row)
-        guard type == GraphEvents.self else { return results.add("1b", type.contestant, seconds * row) }
-        let other = try GraphEvents(path: try folder.empty("objects"))
-        results.add("1b", type.contestant, try timed { try other.loadObjects(events) }.seconds * row)
-        try other.close()
-        _ = try folder.empty("objects")
+        for id in type == GraphEvents.self ? ["1"] : ["1", "1h", "1b"] { results.add(id, type.contestant, seconds * row) }
+        guard type == GraphEvents.self else { return }
+        try load("1h", keepsHistory: true, &results) { try $0.load(events) }
+        try load("1b", &results) { try $0.loadObjects(events) }
+    }
+
+    /// Another way to load Hornbeam, into a store of its own.
+    private func load(
+        _ id: String, keepsHistory: Bool = false, _ results: inout Results, _ body: (GraphEvents) throws -> Void
+    ) throws {
+        let store = try GraphEvents(path: try folder.empty("another"), keepsHistory: keepsHistory)
+        results.add(id, .hornbeam, try timed { try body(store) }.seconds * 1e9 / Double(events.count))
+        try store.close()
+        _ = try folder.empty("another")
     }
 
     private func open(_ type: any EventContestant.Type, _ path: String, _ results: inout Results) throws {
@@ -144,8 +154,25 @@ struct GraphSuite {
             if who != .machine, let flushes { results.add("10f", who, flushes) }
             results.add("10", who, percentile(times.sorted(), 0.5) * 1e6)
         }
+        try saveWithHistory(count, &results)
         for (who, store) in stores { try save(store, threads: 8, "10b", who, from: 1000, count, &results) }
         for (who, store) in stores { try save(store, threads: 16, "10c", who, from: 9000, count, &results) }
+    }
+
+    /// Row 10 once more, in a store like the other that keeps history, beside the bare machine.
+    private func saveWithHistory(_ count: Int, _ results: inout Results) throws {
+        let store = try GraphEvents(path: try folder.empty("another"), keepsHistory: true)
+        try store.load(events)
+        let floor = try Floor(in: folder)
+        let turns = [
+            Turns.Contender(.hornbeam) { part in try more[part].map { event in try timed { try store.insertOne(event) }.seconds } },
+            Turns.Contender(.machine) { part in floor.commits(part) },
+        ]
+        for (who, times, _) in try Turns(below: folder.path).take(count, turns) {
+            results.add("10h", who, percentile(times.sorted(), 0.5) * 1e6)
+        }
+        try store.close()
+        _ = try folder.empty("another")
     }
 
     private func save(

@@ -327,6 +327,7 @@ package final class Engine: Sendable {
 
     /// Waits for running transactions, writes a last checkpoint and removes the log. Snapshots that are still held can be read on.
     package func close() throws(EngineError) {
+        core.pipeline.hurryCheckpoint()
         maintenance.stop()
         logKeeper.stop()
         if let log = state.withLock({ $0.log }), core.pipeline.failure == nil, !isAsOpened {

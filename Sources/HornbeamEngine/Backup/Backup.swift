@@ -71,17 +71,22 @@ struct Backup {
     private func log(_ state: MetaState, _ limit: LogPosition?) throws(EngineError) -> [Part] {
         let reader = LogReader(directory: source, fileSystem: fileSystem, store: state.store)
         var parts: [Part] = []
+        // Segments without a group belong to the log where others follow them.
+        var unused: [Part] = []
         for number in try reader.segments() where number >= state.oldestLogSegment {
             let segment = try reader.open(number)
             let length = segment.header.segmentBytes
             var bytes = length
             if let limit {
-                guard let first = segment.start?.position, first < limit else { continue }
-                bytes = min(segment.offset(of: limit), length)
+                if let first = segment.start?.position, first >= limit { break }
+                bytes = segment.start == nil ? UInt64(LogSegmentHeader.bytes) : min(segment.offset(of: limit), length)
             }
             let kept = MemoryFile(path: segment.file.path, content: MemoryFile.Content())
             try Backup.copy(segment.file, to: kept, bytes: bytes) { _ in }
-            parts.append(Part(name: number.fileName, file: kept, bytes: bytes, length: length))
+            unused.append(Part(name: number.fileName, file: kept, bytes: bytes, length: length))
+            guard limit == nil || segment.start != nil else { continue }
+            parts += unused
+            unused = []
         }
         return parts
     }

@@ -89,7 +89,9 @@ package final class LogReader: Sendable {
         // Of a segment after the last, made ahead, nothing was written; or what was written did not get to the disk whole.
         let unused = chain[begun.endIndex...]
         try begun.last?.checkEnd(at: end.mark.position, isFollowed: !unused.isEmpty)
-        for segment in unused { try segment.beginning(at: end.mark).checkEnd(at: end.mark.position, isFollowed: false) }
+        for (index, segment) in zip(unused.indices, unused) {
+            try segment.beginning(at: end.mark).checkEnd(at: end.mark.position, isFollowed: index < unused.endIndex - 1)
+        }
     }
 
     /// What seeds the first frame after the mark.

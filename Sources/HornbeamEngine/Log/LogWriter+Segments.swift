@@ -13,8 +13,14 @@ extension LogWriter {
             try state.withLock { (state) throws(EngineError) in
                 if let refusal = state.refusal { throw refusal }
                 if hasRoom(state, for: bound, frees: frees) { return }
-                let next = try takeSpare(
-                    bytes: state.nextSegmentBytes, atLeast: bound + LogSegmentHeader.bytes + LogFrame.blockBytes, mayBeShort: frees)
+                let next: LogSpare
+                do throws(EngineError) {
+                    next = try takeSpare(
+                        bytes: state.nextSegmentBytes, atLeast: bound + LogSegmentHeader.bytes + LogFrame.blockBytes, mayBeShort: frees)
+                } catch {
+                    if error.code == .durabilityLost { state.refusal = error }
+                    throw error
+                }
                 try syncOld(&state)
                 try sealOld(&state, next: next.header)
                 state.file = next.file
@@ -68,7 +74,7 @@ extension LogWriter {
     /// The segment being filled; nil before the first append.
     package var currentSegment: LogSegmentNumber? { state.withLock { $0.current?.header.number } }
 
-    /// The number of the next segment to be made, which no file has had; kept in the meta file.
+    /// The number of the next segment to be made; kept in the meta file.
     package var nextSegment: LogSegmentNumber { LogSegmentNumber(nextNumber.load(ordering: .relaxed)) }
 
     /// The segment that replay from a position of this writer's log begins with: the one that ends there, or holds it, since the
@@ -94,7 +100,7 @@ extension LogWriter {
         let (own, wanted) = state.withLock { state in
             (state.begun.map(\.header).filter { $0.number < limit }, state.nextSegmentBytes)
         }
-        giveUpSegments { !LogSpare.fits($0.bytes, wanted) }
+        giveUpSegments(mayRest: mayRest) { !LogSpare.fits($0.bytes, wanted) }
         for header in own { keep(header, wanted: wanted) }
         try removeFiles(mayRest: mayRest) { LogSegmentNumber(fileName: $0).map { $0 < limit } ?? false }
         state.withLock { $0.begun.removeAll { $0.header.number < limit } }

@@ -66,12 +66,14 @@ extension LogWriter {
     /// Unlinks segments that wait, all unless said otherwise; false if there was none. One that cannot be unlinked goes with the
     /// whole log.
     @discardableResult
-    func giveUpSegments(_ isDoomed: (LogSpare.Waiting) -> Bool = { _ in true }) -> Bool {
+    func giveUpSegments(
+        mayRest: () -> Bool = { false }, _ isDoomed: (LogSpare.Waiting) -> Bool = { _ in true }
+    ) -> Bool {
         let doomed = waiting.withLock { waiting in
             defer { waiting.removeAll(where: isDoomed) }
             return waiting.filter(isDoomed)
         }
-        for file in doomed { do throws(EngineError) { try fileSystem.remove(join(directory, file.fileName)) } catch {} }
+        for file in doomed { do throws(EngineError) { try fileSystem.remove(join(directory, file.fileName), mayRest: mayRest) } catch {} }
         return !doomed.isEmpty
     }
 
@@ -87,14 +89,17 @@ extension LogWriter {
             if let refusal = state.refusal { throw refusal }
             return state.nextSegmentBytes
         }
-        try spare.withLock { (spare) throws(EngineError) in
-            if spare == nil { spare = try makeSpare(newNumber, bytes: bytes, isPaced: true) }
-            lacksSpare.store(false, ordering: .relaxed)
-            wantsSpare.store(false, ordering: .relaxed)
+        do throws(EngineError) {
+            try spare.withLock { (spare) throws(EngineError) in
+                if spare == nil { spare = try makeSpare(bytes: bytes, isPaced: true) }
+                lacksSpare.store(false, ordering: .relaxed)
+                wantsSpare.store(false, ordering: .relaxed)
+            }
+        } catch {
+            if error.code == .durabilityLost { state.withLock { $0.refusal = error } }
+            throw error
         }
     }
-
-    private var newNumber: LogSegmentNumber { LogSegmentNumber(nextNumber.load(ordering: .relaxed)) }
 
     /// `mayBeShort`: rather a segment of the least length than none.
     func takeSpare(bytes: Int, atLeast least: Int, mayBeShort: Bool) throws(EngineError) -> LogSpare {
@@ -104,32 +109,41 @@ extension LogWriter {
             defer {
                 spare = nil
                 lacksSpare.store(true, ordering: .relaxed)
+                wantsSpare.store(false, ordering: .relaxed)
             }
-            if let ready = spare, ready.header.segmentBytes >= least { return ready }
-            // One that is too short is replaced.
-            let number = spare?.header.number ?? newNumber
-            do throws(EngineError) { return try makeSpare(number, bytes: max(bytes, least), atLeast: least, isPaced: false) } catch {
+            if let ready = spare {
+                if ready.header.segmentBytes >= least { return ready }
+                giveUp(tooShort: ready)
+            }
+            do throws(EngineError) { return try makeSpare(bytes: max(bytes, least), atLeast: least, isPaced: false) } catch {
                 guard error.code == .full, mayBeShort, bytes > least else { throw error }
             }
             defer { lacksRoom.store(true, ordering: .relaxed) }
-            do throws(EngineError) { return try makeSpare(number, bytes: least, atLeast: least, isPaced: false) } catch {
+            do throws(EngineError) { return try makeSpare(bytes: least, atLeast: least, isPaced: false) } catch {
                 guard error.code == .full, giveReserve() else { throw error }
             }
-            return try makeSpare(number, bytes: least, atLeast: least, isPaced: false)
+            return try makeSpare(bytes: least, atLeast: least, isPaced: false)
         }
+    }
+
+    /// The next one has its number, since none may be missing in between, and its room.
+    private func giveUp(tooShort spare: LogSpare) {
+        nextNumber.store(spare.header.number.rawValue, ordering: .relaxed)
+        // Should it stay, the next one is renamed over it.
+        do throws(EngineError) { try fileSystem.remove(join(directory, spare.header.number.fileName)) } catch {}
     }
 
     /// On a full disk what waits to be used again, and is of no use for this one, makes room.
-    private func makeSpare(_ number: LogSegmentNumber, bytes: Int, atLeast least: Int = 0, isPaced: Bool) throws(EngineError) -> LogSpare {
-        do throws(EngineError) { return try makeSpareOnce(number, bytes: bytes, atLeast: least, isPaced: isPaced) } catch {
+    private func makeSpare(bytes: Int, atLeast least: Int = 0, isPaced: Bool) throws(EngineError) -> LogSpare {
+        do throws(EngineError) { return try makeSpareOnce(bytes: bytes, atLeast: least, isPaced: isPaced) } catch {
             guard error.code == .full, giveUpSegments() else { throw error }
         }
-        return try makeSpareOnce(number, bytes: bytes, atLeast: least, isPaced: isPaced)
+        return try makeSpareOnce(bytes: bytes, atLeast: least, isPaced: isPaced)
     }
 
-    /// Makes the segment; if that fails nothing of it is left, nor of one that it was to replace, and the next attempt has the same
-    /// number: none may be missing in between.
-    private func makeSpareOnce(_ number: LogSegmentNumber, bytes: Int, atLeast least: Int, isPaced: Bool) throws(EngineError) -> LogSpare {
+    /// Makes the segment; if that fails nothing of it is left, and the next attempt has the same number.
+    private func makeSpareOnce(bytes: Int, atLeast least: Int, isPaced: Bool) throws(EngineError) -> LogSpare {
+        let number = LogSegmentNumber(nextNumber.load(ordering: .relaxed))
         let path = join(directory, LogSpare.fileName)
         hasFiles.store(true, ordering: .relaxed)
         if try fileSystem.exists(path) { try fileSystem.remove(path) }
@@ -142,7 +156,6 @@ extension LogWriter {
             return LogSpare(file: file, header: header)
         } catch {
             if error.code == .full { lacksRoom.store(true, ordering: .relaxed) }
-            nextNumber.store(number.rawValue, ordering: .relaxed)
             // Half a segment only takes room; the error that matters is the first.
             for name in [path, join(directory, number.fileName)] { do throws(EngineError) { try fileSystem.remove(name) } catch {} }
             throw error
@@ -177,11 +190,12 @@ extension LogWriter {
         return header
     }
 
-    /// Gives the segment its name, and opens it.
+    /// Gives the segment its name, and opens it. A failed sync of the folder is final: a later one that succeeds would not say that the
+    /// names of other files are durable.
     private func name(_ path: String, _ number: LogSegmentNumber) throws(EngineError) -> any File {
         let named = join(directory, number.fileName)
         try fileSystem.rename(path, to: named)
-        try fileSystem.syncDirectory(directory, .segmentName)
+        do throws(EngineError) { try fileSystem.syncDirectory(directory, .segmentName) } catch { throw poisoned(by: error, named) }
         return try fileSystem.open(named, .readWrite)
     }
 

@@ -192,21 +192,28 @@ package final class LogWriter: Sendable {
 }
 
 extension LogWriter.State {
-    /// Whether a group fits, with the block that the seal needs behind it.
+    /// Whether a group fits, with the block that the seal needs behind it. A segment that was just begun takes the group that it was
+    /// begun for.
     func hasRoom(for bound: Int, isHalfHeldBack: Bool) -> Bool {
         guard let current else { return false }
         let end = current.offset(of: mark.position) + UInt64(bound + LogFrame.blockBytes)
-        return end <= (isHalfHeldBack ? current.header.segmentBytes / 2 : current.header.segmentBytes)
+        let isHalf = isHalfHeldBack && current.first < mark.position
+        return end <= (isHalf ? current.header.segmentBytes / 2 : current.header.segmentBytes)
     }
 
     /// Refuses everything from now on and returns the error to throw.
     mutating func poison(_ cause: EngineError, in directory: String) -> EngineError {
-        let error = EngineError(
-            .durabilityLost,
-            "Writing the log failed, so it is unknown which of the last commits are durable: \(cause.message) "
-                + "Close the store and open it again; the commits acknowledged before are safe.",
-            path: current.map { join(directory, $0.header.number.fileName) } ?? directory, errno: cause.errno)
+        let error = poisoned(by: cause, current.map { join(directory, $0.header.number.fileName) } ?? directory)
         refusal = error
         return error
     }
+}
+
+/// What everything is refused with after writing or syncing the log has failed.
+func poisoned(by cause: EngineError, _ path: String) -> EngineError {
+    EngineError(
+        .durabilityLost,
+        "Writing the log failed, so it is unknown which of the last commits are durable: \(cause.message) "
+            + "Close the store and open it again; the commits acknowledged before are safe.",
+        path: path, errno: cause.errno)
 }

@@ -4,7 +4,7 @@
 // still names the checkpoint, every page that the checkpoint and the log up to that place need can be read from now on,
 // whatever the writer unlinks: page files are only appended to and removed whole, and none is removed that either state
 // of `meta` needs. Otherwise the writer moved on: once more from the start. The log is then replayed into memory up to the
-// durable place. Its segments do not stay: one that is gone, or is filled with zeros and used again while it is read, makes the
+// durable place. Its segments do not stay: one that is gone, or is used again while it is read, makes the
 // replay fall short of that place, and then too it is once more from the start.
 //
 // Refreshing goes on in the log where the last reading ended, and starts from `meta` again after a checkpoint.

@@ -96,8 +96,8 @@ struct Recovery {
         let replayed = try replay(opened, engine, reaching: counter.position)
         engine.loss = replayed.loss
         var mark = replayed.end.mark
-        var next = state.nextLogSegment
-        if let last = replayed.end.lastSegment, last >= next { next = last.next }
+        // No number is left out between the segments that are there and those to come: the older state of `meta` may need both.
+        var next = replayed.end.lastSegment?.next ?? state.nextLogSegment
         if replayed.loss != nil { (mark, next) = try beyond(opened, mark, next, counter.position) }
         if replayed.end.lastSegment != nil || !state.isCleanlyClosed || replayed.loss != nil {
             engine.core.pipeline.setMark(mark)
