@@ -23,10 +23,10 @@ let package = Package(
     targets: [
         .systemLibrary(
             name: "CLZ4", pkgConfig: "liblz4", providers: [.apt(["liblz4-dev"]), .brew(["lz4"])]),
-        .systemLibrary(name: "CMembarrier"),
+        .systemLibrary(name: "CSystem"),
         .target(name: "HornbeamThreads", swiftSettings: common + [.strictMemorySafety()]),
         .target(
-            name: "HornbeamEngine", dependencies: ["CLZ4", "CMembarrier", "HornbeamThreads"],
+            name: "HornbeamEngine", dependencies: ["CLZ4", "CSystem", "HornbeamThreads"],
             swiftSettings: common + [.strictMemorySafety()]),
         .target(name: "HornbeamModel", dependencies: ["HornbeamThreads"], swiftSettings: common),
         .target(name: "HornbeamXcodeModels", dependencies: ["HornbeamModel"], swiftSettings: common),

@@ -171,7 +171,7 @@ enum Compiler {
         process.executableURL = swiftc
         process.arguments = [
             "-swift-version", "6", "-emit-sil", "-o", "/dev/null", "-parse-as-library", "-I", modules.path, "-I",
-            root.appending(path: "Sources/CLZ4").path, "-I", root.appending(path: "Sources/CMembarrier").path, file.path,
+            root.appending(path: "Sources/CLZ4").path, "-I", root.appending(path: "Sources/CSystem").path, file.path,
         ] + (mainActor ? ["-default-isolation", "MainActor"] : [])
         let pipe = Pipe()
         process.standardError = pipe

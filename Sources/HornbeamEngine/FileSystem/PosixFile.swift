@@ -2,7 +2,7 @@
 // the descriptor lives as long as the object.
 
 #if canImport(Glibc)
-internal import CMembarrier
+internal import CSystem
 internal import Glibc
 #else
 internal import Darwin

@@ -2,7 +2,7 @@
 // the others the kernel's list of mounts, which takes longer to read than a store to open, is asked for a name.
 
 #if canImport(Glibc)
-internal import CMembarrier
+internal import CSystem
 internal import Glibc
 #else
 internal import Darwin

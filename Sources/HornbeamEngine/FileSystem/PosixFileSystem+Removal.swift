@@ -8,7 +8,7 @@
 // too late to need the file: readers look afterwards whether their state is still kept.
 
 #if canImport(Glibc)
-internal import CMembarrier
+internal import CSystem
 internal import Glibc
 
 extension PosixFileSystem {

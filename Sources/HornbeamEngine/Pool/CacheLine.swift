@@ -1,6 +1,6 @@
 // Hints to the processor's cache for the modules above, which have no C.
 
-internal import CMembarrier
+internal import CSystem
 
 package enum CacheLine {
     /// Has two lines fetched that will be read soon. Any address will do: nothing is read.

@@ -9,7 +9,7 @@
 // the process first. Before that barrier a reader's epoch was stored, and is seen; or its reads come after it, and they
 // find nothing that was unpublished. Where the kernel has no such thing, readers use a barrier.
 
-internal import CMembarrier
+internal import CSystem
 import Glibc
 import HornbeamThreads
 import Synchronization

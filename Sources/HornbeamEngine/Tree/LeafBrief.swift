@@ -4,7 +4,7 @@
 // What holds: a brief says what the page of its frame says. It is taken from a leaf that a version shows, which never changes,
 // inside an epoch; it is forgotten when the frame is taken for another page, which no reader has found by then.
 
-internal import CMembarrier
+internal import CSystem
 import Synchronization
 
 /// The shape of a leaf, its first key, and which of its bitmaps are not all zero.

@@ -4,7 +4,7 @@
 // A location is believed when it was seen in this version and its frame still holds what it held (TableView.leaf). The leaf's
 // header is not touched where the frame's brief is known (LeafBrief): the cells are the first that is waited for.
 
-internal import CMembarrier
+internal import CSystem
 import Glibc
 import Synchronization
 

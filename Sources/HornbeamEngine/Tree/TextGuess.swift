@@ -7,7 +7,7 @@
 // What holds: a guess only says which memory to fetch ahead. Any thread may learn at any time; what two threads learn at once is
 // learnt by one of them.
 
-internal import CMembarrier
+internal import CSystem
 internal import Synchronization
 
 /// Where the texts of one column begin.

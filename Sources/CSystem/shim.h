@@ -1,5 +1,5 @@
-// Linux's membarrier, which the C library has no function for, a hint to the processor's cache, which Swift has none for, and
-// the type of a file system and writing a range of a file, which Swift's view of the C library leaves out.
+// What neither Swift nor its view of the C library gives: calls of the Linux kernel for file systems, ranges of files and barriers
+// on all threads, and a hint to the processor's cache.
 #pragma once
 #ifdef __linux__
 #include <linux/membarrier.h>
