@@ -51,8 +51,9 @@ final class HistoryLog: Sendable {
             return state.newestTime
         }
         let bytes = coding.encode(change, .current, at: time)
+        // Before the record is there: who looks at a tree that was changed has the change carried out at once, which makes a small commit slower.
+        try trim(transaction, now: now, adding: max((bytes.count + Self.partBytesMax - 1) / Self.partBytesMax, 1))
         try put(bytes, number: transaction.number.rawValue, in: transaction)
-        try trim(transaction, now: now)
     }
 
     private func put(_ bytes: [UInt8], number: UInt64, in transaction: WriteTransaction) throws(EngineError) {
@@ -69,22 +70,23 @@ final class HistoryLog: Sendable {
 
     // MARK: Retention
 
-    private func trim(_ transaction: WriteTransaction, now: Double) throws(EngineError) {
+    private func trim(_ transaction: WriteTransaction, now: Double, adding parts: Int) throws(EngineError) {
         let index = try transaction.index(tree)
-        let excess = index.count - retention.recordCount
+        let count = index.count + parts
+        let excess = count - retention.recordCount
         let oldest = now - retention.ageSeconds
         let (knownOldest, readers) = state.withLock { ($0.oldestTime, $0.consumers.map(\.position.number).min()) }
         let oldestTime = if let knownOldest { knownOldest } else { try timeOfFirst(index) }
         // A little more than is kept, so that most commits find nothing to remove.
         guard excess > min(64, retention.recordCount / 8) || oldestTime < oldest - retention.ageSeconds / 64 else { return }
-        let hardExcess = index.count - retention.unreadRecordCount
+        let hardExcess = count - retention.unreadRecordCount
         var doomed: [[UInt8]] = []
         var last: UInt64 = 0
         try index.forEach(in: KeyRange()) { (key, value) throws(EngineError) -> Bool in
             let number = HistoryKey.number(key)
             if number != last {
                 // Records go whole: a cut one would be damage.
-                if doomed.count >= Self.trimStep || number == transaction.number.rawValue { return false }
+                if doomed.count >= Self.trimStep { return false }
                 let isUnread = readers.map { number > $0 } ?? false
                 let isTooMuch = doomed.count < (isUnread ? hardExcess : excess)
                 let isTooOld = !isUnread && HistoryReading.time(value) < oldest
