@@ -19,12 +19,22 @@ import Testing
     private func writerAtTheEndOfASegment() throws -> (LogWriter, UInt64) {
         let writer = try oracle.makeWriter()
         for number in UInt64(1)...2 {
+            disk.mark(.submitted(number))
             _ = try writer.append([LogOracle.record(number)])
             _ = try writer.sync()
+            disk.mark(.acknowledged(number))
         }
         #expect(writer.currentSegment == LogSegmentNumber(1))
         return (writer, 2)
     }
+
+    /// A transaction that a segment of the least length has no room for.
+    private static func large(_ number: UInt64, bytes: Int = 60_000) -> TransactionRecord {
+        TransactionRecord(number: TransactionNumber(number), payload: (0..<bytes).map { UInt8(truncatingIfNeeded: $0 &* 37 >> 3) })
+    }
+
+    /// All that making a segment calls.
+    private static let calls = FileSystemCall.changing.union([.open, .exists])
 
     @Test func theStepIntoAPreparedSegmentCostsOneWriteMore() throws {
         let (writer, last) = try writerAtTheEndOfASegment()
@@ -64,7 +74,7 @@ import Testing
     @Test func oneThatIsTooShortIsReplaced() throws {
         let (writer, last) = try writerAtTheEndOfASegment()
         try writer.prepareSpare()
-        let large = TransactionRecord(number: TransactionNumber(last + 1), payload: (0..<60_000).map { UInt8(truncatingIfNeeded: $0 &* 37 >> 3) })
+        let large = Self.large(last + 1)
         _ = try writer.append([large])
         _ = try writer.sync()
         #expect(writer.currentSegment == LogSegmentNumber(2) && writer.nextSegment == LogSegmentNumber(3))
@@ -80,23 +90,18 @@ import Testing
     /// Likewise while each call that makes the longer one fails once: no number is left out.
     @Test(arguments: [FaultRule.Effect.fail(.inputOutput), .fail(.full)])
     func aFailureWhileItIsReplacedLeavesNoGap(_ effect: FaultRule.Effect) throws {
-        let large = TransactionRecord(number: TransactionNumber(3), payload: (0..<60_000).map { UInt8(truncatingIfNeeded: $0 &* 37 >> 3) })
         for index in 0..<20 {
-            let disk = SimulatedDisk()
-            let faults = FaultInjector(disk)
-            let oracle = LogOracle(fileSystem: faults, disk: disk)
-            try oracle.createFolder()
-            let writer = try oracle.makeWriter()
-            try oracle.write(1...2, to: writer)
+            let place = try PreparedSegmentTests()
+            let (writer, _) = try place.writerAtTheEndOfASegment()
             try writer.prepareSpare()
-            faults.add(FaultRule(effect, calls: FileSystemCall.changing.union([.open, .exists]), after: index))
-            do { _ = try writer.append([large]) } catch {}
-            let wasHit = faults.firedCount > 0
-            faults.removeRules()
+            place.faults.add(FaultRule(effect, calls: Self.calls, after: index))
+            do { _ = try writer.append([Self.large(3)]) } catch {}
+            let wasHit = place.faults.firedCount > 0
+            place.faults.removeRules()
             guard wasHit else { return }
             guard !writer.isPoisoned else { continue }
             for number in UInt64(3)...9 { _ = try writer.append([LogOracle.record(number)]) }
-            let numbers = try LogReader(directory: "s", fileSystem: disk, store: LogOracle.store).segments().map(\.rawValue)
+            let numbers = try LogReader(directory: "s", fileSystem: place.disk, store: LogOracle.store).segments().map(\.rawValue)
             #expect(numbers == Array(1...UInt64(numbers.count)) && numbers.count >= 2, "call \(index): \(numbers)")
         }
         Issue.record("Replacing a segment takes more calls than were tried.")
@@ -106,27 +111,22 @@ import Testing
     /// be synced.
     @Test(arguments: [FaultRule.Effect.fail(.inputOutput), .fail(.full), .failSyncKeepingNew, .failSyncRevertingToOld])
     func aFailureWhileItIsMadeIsNoHarm(_ effect: FaultRule.Effect) throws {
-        let made = FileSystemCall.changing.union([.open, .exists])
         var poisoned = 0
         for index in 0..<20 {
-            let disk = SimulatedDisk()
-            let faults = FaultInjector(disk)
-            let oracle = LogOracle(fileSystem: faults, disk: disk)
-            try oracle.createFolder()
-            let writer = try oracle.makeWriter()
-            try oracle.write(1...2, to: writer)
-            faults.add(FaultRule(effect, calls: made, after: index))
+            let place = try PreparedSegmentTests()
+            let (writer, _) = try place.writerAtTheEndOfASegment()
+            place.faults.add(FaultRule(effect, calls: Self.calls, after: index))
             var hasFailed = false
             do { try writer.prepareSpare() } catch { hasFailed = true }
-            let wasHit = faults.firedCount > 0
-            faults.removeRules()
+            let wasHit = place.faults.firedCount > 0
+            place.faults.removeRules()
             #expect(writer.nextSegment == LogSegmentNumber(hasFailed ? 2 : 3), "call \(index)")
-            if writer.isPoisoned { poisoned += 1 } else { try oracle.write(3...8, to: writer) }
-            #expect(try oracle.replay().count == (writer.isPoisoned ? 2 : 8))
+            if writer.isPoisoned { poisoned += 1 } else { try place.oracle.write(3...8, to: writer) }
+            #expect(try place.oracle.replay().count == (writer.isPoisoned ? 2 : 8))
             var enumerator = CrashEnumerator(seed: UInt64(index))
             enumerator.randomImagesPerPoint = 1
             enumerator.stride = 4
-            _ = try enumerator.crash(disk) { try LogOracle.verify($0) }
+            _ = try enumerator.crash(place.disk) { try LogOracle.verify($0) }
             if !wasHit { return #expect(poisoned == 1) }
         }
         Issue.record("Making a segment takes more calls than were tried.")
@@ -137,8 +137,7 @@ import Testing
         let (writer, last) = try writerAtTheEndOfASegment()
         try writer.prepareSpare()
         writer.lacksRoom.store(true, ordering: .relaxed)
-        let large = TransactionRecord(number: TransactionNumber(last + 1), payload: (0..<24_000).map { UInt8(truncatingIfNeeded: $0 &* 37 >> 3) })
-        _ = try writer.append([large])
+        _ = try writer.append([Self.large(last + 1, bytes: 24_000)])
         #expect(writer.currentSegment == LogSegmentNumber(2))
     }
 
