@@ -1,5 +1,3 @@
-internal import HornbeamThreads
-
 /// A checked, immutable model: the entities of an app and how they belong together (MDL-7, MDL-8).
 ///
 /// ```swift
@@ -23,33 +21,12 @@ public final class ManagedObjectModel: Sendable {
     public let entities: [EntityDescription]
     public let entitiesByName: [String: EntityDescription]
 
-    /// Checks the definition and resolves every name in it.
-    ///
-    /// - Throws: `HornbeamError` with code `invalidModel` and every problem as one of its details.
-    public init(_ definition: ModelDefinition) throws {
-        if let known = Self.compiledLast.withLock({ $0.first { $0.definition == definition } }) {
-            self.definition = known.definition
-            entities = known.entities
-            entitiesByName = known.entitiesByName
-            return
-        }
-        var compiler = ModelCompiler(definition)
-        let compiled = try compiler.compile()
+    /// Takes entities that were compiled from the definition.
+    init(_ definition: ModelDefinition, compiled entities: [EntityDescription]) {
         self.definition = definition
-        entities = compiled
-        entitiesByName = Dictionary(uniqueKeysWithValues: compiled.map { ($0.name, $0) })
-        compiler.resolve(compiled, in: self)
-        try compiler.checkRequests(in: self)
-        Self.compiledLast.withLock { last in
-            if last.count == Self.compiledMost { last.removeFirst() }
-            last.append(self)
-        }
+        self.entities = entities
+        entitiesByName = Dictionary(uniqueKeysWithValues: entities.map { ($0.name, $0) })
     }
-
-    /// The last ones that were compiled. A model that is made anew, as for each container, has the entities of the one before: comparing
-    /// takes a tenth of the time, and compiled parts are kept for good.
-    private static let compiledLast = Guarded<[ManagedObjectModel]>([])
-    private static let compiledMost = 8
 
     public convenience init(entities: [Entity]) throws {
         try self.init(ModelDefinition(entities: entities))
