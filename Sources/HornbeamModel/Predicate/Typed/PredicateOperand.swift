@@ -35,7 +35,13 @@ public struct PredicateSide: Hashable, Sendable {
     }
 }
 
-/// A typed path: what leads over relationships to an attribute, or an aggregate over objects.
+/// A typed path from an object: to itself, over relationships to an attribute, or to an aggregate over objects.
+///
+/// The members of a managed class are members of a path to it, so that a condition reads like Swift:
+/// ```swift
+/// FetchRequest<Book>().where { $0.year < 1900 && $0.author.name.contains("shelley", .caseInsensitive) }
+/// ```
+@dynamicMemberLookup
 public struct FetchPath<Value>: PredicateOperand, Hashable, Sendable {
     public let operand: PredicateSide
 

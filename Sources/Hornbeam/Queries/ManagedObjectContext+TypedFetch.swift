@@ -1,0 +1,62 @@
+public import HornbeamModel
+
+extension PredicateSubject where Self: ManagedObject {
+    /// A fetch of these columns instead of objects: `Book.select(\.author.name, \.count, \.year.max)`.
+    ///
+    /// With columns that are totals, the objects make one row, or one for each group (`grouped(by:)`).
+    public static func select<each Column: AttributeValue>(
+        _ columns: repeat KeyPath<FetchGroup<Self>, FetchPath<each Column>>
+    ) -> FetchSelection<Self, repeat each Column> {
+        FetchSelection(entityName: entityName, repeat each columns)
+    }
+}
+
+extension ManagedObjectContext {
+    /// The rows of a selection, with this context's unsaved changes taken into account. Makes no objects (FET-12 to FET-16).
+    ///
+    /// - Throws: As for objects; `predicateInvalid` for a column that has many values in a group.
+    public func fetch<Object: ManagedObject, each Column: AttributeValue>(
+        _ selection: FetchSelection<Object, repeat each Column>
+    ) throws -> [(repeat each Column)] {
+        try fetch(FetchRequest<[String: PropertyValue]>(selection.untyped)).map(selection.row)
+    }
+
+    /// The first object that satisfies a condition, the one with the least ID of several; nil when there is none.
+    ///
+    /// - Throws: As `fetch`.
+    public func first<Object: ManagedObject>(
+        _ type: Object.Type = Object.self, where condition: (FetchPath<Object>) -> FetchPredicate
+    ) throws -> Object? {
+        try fetch(FetchRequest<Object>().where(condition).limit(1)).first
+    }
+
+    /// The number of objects that satisfy a condition.
+    ///
+    /// - Throws: As `count`.
+    public func count<Object: ManagedObject>(
+        _ type: Object.Type, where condition: (FetchPath<Object>) -> FetchPredicate
+    ) throws -> Int {
+        try count(FetchRequest<Object>().where(condition))
+    }
+
+    /// True when an object satisfies a condition.
+    ///
+    /// - Throws: As `fetch`.
+    public func exists<Object: ManagedObject>(
+        _ type: Object.Type, where condition: (FetchPath<Object>) -> FetchPredicate
+    ) throws -> Bool {
+        try count(FetchRequest<Object>().where(condition).limit(1)) > 0
+    }
+}
+
+extension FetchedResultsController {
+    /// A controller whose sections are named by a typed path: `sectionedBy: \.author.name`.
+    ///
+    /// - Throws: As the initialiser that takes the path as text.
+    public convenience init<Value>(
+        _ request: FetchRequest<Object>, in context: ManagedObjectContext,
+        sectionedBy path: KeyPath<FetchPath<Object>, FetchPath<Value>>
+    ) throws {
+        try self.init(request, in: context, sectionedBy: path.format())
+    }
+}

@@ -1,0 +1,119 @@
+public import HornbeamModel
+
+extension ManagedObjectContext {
+    /// The results of a request now, and again after each change of them, for `for try await`.
+    ///
+    /// ```swift
+    /// for try await books in context.results(of: FetchRequest<Book>().sorted(by: \.title)) { list.show(books) }
+    /// ```
+    /// The first element comes at once. Changes that arrive while the loop body runs come as one element. An element follows when other
+    /// objects are results, when their order changes, and when a result changes its values; unsaved changes count.
+    /// Ends when the task is cancelled; throws what a fetch throws, and ends then.
+    public func results<Object: ManagedObject>(of request: FetchRequest<Object>) -> LiveSequence<[Object]> {
+        LiveSequence(self) { context, touched, last in
+            let objects = try context.fetch(request)
+            guard let last else { return objects }
+            let isSame = objects.count == last.count && zip(objects, last).allSatisfy { $0 === $1 }
+            return isSame && !objects.contains { touched.contains($0.objectID) } ? nil : objects
+        }
+    }
+
+    /// The number of results of a request now, and again each time that it changes.
+    public func liveCount<Object: ManagedObject>(of request: FetchRequest<Object>) -> LiveSequence<Int> {
+        LiveSequence(self) { context, _, last in
+            let count = try context.count(request)
+            return count == last ? nil : count
+        }
+    }
+
+    /// The rows of a selection now, and again after each change of the context's objects: live groups and totals.
+    public func results<Object: ManagedObject, each Column: AttributeValue>(
+        of selection: FetchSelection<Object, repeat each Column>
+    ) -> LiveSequence<[(repeat each Column)]> {
+        var lastRows: [[String: PropertyValue]]?
+        return LiveSequence(self) { context, _, _ in
+            let rows = try context.fetch(FetchRequest<[String: PropertyValue]>(selection.untyped))
+            defer { lastRows = rows }
+            return rows == lastRows ? nil : rows.map { selection.row($0) }
+        }
+    }
+}
+
+/// Values computed from a context's objects, now and after each change: what `for try await` iterates over.
+///
+/// Belongs to its context and is used where that is used.
+public struct LiveSequence<Value>: AsyncSequence {
+    public typealias Element = Value
+    public typealias Failure = any Error
+
+    /// Computes the value; gets the IDs of objects that changed since the last call, and the last value. Nil when nothing is new.
+    typealias Computation = (ManagedObjectContext, Set<ManagedObjectID>, Value?) throws -> Value?
+
+    private let context: ManagedObjectContext
+    private let compute: Computation
+
+    init(_ context: ManagedObjectContext, _ compute: @escaping Computation) {
+        self.context = context
+        self.compute = compute
+    }
+
+    public func makeAsyncIterator() -> Iterator { Iterator(context, compute) }
+
+    public struct Iterator: AsyncIteratorProtocol {
+        private let context: ManagedObjectContext
+        private let compute: Computation
+        private let changes = PendingChanges()
+        private var signals: AsyncStream<Void>.Iterator
+        private var last: Value?
+        private var isEnded = false
+
+        init(_ context: ManagedObjectContext, _ compute: @escaping Computation) {
+            self.context = context
+            self.compute = compute
+            signals = changes.signals.makeAsyncIterator()
+            context.listeners.append { [weak changes] in
+                changes?.append($0)
+                return changes != nil
+            }
+        }
+
+        public mutating func next() async throws -> Value? { try await next(isolation: nil) }
+
+        public mutating func next(isolation actor: isolated (any Actor)?) async throws -> Value? {
+            while !isEnded {
+                if last != nil, await signals.next(isolation: actor) == nil { break }
+                if Task.isCancelled { break }
+                do {
+                    guard let value = try compute(context, changes.take(), last) else { continue }
+                    last = value
+                    return value
+                } catch {
+                    isEnded = true
+                    throw error
+                }
+            }
+            isEnded = true
+            return nil
+        }
+    }
+}
+
+/// The objects that changed since a live sequence computed its last value. Used where the context is used.
+private final class PendingChanges {
+    let signals: AsyncStream<Void>
+    private let signal: AsyncStream<Void>.Continuation
+    private var touched: Set<ManagedObjectID> = []
+
+    init() { (signals, signal) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1)) }
+
+    func append(_ changes: ObjectChanges) {
+        touched.formUnion(changes.updated)
+        touched.formUnion(changes.refreshed)
+        signal.yield()
+    }
+
+    func take() -> Set<ManagedObjectID> {
+        defer { touched = [] }
+        return touched
+    }
+}

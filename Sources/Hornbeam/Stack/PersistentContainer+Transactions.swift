@@ -1,0 +1,60 @@
+internal import HornbeamModel
+
+/// Work with a context that lives for one closure: saved at the end, or read only.
+extension PersistentContainer {
+    /// Runs the body with a new context, saves at its end, and returns what the body returns.
+    ///
+    /// ```swift
+    /// let id = try container.write { context in Book(in: context, title: "Frankenstein").objectID }
+    /// ```
+    /// Nothing is saved when the body throws. Blocks the calling thread.
+    /// - Throws: What the body throws; what `save()` throws, and then nothing is saved either.
+    public func write<Result: Sendable>(_ body: (ManagedObjectContext) throws -> Result) throws -> Result {
+        try performAndWait { context in
+            let result = try body(context)
+            try context.save()
+            return result
+        }
+    }
+
+    /// Runs the body with a new context on a background thread, saves at its end, and returns what the body returns.
+    ///
+    /// Nothing is saved when the body throws.
+    /// - Throws: As the synchronous form; `CancellationError` when the task was cancelled before the body began.
+    public func write<Result: Sendable>(
+        _ body: @escaping @Sendable (ManagedObjectContext) throws -> Result
+    ) async throws -> Result {
+        try await performBackgroundTask { context in
+            let result = try body(context)
+            try context.save()
+            return result
+        }
+    }
+
+    /// Runs the body with a new context that reads one state of the store. Blocks the calling thread.
+    ///
+    /// - Throws: What the body throws; `unsupportedRequest` when the body leaves unsaved changes, which would be lost.
+    public func read<Result: Sendable>(_ body: (ManagedObjectContext) throws -> Result) throws -> Result {
+        try performAndWait { try Self.reading($0, body) }
+    }
+
+    /// Runs the body with a new context that reads one state of the store, on a background thread.
+    ///
+    /// - Throws: As the synchronous form; `CancellationError` when the task was cancelled before the body began.
+    public func read<Result: Sendable>(
+        _ body: @escaping @Sendable (ManagedObjectContext) throws -> Result
+    ) async throws -> Result {
+        try await performBackgroundTask { try Self.reading($0, body) }
+    }
+
+    private static func reading<Result>(_ context: ManagedObjectContext, _ body: (ManagedObjectContext) throws -> Result) throws -> Result {
+        try context.setQueryGeneration(from: .current)
+        let result = try body(context)
+        guard !context.hasChanges else {
+            throw HornbeamError(
+                .unsupportedRequest,
+                "The body of read left unsaved changes, which are not saved. Use write for changes.")
+        }
+        return result
+    }
+}

@@ -1,0 +1,138 @@
+/// A fetch of columns instead of objects, whose results are tuples.
+///
+/// ```swift
+/// let rows = try context.fetch(Book.select(\.author.name, \.count, \.year.max).grouped(by: \.author.name).having { $0.count > 3 })
+/// for (author, count, last) in rows { … }
+/// ```
+/// Reads no objects. A missing value of a column that is not optional reads as it does from an object: zero, the empty text.
+public struct FetchSelection<Object: PredicateSubject, each Column: AttributeValue>: Sendable {
+    /// The settings without the types of the columns.
+    public var untyped: FetchDescription
+    /// The name of each column in the dictionaries of the untyped request.
+    package let names: [String]
+
+    package init(entityName: String, _ paths: repeat KeyPath<FetchGroup<Object>, FetchPath<each Column>>) {
+        untyped = FetchDescription(entityName: entityName)
+        untyped.resultType = .dictionaries
+        var names: [String] = []
+        for path in repeat each paths {
+            let column = FetchColumn(FetchGroup<Object>()[keyPath: path].operand.node)
+            names.append(column.name)
+            if !untyped.propertiesToFetch.contains(column) { untyped.propertiesToFetch.append(column) }
+        }
+        self.names = names
+    }
+}
+
+extension FetchSelection {
+    /// The selection with another condition on the objects.
+    public func `where`(_ condition: (FetchPath<Object>) -> FetchPredicate) -> Self { `where`(condition(.root)) }
+
+    /// The selection with another condition on the objects.
+    public func `where`(_ predicate: FetchPredicate) -> Self {
+        changing { $0.predicate = $0.predicate.map { $0 && predicate } ?? predicate }
+    }
+
+    /// One row for each combination of values of these paths (FET-14).
+    public func grouped<each Key>(by paths: repeat KeyPath<FetchPath<Object>, FetchPath<each Key>>) -> Self {
+        changing { description in for path in repeat each paths { description.propertiesToGroupBy.append(path.format()) } }
+    }
+
+    /// The groups that satisfy a condition on grouped values and totals (FET-15).
+    public func having(_ condition: (FetchGroup<Object>) -> FetchPredicate) -> Self {
+        let predicate = condition(FetchGroup<Object>())
+        return changing { $0.havingPredicate = $0.havingPredicate.map { $0 && predicate } ?? predicate }
+    }
+
+    /// The selection with another criterion of order after those that it has: a column of it, or a path of the objects.
+    public func sorted<Value>(
+        by path: KeyPath<FetchGroup<Object>, FetchPath<Value>>, _ direction: FetchSort.Direction = .ascending,
+        comparison: FetchSort.Comparison = .standard
+    ) -> Self {
+        let column = FetchColumn(FetchGroup<Object>()[keyPath: path].operand.node)
+        return changing {
+            $0.sortDescriptors.append(FetchSort(column.name, ascending: direction == .ascending, comparison: comparison))
+        }
+    }
+
+    /// Each row once (FET-13).
+    public func distinct() -> Self { changing { $0.returnsDistinctResults = true } }
+
+    /// At most `count` rows; 0 for all.
+    public func limit(_ count: Int) -> Self { changing { $0.fetchLimit = count } }
+
+    /// The rows without the first `count`.
+    public func offset(_ count: Int) -> Self { changing { $0.fetchOffset = count } }
+
+    /// The tuple of one dictionary of the untyped request.
+    package func row(_ values: [String: PropertyValue]) -> (repeat each Column) {
+        var names = names.makeIterator()
+        return (repeat (each Column).read(values, names.next()))
+    }
+
+    private func changing(_ change: (inout FetchDescription) -> Void) -> Self {
+        var selection = self
+        change(&selection.untyped)
+        return selection
+    }
+}
+
+/// What the columns of a selection may be: properties of the objects, totals of a group, and the number of its objects.
+@dynamicMemberLookup
+public struct FetchGroup<Object: PredicateSubject> {
+    package init() {}
+
+    /// The number of objects in the group, or of all objects where nothing is grouped. A property named `count` is `[\.count]`.
+    public var count: FetchPath<Int> { FetchPath<Int>(.function(.count, [.evaluatedObject])) }
+
+    public subscript<Value>(dynamicMember path: KeyPath<FetchPath<Object>, FetchPath<Value>>) -> FetchPath<Value> {
+        FetchPath<Object>.root[keyPath: path]
+    }
+
+    public subscript<Value>(_ path: KeyPath<FetchPath<Object>, FetchPath<Value>>) -> FetchPath<Value> {
+        FetchPath<Object>.root[keyPath: path]
+    }
+}
+
+// MARK: Totals over the objects of a group
+
+extension FetchPath where Value: AttributeValue {
+    /// The sum over the objects of a group; 0 where no object has a value.
+    public var sum: FetchPath { FetchPath(.function(.sum, [operand.node])) }
+
+    /// The average over the objects of a group; nil where no object has a value.
+    public var average: FetchPath<Double?> { FetchPath<Double?>(.function(.average, [operand.node])) }
+
+    /// The least value of a group; nil where no object has one.
+    public var min: FetchPath<Value?> { FetchPath<Value?>(.function(.min, [operand.node])) }
+
+    /// The greatest value of a group; nil where no object has one.
+    public var max: FetchPath<Value?> { FetchPath<Value?>(.function(.max, [operand.node])) }
+}
+
+extension FetchPath where Value: AttributeValue & ExpressibleByNilLiteral {
+    /// The least value of a group; nil where no object has one.
+    public var min: FetchPath { FetchPath(.function(.min, [operand.node])) }
+
+    /// The greatest value of a group; nil where no object has one.
+    public var max: FetchPath { FetchPath(.function(.max, [operand.node])) }
+}
+
+extension FetchColumn {
+    /// The column of a path: the property where it is one, else a computed value named by its format.
+    fileprivate init(_ node: FetchExpression.Node) {
+        let expression = FetchExpression(node: node)
+        if case .keyPath(.evaluatedObject, let steps) = node, steps.allSatisfy({ if case .name = $0 { true } else { false } }) {
+            self = .property(expression.expressionFormat)
+        } else {
+            self = .expression(name: expression.expressionFormat, expression, type: nil)
+        }
+    }
+}
+
+extension AttributeValue {
+    /// The value of a column as an object's property reads it.
+    fileprivate static func read(_ values: [String: PropertyValue], _ name: String?) -> Self {
+        name.flatMap { values[$0] }.flatMap(Self.init(propertyValue:)) ?? unsetValue
+    }
+}
