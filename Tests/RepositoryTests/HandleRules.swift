@@ -1,59 +1,111 @@
 import Foundation
 import Testing
 
-/// Every row of the tables of Core Data's features has a test that names it, or a line in the document of deviations.
+/// `Docs/Features.md` is the inventory: every handle that is used has a row there, and every row says truly where it is shown.
 @Suite struct HandleRules {
-    /// The tables that are held to it: the model, and everything about contexts and objects (sections 1.2 to 1.5 and 1.8 to 1.23).
-    private static let tables = [
-        "MOD", "ATT", "REL", "MDL", "PSC", "CON", "MOC", "OBJ", "VAL", "DEL", "SAV", "MRG", "NOT", "QGN", "UND", "FET", "ASY", "BAT", "HIS",
-        "FRC", "CST",
-    ]
+    /// One row of the inventory.
+    struct Row: Sendable {
+        enum Status: String, Sendable { case yes, differs, planned }
 
-    /// What Core Data leaves undefined (section 1.29), by the numbers of the list.
+        let handle: String
+        let status: Status
+        let suites: [String]
+    }
+
+    private static let rows: [Row] = (TextFile("Docs/Features.md")?.lines ?? []).compactMap { line in
+        guard let match = line.firstMatch(of: /^\| ([A-Z]{3}-[0-9]+) \| .+ \| (yes|differs|planned) \| ([A-Za-z, ]*) \|$/),
+            let status = Row.Status(rawValue: String(match.2))
+        else { return nil }
+        return Row(handle: String(match.1), status: status, suites: match.3.split(separator: ", ").map(String.init))
+    }
+
+    /// The handles in the titles of tests, by the name of the file.
+    private static let tested: [String: Set<String>] = {
+        var found: [String: Set<String>] = [:]
+        for file in Repository.files(".swift", in: ["Tests"]) {
+            let name = String(file.path.split(separator: "/").last?.dropLast(".swift".count) ?? "")
+            for match in file.text.matches(of: /@Test\(\s*"([^"]*)"/) { found[name, default: []].formUnion(handles(in: String(match.1))) }
+        }
+        return found
+    }()
+
+    /// What the lines of the document of deviations are about.
+    private static let deviations: [String] = (TextFile("Docs/Deviations.md")?.lines ?? []).compactMap { line in
+        line.firstMatch(of: /^- \*\*([^*]*)\*\*/).map { String($0.1) }
+    }
+
+    @Test func theInventoryIsReadWhole() {
+        #expect(Self.rows.count >= 332)
+        #expect(Set(Self.rows.map(\.handle)).count == Self.rows.count)
+    }
+
+    @Test func everyHandleThatIsUsedHasARow() {
+        let known = Set(Self.rows.map(\.handle))
+        let prefixes = Set(known.map { $0.prefix(4) })
+        let used = (Repository.swiftFiles + Repository.documents).flatMap { file in
+            file.lines.filter(Self.mayHoldHandle).flatMap { Self.handles(in: String($0)) }
+                .filter { prefixes.contains($0.prefix(4)) && !known.contains($0) }.map { "\(file.path): \($0)" }
+        }
+        #expect(used.filter { !$0.contains("HandleRules.swift") } == [])
+    }
+
+    @Test func everyNamedSuiteHasATestOfTheRow() {
+        let wrong = Self.rows.flatMap { row in
+            row.suites.filter { Self.tested[$0]?.contains(row.handle) != true }.map { "\(row.handle): \($0)" }
+        }
+        #expect(wrong == [])
+    }
+
+    @Test func theStatusOfEveryRowIsTrue() {
+        let tested = Self.tested.values.reduce(into: Set<String>()) { $0.formUnion($1) }
+        let differing = Set(Self.deviations.flatMap(Self.handles))
+        let wrong = Self.rows.filter { row in
+            switch row.status {
+            case .yes: row.suites.isEmpty
+            case .differs: !differing.contains(row.handle)
+            case .planned: tested.contains(row.handle) || differing.contains(row.handle) || !row.suites.isEmpty
+            }
+        }
+        #expect(wrong.map(\.handle) == [])
+        #expect(Self.rows.filter { $0.status == .yes && differing.contains($0.handle) }.map(\.handle) == [])
+    }
+
+    /// What Core Data leaves undefined (section 1.29 of the notes on it), by the numbers of the list.
     private static let undecided = 1...17
 
-    /// The titles of tests, and what deviations are about.
-    private static func named() throws -> [String] {
+    @Test func everythingThatAppleLeavesUndefinedIsDecided() {
         let titles = Repository.files(".swift", in: ["Tests"]).flatMap { file in
             file.text.matches(of: /@Test\(\s*"([^"]*)"/).map { String($0.1) }
         }
-        let deviations = try #require(TextFile("Docs/Deviations.md")).lines.compactMap { line in
-            line.firstMatch(of: /^- \*\*([^*]*)\*\*/).map { String($0.1) }
-        }
-        return titles + deviations
-    }
-
-    private static let rows: [String] = {
-        let url = Repository.root.appending(path: "../shared/reference/coredata.md")
-        guard let text = try? String(contentsOf: url, encoding: .utf8) else { return [] }
-        return text.split(separator: "\n").compactMap { line in
-            line.firstMatch(of: /^\| ([A-Z]{3}-[0-9]+) \|/).map { String($0.1) }
-        }.filter { tables.contains(String($0.prefix(3))) }
-    }()
-
-    @Test(.enabled(if: !rows.isEmpty, "The tables are not beside the package."))
-    func everyRowIsTestedOrDeviatesOnPurpose() throws {
-        let named = Set(try Self.named().flatMap(Self.handles))
-        #expect(Self.rows.count > 250)
-        #expect(Self.rows.filter { !named.contains($0) } == [])
-    }
-
-    @Test func everythingThatAppleLeavesUndefinedIsDecided() throws {
-        let decided = Set(try Self.named().flatMap { text in
+        let decided = Set((titles + Self.deviations).flatMap { text in
             text.matches(of: /1\.29(?:,| no\.) ([0-9]+)/).compactMap { Int($0.1) }
         })
         #expect(Self.undecided.filter { !decided.contains($0) } == [])
     }
 
-    /// The handles of a title: `MOD-4, MOD-5: …`, and all of `ATT-5 … ATT-8`.
-    static func handles(in title: String) -> [String] {
+    /// The handles of a text: `MOD-4, MOD-5: …`, and all of `ATT-5 … ATT-8`.
+    static func handles(in text: String) -> [String] {
         var found: [String] = []
-        for match in title.matches(of: /([A-Z]{3})-([0-9]+)(?: … \1-([0-9]+))?/) {
+        for match in text.matches(of: /\b([A-Z]{3})-([0-9]+)\b(?: … \1-([0-9]+))?/) {
             let first = Int(match.2) ?? 0
             let last = match.3.flatMap { Int($0) } ?? first
             found += (min(first, last)...max(first, last)).map { "\(match.1)-\($0)" }
         }
         return found
+    }
+
+    /// True for a line with a hyphen between a capital letter and a digit: a quick look, since a regular expression over all sources is slow.
+    private static func mayHoldHandle(_ line: Substring) -> Bool {
+        var (before, last): (UInt8, UInt8) = (0, 0)
+        for byte in line.utf8 {
+            if last == UInt8(ascii: "-"), byte >= UInt8(ascii: "0"), byte <= UInt8(ascii: "9"),
+                before >= UInt8(ascii: "A"), before <= UInt8(ascii: "Z")
+            {
+                return true
+            }
+            (before, last) = (last, byte)
+        }
+        return false
     }
 
     @Test func handlesAreReadOneByOneAndInRows() {
