@@ -16,6 +16,8 @@ let package = Package(
         .library(name: "HornbeamXcodeModels", targets: ["HornbeamXcodeModels"]),
         .executable(name: "hornbeam", targets: ["HornbeamTool"]),
         .executable(name: "crash-harness", targets: ["CrashHarness"]),
+        .plugin(name: "HornbeamModelPlugin", targets: ["HornbeamModelPlugin"]),
+        .plugin(name: "GenerateModelPlugin", targets: ["GenerateModelPlugin"]),
     ],
     traits: [
         .trait(name: "Rivals", description: "Measure SQLite and LMDB beside Hornbeam in the benchmarks."),
@@ -30,6 +32,16 @@ let package = Package(
             swiftSettings: common + [.strictMemorySafety()]),
         .target(name: "HornbeamModel", dependencies: ["HornbeamThreads"], swiftSettings: common),
         .target(name: "HornbeamXcodeModels", dependencies: ["HornbeamModel"], swiftSettings: common),
+        .target(name: "HornbeamGenerator", dependencies: ["HornbeamModel"], swiftSettings: common),
+        .executableTarget(
+            name: "ModelPluginTool", dependencies: ["HornbeamGenerator", "HornbeamModel", "HornbeamXcodeModels"], swiftSettings: common),
+        .plugin(name: "HornbeamModelPlugin", capability: .buildTool(), dependencies: ["ModelPluginTool"], path: "Sources/HornbeamModelPlugin"),
+        .plugin(
+            name: "GenerateModelPlugin",
+            capability: .command(
+                intent: .custom(verb: "generate-model", description: "Write Swift classes for a Hornbeam model."),
+                permissions: [.writeToPackageDirectory(reason: "The classes are written into the package.")]),
+            dependencies: ["HornbeamTool"], path: "Sources/GenerateModelPlugin"),
         .target(
             name: "HornbeamStore", dependencies: ["HornbeamEngine", "HornbeamModel", "HornbeamThreads"],
             swiftSettings: common),
@@ -39,7 +51,7 @@ let package = Package(
         .executableTarget(
             name: "HornbeamTool",
             dependencies: [
-                "CLZ4", "Hornbeam", "HornbeamStore", "HornbeamEngine", "HornbeamXcodeModels", "HornbeamThreads",
+                "CLZ4", "Hornbeam", "HornbeamGenerator", "HornbeamStore", "HornbeamEngine", "HornbeamXcodeModels", "HornbeamThreads",
             ],
             swiftSettings: common),
         .executableTarget(
@@ -70,6 +82,8 @@ let package = Package(
         .testTarget(
             name: "HornbeamXcodeModelsTests", dependencies: ["HornbeamXcodeModels", "HornbeamModel"],
             swiftSettings: common),
+        .testTarget(
+            name: "HornbeamGeneratorTests", dependencies: ["HornbeamGenerator", "HornbeamModel"], swiftSettings: common),
         .testTarget(
             name: "HornbeamStoreTests",
             dependencies: ["HornbeamStore", "HornbeamEngine", "HornbeamModel", "HornbeamThreads"],

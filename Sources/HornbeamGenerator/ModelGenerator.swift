@@ -1,0 +1,86 @@
+public import HornbeamModel
+
+/// Writes Swift classes for a model (GEN-1 to GEN-3).
+///
+/// The same model gives the same files, byte for byte. Entities, and properties within them, keep the order of the model.
+public struct ModelGenerator: Sendable {
+    let definition: ModelDefinition
+    /// The name of the model, for the type that leads to it: `Shop` gives `ShopModel`.
+    let name: String
+    let style: CodeStyle
+    let access: CodeAccess
+
+    public init(_ definition: ModelDefinition, name: String, style: CodeStyle, access: CodeAccess = .internal) {
+        self.definition = definition
+        self.name = name
+        self.style = style
+        self.access = access
+    }
+
+    /// True for a name that can be the beginning of a type's name.
+    public static func isUsable(_ name: String) -> Bool {
+        guard let first = name.unicodeScalars.first, first.properties.isXIDStart else { return false }
+        return name.unicodeScalars.allSatisfy { $0.properties.isXIDContinue }
+    }
+
+    /// All files: one or two for each entity, and one for the model.
+    ///
+    /// - Throws: `invalidModel` for a model with a problem.
+    public func files() throws -> [GeneratedFile] {
+        _ = try ManagedObjectModel(definition)
+        var files: [GeneratedFile] = []
+        for entity in definition.entities {
+            let source = EntitySource(entity, in: self)
+            switch style {
+            case .macro: files.append(file(source.className, source.macroClass))
+            case .tokens: files.append(file(source.className, source.tokenClass))
+            case .extensions:
+                files.append(file("\(source.className)+Properties", source.propertiesExtension))
+                files.append(GeneratedFile(name: "\(source.className).swift", text: head + source.emptyClass, isOverwritten: false))
+            }
+        }
+        files.append(file("\(name)Model", try ModelSource(self).text))
+        return files
+    }
+
+    /// All declarations in one file, for build plug-ins.
+    ///
+    /// - Throws: As `files()`.
+    public func singleFile() throws -> GeneratedFile {
+        let parts = try files().map { file in
+            String(file.text.trimmingPrefix(GeneratedFile.mark + "\n\n").trimmingPrefix(head))
+        }
+        return file("\(name)Model", parts.joined(separator: "\n"))
+    }
+
+    /// What of the model the style cannot say, a sentence each.
+    public var omissions: [String] {
+        guard style == .macro else { return [] }
+        var sentences: [String] = []
+        if !definition.configurations.isEmpty { sentences.append("Configurations are not written: classes do not declare them.") }
+        if !definition.fetchRequestTemplates.isEmpty {
+            sentences.append("Templates of fetch requests are not written: classes do not declare them.")
+        }
+        if !definition.localizationDictionary.isEmpty { sentences.append("The localization dictionary is not written.") }
+        for entity in definition.entities {
+            for attribute in entity.attributes where attribute.valueTransformerName != nil && attribute.valueClassName == nil {
+                sentences.append("\(entity.name).\(attribute.name) is written as Data: name the type that its transformer makes.")
+            }
+        }
+        return sentences
+    }
+
+    private var head: String { "import Foundation\nimport Hornbeam\n\n" }
+
+    private func file(_ name: String, _ text: String) -> GeneratedFile {
+        GeneratedFile(name: "\(name).swift", text: "\(GeneratedFile.mark)\n\n\(head)\(text)", isOverwritten: true)
+    }
+
+    /// The class of an entity by its name.
+    func className(ofEntity name: String) -> String {
+        definition.entities.first { $0.name == name }.map(SwiftSpelling.className) ?? name
+    }
+
+    /// True for entities that others inherit from, whose classes cannot be final.
+    func hasSubentities(_ entity: Entity) -> Bool { definition.entities.contains { $0.superentityName == entity.name } }
+}

@@ -1,0 +1,80 @@
+import Foundation
+import HornbeamModel
+
+/// Names, literals and types of a model as Swift spells them.
+enum SwiftSpelling {
+    /// Words that need backticks where a property is declared.
+    private static let reserved: Set<String> = [
+        "associatedtype", "class", "deinit", "enum", "extension", "fileprivate", "func", "import", "init", "inout", "internal", "let",
+        "open", "operator", "private", "precedencegroup", "protocol", "public", "rethrows", "static", "struct", "subscript", "typealias",
+        "var", "break", "case", "catch", "continue", "default", "defer", "do", "else", "fallthrough", "for", "guard", "if", "in", "repeat",
+        "return", "throw", "switch", "where", "while", "Any", "as", "await", "false", "is", "nil", "self", "Self", "super", "throws",
+        "true", "try", "Type", "Protocol", "_",
+    ]
+
+    static func name(_ name: String) -> String { reserved.contains(name) ? "`\(name)`" : name }
+
+    /// A text as a literal of Swift.
+    static func literal(_ text: String) -> String {
+        var literal = "\""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\"": literal += "\\\""
+            case "\\": literal += "\\\\"
+            case "\n": literal += "\\n"
+            case "\r": literal += "\\r"
+            case "\t": literal += "\\t"
+            case "\0": literal += "\\0"
+            default:
+                if scalar.value < 0x20 || scalar.value == 0x7f {
+                    literal += "\\u{\(String(scalar.value, radix: 16))}"
+                } else {
+                    literal.unicodeScalars.append(scalar)
+                }
+            }
+        }
+        return literal + "\""
+    }
+
+    /// The class of an entity's objects. A module's name before the class is left out, as is the dot of “this module”.
+    static func className(of entity: Entity) -> String {
+        guard let name = entity.className, name != "NSManagedObject", name != "ManagedObject" else { return entity.name }
+        return name.split(separator: ".").last.map(String.init) ?? entity.name
+    }
+
+    /// The type of an attribute's property, without `?`.
+    static func type(of attribute: AttributeDescription) -> String {
+        switch attribute.type {
+        case .integer16: "Int16"
+        case .integer32: "Int32"
+        case .integer64: "Int"
+        case .decimal: "Decimal"
+        case .double: "Double"
+        case .float: "Float"
+        case .string: "String"
+        case .boolean: "Bool"
+        case .date: "Date"
+        case .binary, .transformable: "Data"
+        case .uuid: "UUID"
+        case .uri: "URL"
+        case .objectID: "ManagedObjectID"
+        case .composite: "[String: PropertyValue]"
+        case .undefined: "PropertyValue"
+        }
+    }
+
+    /// A value as an expression of the attribute's type; nil for values that have no short literal.
+    static func expression(_ value: PropertyValue, of type: AttributeType) -> String? {
+        switch (value, type) {
+        case (.string(let text), _): literal(text)
+        case (.bool(let truth), _): "\(truth)"
+        case (.int(let number), .boolean): number == 0 ? "false" : "true"
+        case (.int(let number), _): "\(number)"
+        case (.double(let number), .date): "Date(timeIntervalSinceReferenceDate: \(number))"
+        case (.double(let number), _): number.isFinite ? "\(number)" : nil
+        case (.decimal(let number), _): "Decimal(string: \"\(number)\")!"
+        case (.date(let date), _): "Date(timeIntervalSinceReferenceDate: \(date.timeIntervalSinceReferenceDate))"
+        default: nil
+        }
+    }
+}

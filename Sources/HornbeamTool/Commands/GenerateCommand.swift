@@ -1,0 +1,94 @@
+import Foundation
+import HornbeamGenerator
+import HornbeamModel
+
+extension Command {
+    static let generate = Command(
+        name: "generate",
+        summary: "write Swift classes for a model",
+        help: """
+            Usage: hornbeam generate MODEL --output FOLDER [options]
+
+            MODEL is an .xcdatamodeld, an .xcdatamodel, a JSON model or a store. The same model gives the same files. Files that were
+            written by hand are kept: those without the line that generated files begin with.
+
+            Options:
+              --style macro        a class with @Entity for each entity; the classes are the model from then on (the default)
+              --style tokens       a class with tokens and accessors for each entity, and the model beside them
+              --style extensions   an extension with tokens and accessors for each entity, and a class to write in
+              --access public      classes that other modules can use; internal unless given
+              --name NAME          the name of the model; that of its file unless given
+              --single-file        everything in one file NAMEModel.swift, for build plug-ins
+
+            Examples:
+              hornbeam generate Shop.xcdatamodeld --output Sources/Shop
+              hornbeam generate Shop.hornbeam --output Sources/Shop --style tokens --access public
+            """
+    ) { arguments in
+        let style = try arguments.choice("--style", of: CodeStyle.self) ?? .macro
+        let access = try arguments.choice("--access", of: CodeAccess.self) ?? .internal
+        let givenName = try arguments.option("--name")
+        let isSingleFile = arguments.flag("--single-file")
+        guard let folder = try arguments.option("--output") else { throw UsageError("--output FOLDER is missing") }
+        let path = try arguments.word("MODEL")
+        try arguments.finish()
+        let name = givenName ?? URL(filePath: path).deletingPathExtension().lastPathComponent
+        guard ModelGenerator.isUsable(name) else {
+            throw UsageError("'\(name)' cannot be part of a type's name; give another one with --name")
+        }
+        let model = try ModelFile(path)
+        let generator = ModelGenerator(try model.definition(), name: name, style: style, access: access)
+        let files = isSingleFile ? [try generator.singleFile()] : try generator.files()
+        try GeneratedFiles(files, in: folder).write()
+        for note in model.notes { Console.complain("note: \(note.message)") }
+        for omission in generator.omissions { Console.complain("note: \(omission)") }
+    }
+}
+
+/// Files of generated code on their way to a folder.
+struct GeneratedFiles {
+    private let files: [GeneratedFile]
+    private let folder: URL
+
+    init(_ files: [GeneratedFile], in folder: String) {
+        self.files = files
+        self.folder = URL(filePath: folder)
+    }
+
+    /// Writes what is new or changed, keeps what people wrote, and prints a line for each file.
+    func write() throws {
+        do {
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        } catch {
+            throw CommandFailure("The folder '\(folder.path)' cannot be made: check the path and its permissions.")
+        }
+        for file in files { Console.line("\(try write(file))  \(file.name)") }
+    }
+
+    /// What became of the file: `written`, `kept` or `same`.
+    private func write(_ file: GeneratedFile) throws -> String {
+        let url = folder.appending(path: file.name)
+        if let old = try? String(contentsOf: url, encoding: .utf8) {
+            if old == file.text { return "same   " }
+            if !file.isOverwritten || !old.hasPrefix(GeneratedFile.mark) { return "kept   " }
+        }
+        do {
+            try file.text.write(to: url, atomically: true, encoding: .utf8)
+        } catch {
+            throw CommandFailure("The file '\(url.path)' cannot be written: check its permissions and the room on the disk.")
+        }
+        return "written"
+    }
+}
+
+extension Arguments {
+    /// The value of an option that is one of a few words.
+    mutating func choice<Choice: RawRepresentable & CaseIterable>(
+        _ name: String, of type: Choice.Type
+    ) throws(UsageError) -> Choice? where Choice.RawValue == String {
+        guard let text = try option(name) else { return nil }
+        if let choice = Choice(rawValue: text) { return choice }
+        let known = Choice.allCases.map(\.rawValue).joined(separator: ", ")
+        throw UsageError("\(name) is one of \(known), not '\(text)'")
+    }
+}
