@@ -13,7 +13,7 @@ struct EntitySource {
     var className: String { SwiftSpelling.className(of: entity) }
     var access: String { generator.access.prefix }
 
-    private var superclass: String { entity.superentityName.map(generator.className) ?? "ManagedObject" }
+    private var superclass: String { entity.superentityName.map(generator.className) ?? generator.type("ManagedObject") }
 
     /// `public final class Book: ManagedObject`; open where another module may inherit.
     private var declaration: String {
@@ -33,10 +33,9 @@ struct EntitySource {
 
     /// A class whose properties are the model.
     var macroClass: String {
-        var lines = MacroProperties(self).lines
-        if entity.attributes.isEmpty, entity.relationships.isEmpty, lines.isEmpty { lines = [] }
-        return Self.comment(entity.userInfo, indent: "") + "\(MacroProperties(self).entityAttribute) \(declaration) {\n"
-            + lines.map { "    \($0)\n" }.joined() + "}\n"
+        let properties = MacroProperties(self)
+        return Self.comment(entity.userInfo, indent: "") + "\(properties.entityAttribute) \(declaration) {\n"
+            + properties.lines.map { "    \($0)\n" }.joined() + "}\n"
     }
 
     /// A class with a token and an accessor for each property.
@@ -78,7 +77,7 @@ struct EntitySource {
     private var tokens: String {
         let attributes = entity.attributes.map { attribute in
             "    \(access)static let \(SwiftSpelling.name(attribute.name)) = "
-                + "Attribute<\(type(of: attribute))>(\(SwiftSpelling.literal(attribute.name)))\n"
+                + "\(generator.type("Attribute"))<\(type(of: attribute))>(\(SwiftSpelling.literal(attribute.name)))\n"
         }
         let relationships = entity.relationships.map { relationship in
             var arguments = SwiftSpelling.literal(relationship.name)
@@ -86,7 +85,7 @@ struct EntitySource {
                 arguments += ", to: \(SwiftSpelling.literal(relationship.destinationEntityName))"
             }
             if let inverse = relationship.inverseName { arguments += ", inverse: \(SwiftSpelling.literal(inverse))" }
-            let kind = relationship.isToMany ? (relationship.isOrdered ? "OrderedToMany" : "ToMany") : "ToOne"
+            let kind = generator.type(relationship.isToMany ? (relationship.isOrdered ? "OrderedToMany" : "ToMany") : "ToOne")
             return "    \(access)static let \(SwiftSpelling.name(relationship.name)) = "
                 + "\(kind)<\(generator.className(ofEntity: relationship.destinationEntityName))>(\(arguments))\n"
         }
@@ -112,17 +111,17 @@ struct EntitySource {
 
     /// GEN-2
     private var fetchRequest: String {
-        "    \(access)static func fetchRequest() -> FetchRequest<\(className)> { FetchRequest<\(className)>() }\n"
+        "    \(access)static func fetchRequest() -> \(generator.type("FetchRequest"))<\(className)> { .init() }\n"
     }
 
     func type(of attribute: AttributeDescription) -> String {
-        let type = SwiftSpelling.type(of: attribute)
+        let type = generator.type(SwiftSpelling.type(of: attribute))
         return attribute.isOptional && attribute.type != .undefined ? "\(type)?" : type
     }
 
     func type(of relationship: RelationshipDescription) -> String {
         let destination = generator.className(ofEntity: relationship.destinationEntityName)
         guard relationship.isToMany else { return "\(destination)?" }
-        return relationship.isOrdered ? "ManagedArray<\(destination)>" : "ManagedSet<\(destination)>"
+        return "\(generator.type(relationship.isOrdered ? "ManagedArray" : "ManagedSet"))<\(destination)>"
     }
 }

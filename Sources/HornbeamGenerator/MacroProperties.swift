@@ -16,7 +16,7 @@ struct MacroProperties {
         if source.className != entity.name { arguments.append(SwiftSpelling.literal(entity.name)) }
         if entity.isAbstract { arguments.append("abstract: true") }
         arguments += common(entity.renamingIdentifier, entity.versionHashModifier, entity.userInfo)
-        return arguments.isEmpty ? "@Entity" : "@Entity(\(arguments.joined(separator: ", ")))"
+        return "@\(source.generator.type("Entity"))" + (arguments.isEmpty ? "" : "(\(arguments.joined(separator: ", ")))")
     }
 
     /// Constraints and indexes, then a line or two for each property.
@@ -81,7 +81,7 @@ struct MacroProperties {
         if let composite = attribute.compositeName { arguments.append("composite: \(SwiftSpelling.literal(composite))") }
         if let transformer = attribute.valueTransformerName { arguments.append("transformer: \(SwiftSpelling.literal(transformer))") }
         arguments += common(attribute.renamingIdentifier, attribute.versionHashModifier, attribute.userInfo)
-        let mark = arguments.isEmpty ? "" : "@Attribute(\(arguments.joined(separator: ", "))) "
+        let mark = arguments.isEmpty ? "" : "@\(source.generator.type("Attribute"))(\(arguments.joined(separator: ", "))) "
         return comment(attribute.userInfo) + ["\(mark)\(source.access)var \(name): \(source.type(of: attribute))\(initial)"]
     }
 
@@ -137,7 +137,7 @@ struct MacroProperties {
         arguments += common(relationship.renamingIdentifier, relationship.versionHashModifier, relationship.userInfo)
         let name = SwiftSpelling.name(relationship.name)
         return comment(relationship.userInfo)
-            + ["@Relationship(\(arguments.joined(separator: ", "))) \(source.access)var \(name): \(source.type(of: relationship))"]
+            + ["@\(source.generator.type("Relationship"))(\(arguments.joined(separator: ", "))) \(source.access)var \(name): \(source.type(of: relationship))"]
     }
 
     // MARK: Common to entities and properties

@@ -9,12 +9,14 @@ public struct ModelGenerator: Sendable {
     let name: String
     let style: CodeStyle
     let access: CodeAccess
+    private let classNames: Set<String>
 
     public init(_ definition: ModelDefinition, name: String, style: CodeStyle, access: CodeAccess = .internal) {
         self.definition = definition
         self.name = name
         self.style = style
         self.access = access
+        classNames = Set(definition.entities.map(SwiftSpelling.className))
     }
 
     /// True for a name that can be the beginning of a type's name.
@@ -79,6 +81,12 @@ public struct ModelGenerator: Sendable {
     /// The class of an entity by its name.
     func className(ofEntity name: String) -> String {
         definition.entities.first { $0.name == name }.map(SwiftSpelling.className) ?? name
+    }
+
+    /// The name of a type of a library, with its module where a class of the model has the same name.
+    func type(_ name: String) -> String {
+        guard classNames.contains(name) else { return name }
+        return "\(SwiftSpelling.module(of: name)).\(name)"
     }
 
     /// True for entities that others inherit from, whose classes cannot be final.

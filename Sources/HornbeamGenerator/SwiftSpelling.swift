@@ -63,6 +63,15 @@ enum SwiftSpelling {
         }
     }
 
+    /// The module that has a type of the generated code.
+    static func module(of type: String) -> String {
+        switch type {
+        case "Int", "Int16", "Int32", "Double", "Float", "String", "Bool": "Swift"
+        case "Date", "Data", "UUID", "URL", "Decimal": "Foundation"
+        default: "Hornbeam"
+        }
+    }
+
     /// A value as an expression of the attribute's type; nil for values that have no short literal.
     static func expression(_ value: PropertyValue, of type: AttributeType) -> String? {
         switch (value, type) {

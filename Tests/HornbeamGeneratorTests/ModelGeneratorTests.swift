@@ -90,7 +90,7 @@ import Testing
                     public var name: String { get { self[Self.name] } set { self[Self.name] = newValue } }
                     public var books: ManagedSet<Book> { get { self[Self.books] } set { self[Self.books] = newValue } }
 
-                    public static func fetchRequest() -> FetchRequest<Author> { FetchRequest<Author>() }
+                    public static func fetchRequest() -> FetchRequest<Author> { .init() }
                 }
 
                 """)
@@ -129,6 +129,14 @@ import Testing
         let definition = ModelDefinition(entities: [Entity("Thing", attributes: [AttributeDescription("default", .string)])])
         let text = try ModelGenerator(definition, name: "Things", style: .macro).files()[0].text
         #expect(text.contains("var `default`: String"))
+    }
+
+    @Test func typesThatAClassHidesGetTheirModule() throws {
+        let definition = ModelDefinition(entities: [
+            Entity("Attribute", attributes: [AttributeDescription("made", .date)]), Entity("Date"),
+        ])
+        let text = try ModelGenerator(definition, name: "Things", style: .tokens).files()[0].text
+        #expect(text.contains("static let made = Hornbeam.Attribute<Foundation.Date>(\"made\")"))
     }
 
     @Test func textsBecomeLiteralsThatNothingInThemEnds() throws {
