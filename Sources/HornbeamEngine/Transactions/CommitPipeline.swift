@@ -61,6 +61,8 @@ final class CommitPipeline: Sendable {
         var syncBy: UInt64?
         var jobs: [Job] = []
         var isCheckpointing = false
+        /// Why no checkpoint may begin any more: the store is being closed.
+        var closed: EngineError?
         var log: LogWriter?
         var statistics = PipelineStatistics()
     }
@@ -168,16 +170,29 @@ final class CommitPipeline: Sendable {
     func hurryCheckpoint() { checkpointWaiters.wrappingAdd(1, ordering: .relaxed) }
 
     /// Waits until no checkpoint runs, then starts one. `hasTurn`: the caller holds the writer's turn.
-    func beginCheckpoint(hasTurn: Bool) {
+    ///
+    /// Throws `closed` after `endCheckpoints`.
+    func beginCheckpoint(hasTurn: Bool) throws(EngineError) {
         checkpointWaiters.wrappingAdd(1, ordering: .relaxed)
         defer { checkpointWaiters.wrappingSubtract(1, ordering: .relaxed) }
-        monitor.lock()
-        while unsafe state.isCheckpointing {
-            if hasTurn { runJobs() }
-            if unsafe state.isCheckpointing { monitor.wait(.progress) }
+        try monitor.withLock { () throws(EngineError) in
+            while unsafe state.isCheckpointing {
+                if hasTurn { runJobs() }
+                if let closed = unsafe state.closed { throw closed }
+                if unsafe state.isCheckpointing { monitor.wait(.progress) }
+            }
+            if let closed = unsafe state.closed { throw closed }
+            unsafe state.isCheckpointing = true
         }
-        unsafe state.isCheckpointing = true
-        monitor.unlock()
+    }
+
+    /// Waits until no checkpoint runs; none begins afterwards but the one that the caller writes to close the store.
+    func endCheckpoints(_ error: EngineError) {
+        monitor.withLock {
+            while unsafe state.isCheckpointing { monitor.wait(.progress) }
+            unsafe state.closed = error
+            monitor.signalAll(.progress)
+        }
     }
 
     /// Returns when no checkpoint is under way.
