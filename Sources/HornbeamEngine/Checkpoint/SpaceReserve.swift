@@ -68,10 +68,10 @@ final class SpaceReserve: Sendable {
         }
     }
 
-    /// Gives the room away; false if there is none.
+    /// Gives the room away, that of a reserve too which a crash left; false if there is none.
     func release() -> Bool {
         state.withLock { state in
-            guard state.isThere else { return false }
+            guard state.isThere || state.isLeftOver else { return false }
             let isGone = removeFile()
             state.isThere = false
             state.isLeftOver = !isGone

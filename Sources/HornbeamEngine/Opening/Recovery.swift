@@ -106,16 +106,19 @@ struct Recovery {
         if replayed.loss != nil { (mark, next) = try beyond(opened, mark, next, counter.position) }
         let reserve = engine.core.reserve
         reserve.note(opened.listing ?? [])
+        var hasRecovered = false
         if isInDoubt(opened) { try confirm(opened.meta, reserve) }
         if replayed.end.lastSegment != nil || !state.isCleanlyClosed || replayed.loss != nil {
             engine.core.pipeline.setMark(mark)
             engine.checkpointer.setNextLogSegment(next)
-            try engine.checkpointer.run(log: nil, isForced: true)
+            try checkpoint(engine, opened)
+            hasRecovered = true
         }
         let log = try LogWriter(
             directory: path, fileSystem: fileSystem, store: state.store, continuing: mark, nextSegment: next,
             options: options.log, counter: counter, listing: opened.listing,
             giveReserve: { reserve.release() })
+        if hasRecovered, isShortOfRoom(reserve) { freeOldStates(engine, log) }
         return (engine, log)
     }
 
@@ -208,7 +211,9 @@ struct Recovery {
         ) { (number, payload, _) throws(EngineError) in
             let bytes = unsafe Bytes(payload)
             if let (catalogue, fileTable) = try Redo.attached(bytes) {
-                let (version, table) = try load(catalogue, fileTable, engine.core.files, pageSize: state.pageSize)
+                var (version, table) = try load(catalogue, fileTable, engine.core.files, pageSize: state.pageSize)
+                // The file of the table itself may be younger than what the table lists.
+                for file in try engine.core.files.filesOfBlob(fileTable) { table.entries[file, default: .init()].gain(0) }
                 replay.finish()
                 try engine.adopt(version, table, as: number)
             } else {
