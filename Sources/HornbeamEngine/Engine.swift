@@ -306,10 +306,14 @@ package final class Engine: Sendable {
     ) throws(EngineError) {
         // Recorded first: a checkpoint that ends meanwhile must redirect this transaction's nodes too.
         let (retired, born) = record(transaction)
-        core.pipeline.beginCheckpoint(hasTurn: true)
-        defer { core.pipeline.endCheckpoint() }
         let attachment: Checkpointer.Attachment
-        do throws(EngineError) { attachment = try checkpointer.attach(version) } catch {
+        var isCheckpoint = false
+        defer { if isCheckpoint { core.pipeline.endCheckpoint() } }
+        do throws(EngineError) {
+            try core.pipeline.beginCheckpoint(hasTurn: true)
+            isCheckpoint = true
+            attachment = try checkpointer.attach(version)
+        } catch {
             core.pipeline.undo(retired: retired, born: born, above: transaction.base.number)
             core.pipeline.endTurn()
             throw error
@@ -326,6 +330,8 @@ package final class Engine: Sendable {
     // MARK: The end
 
     /// Waits for running transactions, writes a last checkpoint and removes the log. Snapshots that are still held can be read on.
+    ///
+    /// Nothing is written after it returns: calls of other threads that would write throw `closed`.
     package func close() throws(EngineError) {
         core.pipeline.hurryCheckpoint()
         maintenance.stop()
@@ -342,12 +348,14 @@ package final class Engine: Sendable {
         guard let log, let lock else { return }
         let closed = EngineError(.closed, "The store is closed.", path: path)
         core.pipeline.refuseWriters(closed)
+        core.pipeline.endCheckpoints(closed)
         defer {
             core.pipeline.close(closed)
+            log.close()
             lock.release()
         }
+        core.reserve.end(removes: core.pipeline.failure == nil)
         if let failure = core.pipeline.failure { throw failure }
-        core.reserve.remove()
         // Not by what was written so far: a commit may be on its way into the log.
         if !isAsOpened { try checkpointer.run(log: log, isClosing: true) }
         try log.removeAll()

@@ -16,6 +16,13 @@ import Testing
         #expect(try Self.run(SimulateMode.self, ["--seed", "\(seed)", "--count", "\(count)"]) == 0)
     }
 
+    @Test(
+        "Two faults in a row lose nothing: kills, failed syncs and full disks before a crash, two failing calls",
+        arguments: [(0, 400), (1, 400), (2, 300), (7, 40)])
+    func pairsOfFaultsLoseNothing(seed: Int, count: Int) throws {
+        #expect(try Self.run(PairsMode.self, ["--seed", "\(seed)", "--count", "\(count)"]) == 0)
+    }
+
     @Test func workloadsUseSegmentsOfTheLogAgain() throws {
         let used = try (1...40).count { seed in
             let disk = SimulatedDisk()

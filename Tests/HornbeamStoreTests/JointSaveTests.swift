@@ -52,6 +52,55 @@ import Testing
         #expect(report.images > 60)
     }
 
+    /// Throws unless two stores opened for reading show the same saves, before and after the stores were opened for writing.
+    private func judgeReading(_ image: CrashEnumerator.Image) throws {
+        let readers: TwoStores
+        do {
+            readers = try TwoStores(on: image.disk, readOnly: true)
+        } catch let error as HornbeamError where error.code == .notAStore && image.acknowledged == 0 {
+            return
+        }
+        func expect(_ lowest: Int, _ highest: Int) throws -> Int {
+            let saves = try readers.stack.stores.map(TwoStores.saves)
+            guard saves[0] == saves[1], saves[0] >= lowest, saves[0] <= highest else {
+                throw TwoStores.Torn(description: "\(saves) saves are read, \(lowest) to \(highest) expected")
+            }
+            return saves[0]
+        }
+        let saves = try expect(Int(image.acknowledged), Int(image.submitted))
+        guard image.disk.operationCount == 0 else { throw TwoStores.Torn(description: "reading has written") }
+        let writers = try TwoStores(on: image.disk)
+        _ = try readers.stack.refresh()
+        _ = try expect(saves, saves)
+        try writers.save(saves + 1)
+        _ = try readers.stack.refresh()
+        _ = try expect(saves, saves + 1)
+        try writers.close()
+        _ = try readers.stack.refresh()
+        _ = try expect(saves + 1, saves + 1)
+        try readers.close()
+    }
+
+    @Test("SAV-11: after every crash two stores that are opened for reading show the same saves, and write nothing")
+    func readersSeeWholeSaves() throws {
+        var enumerator = CrashEnumerator(seed: 12)
+        enumerator.subsetsUpTo = 1
+        enumerator.randomImagesPerPoint = 1
+        enumerator.stride = 3
+        let report = try enumerator.run(
+            workload: { disk in
+                let stores = try TwoStores(on: disk)
+                for number in 1 ... 2 {
+                    disk.mark(.submitted(UInt64(number)))
+                    try stores.save(number)
+                    disk.mark(.acknowledged(UInt64(number)))
+                }
+                try stores.close()
+            }, verify: judgeReading)
+        print("joint saves read: \(report)")
+        #expect(report.images > 60)
+    }
+
     /// A disk as it is when the decision is on it and the other store's part is not.
     private func interrupted() throws -> SimulatedDisk {
         var found: SimulatedDisk?

@@ -9,13 +9,14 @@ struct TwoStores {
     let stack: StoreStack
 
     /// - Parameter opening: The stores to open, by number; the others stay closed.
-    init(on disk: SimulatedDisk, opening: [Int] = [0, 1]) throws {
-        stack = StoreStack(try opening.map { StoreStack.Part(try Self.open(Self.names[$0], disk)) })
+    init(on disk: SimulatedDisk, opening: [Int] = [0, 1], readOnly: Bool = false) throws {
+        stack = StoreStack(try opening.map { StoreStack.Part(try Self.open(Self.names[$0], disk, readOnly: readOnly)) })
         try stack.settle()
     }
 
-    static func open(_ name: String, _ disk: SimulatedDisk) throws -> Store {
+    static func open(_ name: String, _ disk: SimulatedDisk, readOnly: Bool = false) throws -> Store {
         var options = Store.Options()
+        options.readOnly = readOnly
         options.fileSystem = disk
         options.backgroundCheckpoints = false
         options.poolBytes = 1 << 20

@@ -64,13 +64,15 @@ final class Checkpointer: Sendable {
 
     // MARK: The checkpoint
 
-    /// Writes a checkpoint of the newest durable version. `isClosing` marks the store as cleanly closed; a checkpoint that
-    /// somebody waits for may take all processors, one that nobody waits for its time.
+    /// Writes a checkpoint of the newest durable version. `isClosing` marks the store as cleanly closed, after
+    /// `CommitPipeline.endCheckpoints`; a checkpoint that somebody waits for may take all processors, one that nobody waits for its time.
+    ///
+    /// Throws `closed` when the store was closed meanwhile.
     func run(
         log: LogWriter?, isClosing: Bool = false, isForced: Bool = false, isAwaited: Bool = false, isPaced: Bool = false
     ) throws(EngineError) {
-        engine.pipeline.beginCheckpoint(hasTurn: false)
-        defer { engine.pipeline.endCheckpoint() }
+        if !isClosing { try engine.pipeline.beginCheckpoint(hasTurn: false) }
+        defer { if !isClosing { engine.pipeline.endCheckpoint() } }
         if log != nil { try engine.pipeline.drain() }
         let (version, mark) = try engine.pipeline.durablePoint()
         defer { engine.registry.release(version.number) }

@@ -22,6 +22,8 @@ final class SpaceReserve: Sendable {
         var isSpent = false
         /// Calls to let pass before the next attempt, after one that found no room.
         var pause = 0
+        /// The store is closed.
+        var hasEnded = false
     }
 
     init(directory: String, fileSystem: any FileSystem, bytes: Int) {
@@ -38,7 +40,7 @@ final class SpaceReserve: Sendable {
     /// Lays the reserve in, if it is not there and there may be room for it. It can do without; nothing is reported.
     func prepare(isUrgent: Bool = false) {
         state.withLock { state in
-            guard bytes > 0, !state.isThere else { return }
+            guard bytes > 0, !state.isThere, !state.hasEnded else { return }
             if isUrgent { state.pause = 0 }
             guard state.pause == 0 else { return state.pause -= 1 }
             do throws(EngineError) {
@@ -49,8 +51,7 @@ final class SpaceReserve: Sendable {
                 state.isThere = true
                 state.isSpent = false
             } catch {
-                try? fileSystem.remove(path)
-                state.isLeftOver = true
+                state.isLeftOver = !removeFile()
                 state.pause = 500
             }
         }
@@ -67,31 +68,38 @@ final class SpaceReserve: Sendable {
         }
     }
 
-    /// Gives the room away; false if there is none.
+    /// Gives the room away, that of a reserve too which a crash left; false if there is none.
     func release() -> Bool {
         state.withLock { state in
-            guard state.isThere else { return false }
+            guard state.isThere || state.isLeftOver else { return false }
+            let isGone = removeFile()
             state.isThere = false
-            state.isLeftOver = true
+            state.isLeftOver = !isGone
             state.isSpent = true
             state.pause = 500
-            do throws(EngineError) { try fileSystem.remove(path) } catch { return false }
-            return true
+            return isGone
         }
     }
 
-    /// Tells what was in the folder when the store was opened.
+    /// False if the file could not be removed; one that is not there cannot.
+    private func removeFile() -> Bool {
+        do throws(EngineError) { try fileSystem.remove(path) } catch { return false }
+        return true
+    }
+
+    /// Takes note of what was in the folder when the store was opened.
     func note(_ names: [String]) {
         let isLeftOver = names.contains(SpaceReserve.fileName)
         state.withLock { $0.isLeftOver = isLeftOver }
     }
 
-    /// The store is closed: whole stores have no reserve.
-    func remove() {
-        let mayBeThere = state.withLock { state in
-            defer { (state.isThere, state.isLeftOver) = (false, false) }
-            return state.isThere || state.isLeftOver
+    /// The store is being closed: none is laid in any more. Stores that were closed cleanly have none.
+    func end(removes: Bool) {
+        state.withLock { state in
+            state.hasEnded = true
+            guard removes, state.isThere || state.isLeftOver else { return }
+            _ = removeFile()
+            (state.isThere, state.isLeftOver) = (false, false)
         }
-        if mayBeThere { try? fileSystem.remove(path) }
     }
 }

@@ -10,7 +10,8 @@ struct LogGroupEncoder {
     private let durable: LogPosition
     private let compresses: Bool
     private(set) var check: UInt64
-    private var used = 0
+    /// Bytes before the zeros at the end.
+    private(set) var used = 0
 
     /// `segment` is the check of the segment's header, `seed` the check before the group, or the header's at the start of a segment.
     init(at start: LogMark, seed: UInt64, segment: UInt64, durable: LogPosition, compresses: Bool) {

@@ -22,7 +22,11 @@ extension LogWriter {
                     throw error
                 }
                 try syncOld(&state)
-                try sealOld(&state, next: next.header)
+                do throws(EngineError) { try sealOld(&state, next: next.header) } catch {
+                    // The next segment has its name: the next step goes into this one.
+                    if error.code == .full { keepSpare(next) }
+                    throw error
+                }
                 state.file = next.file
                 state.seed = next.header.check
                 state.begun.append(BegunSegment(header: next.header, first: state.mark.position))
@@ -51,12 +55,9 @@ extension LogWriter {
             _ = unsafe seal.encodeSelfChecked(
                 into: $0, groupBytes: seal.bytes, previous: state.mark.check, segment: current.header.check, seed: state.seed)
         }
-        do throws(EngineError) {
-            unsafe try block.withBytes { (bytes) throws(EngineError) in
-                unsafe try file.write(bytes, at: current.offset(of: seal.position))
-            }
-        } catch {
-            throw state.poison(error, in: directory)
+        let offset = current.offset(of: seal.position)
+        unsafe try block.withBytes { (bytes) throws(EngineError) in
+            unsafe try put(bytes, meaningful: seal.bytes, into: file, at: offset, &state)
         }
     }
 
@@ -106,14 +107,25 @@ extension LogWriter {
         state.withLock { $0.begun.removeAll { $0.header.number < limit } }
     }
 
-    /// Unlinks the whole log after the meta file says that none is needed; the writer is closed by it.
-    package func removeAll() throws(EngineError) {
+    /// Closes the writer: it writes nothing any more, on any thread, once this returns.
+    package func close() {
         state.withLock { state in
-            state.refusal = state.refusal ?? EngineError(.closed, "The log is closed. Open the store again.", path: directory)
+            state.refusal = state.refusal ?? closedError
             state.file = nil
         }
-        spare.withLock { $0 = nil }
+        isWaitingForSpare.store(true, ordering: .relaxed)
+        spare.withLock { spare in
+            spare = nil
+            hasEnded.store(true, ordering: .relaxed)
+        }
         waiting.withLock { $0.removeAll() }
+    }
+
+    var closedError: EngineError { EngineError(.closed, "The log is closed. Open the store again.", path: directory) }
+
+    /// Closes the writer and unlinks the whole log, after the meta file says that none is needed.
+    package func removeAll() throws(EngineError) {
+        close()
         guard hasFiles.load(ordering: .relaxed) else { return }
         try removeFiles { LogSpare.isName($0) || LogSegmentNumber(fileName: $0) != nil }
     }

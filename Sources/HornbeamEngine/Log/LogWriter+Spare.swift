@@ -91,6 +91,7 @@ extension LogWriter {
         }
         do throws(EngineError) {
             try spare.withLock { (spare) throws(EngineError) in
+                if hasEnded.load(ordering: .relaxed) { throw closedError }
                 if spare == nil { spare = try makeSpare(bytes: bytes, isPaced: true) }
                 lacksSpare.store(false, ordering: .relaxed)
                 wantsSpare.store(false, ordering: .relaxed)
@@ -124,6 +125,12 @@ extension LogWriter {
             }
             return try makeSpare(bytes: least, atLeast: least, isPaced: false)
         }
+    }
+
+    /// Keeps a segment that could not be stepped into for the next step.
+    func keepSpare(_ ready: LogSpare) {
+        spare.withLock { $0 = ready }
+        lacksSpare.store(false, ordering: .relaxed)
     }
 
     /// The next one has its number, since none may be missing in between, and its room.

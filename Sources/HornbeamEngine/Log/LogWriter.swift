@@ -3,7 +3,9 @@
 //
 // Holds: a group is in one segment; a segment gets its first group only when all before it is durable; frames are chained; a
 // failed write or sync of the log poisons the writer for good, since what is durable is then unknown. Errors that come
-// before anything was logged (no room for the next segment) leave the writer as it was.
+// before anything was logged (no room for the next segment) leave the writer as it was, and so does a full disk that refuses the
+// group's own write, as file systems that copy on write may: the group is read back. If a byte of it is missing, no crash can bring it
+// back, since what was never written is on no disk, and the next group takes its place; otherwise it counts as written.
 
 internal import HornbeamThreads
 internal import Synchronization
@@ -65,6 +67,8 @@ package final class LogWriter: Sendable {
     let giveReserve: @Sendable () -> Bool
     /// A commit waits for the next segment.
     let isWaitingForSpare = Atomic(false)
+    /// No segment is made any more; set by the holder of `spare`.
+    let hasEnded = Atomic(false)
     /// The folder may hold segments or a spare.
     let hasFiles: Atomic<Bool>
     private let durablePosition: Atomic<UInt64>
@@ -112,14 +116,19 @@ package final class LogWriter: Sendable {
 
     /// Appends transactions as one group, in one write, and returns the end of the group; durable after `sync()`.
     ///
-    /// Throws `full`, or what else kept a next segment from being made, before anything is logged; throws
-    /// `durabilityLost` when the write itself failed.
+    /// Throws `full`, or what else kept a next segment from being made, with nothing logged; throws `durabilityLost` when the
+    /// write itself failed for another reason than a full disk.
     package func append(_ group: some Collection<TransactionRecord>) throws(EngineError) -> LogMark {
         precondition(!group.isEmpty, "A group of the log holds at least one transaction.")
         let bound = LogGroupEncoder.bound(group)
         let frees = group.allSatisfy(\.frees)
         while true {
-            if let mark = try appendIfRoom(group, bound: bound, frees: frees) { return mark }
+            do throws(EngineError) {
+                if let mark = try appendIfRoom(group, bound: bound, frees: frees) { return mark }
+            } catch {
+                guard error.code == .full, frees, giveReserve() else { throw error }
+                continue
+            }
             try beginSegment(for: bound, frees: frees)
         }
     }
@@ -145,11 +154,12 @@ package final class LogWriter: Sendable {
                 at: state.mark, seed: state.seed, segment: current.header.check, durable: durable, compresses: options.compresses)
             let count = encoder.encode(group, into: state.buffer)
             let offset = current.offset(of: state.mark.position)
-            do throws(EngineError) {
-                try unsafe file.write(UnsafeRawBufferPointer(state.buffer[0..<count]), at: offset)
-                if isAhead { try file.beginWriting(at: offset, count: count) }
-            } catch {
-                throw state.poison(error, in: directory)
+            let bytes = unsafe UnsafeRawBufferPointer(state.buffer[0..<count])
+            try unsafe put(bytes, meaningful: encoder.used, into: file, at: offset, &state)
+            if isAhead {
+                do throws(EngineError) { try file.beginWriting(at: offset, count: count) } catch {
+                    throw state.poison(error, in: directory)
+                }
             }
             state.mark = LogMark(position: state.mark.position + count, check: encoder.check)
             state.seed = encoder.check
@@ -178,6 +188,31 @@ package final class LogWriter: Sendable {
             noteDurable(position)
             return position
         }
+    }
+
+    /// Writes a group or a seal, which ends with zeros. Throws `full` when the disk refused it and it is not there.
+    func put(
+        _ bytes: UnsafeRawBufferPointer, meaningful count: Int, into file: any File, at offset: UInt64, _ state: inout State
+    ) throws(EngineError) {
+        do throws(EngineError) { try unsafe file.write(bytes, at: offset) } catch {
+            guard error.code == .full, let isThere = unsafe isThere(bytes.part(0..<count), in: file, at: offset) else {
+                throw state.poison(error, in: directory)
+            }
+            if isThere { return }
+            lacksRoom.store(true, ordering: .relaxed)
+            throw error
+        }
+    }
+
+    /// Whether a file holds exactly these bytes; nil if it cannot be read.
+    private func isThere(_ bytes: UnsafeRawBufferPointer, in file: any File, at offset: UInt64) -> Bool? {
+        var present = [UInt8](repeating: 0, count: bytes.count)
+        do throws(EngineError) {
+            let count = unsafe try present.withMutableBytes { (buffer) throws(EngineError) in
+                unsafe try file.read(into: buffer, at: offset)
+            }
+            return unsafe count == bytes.count && present.elementsEqual(bytes)
+        } catch { return nil }
     }
 
     /// Whether a group fits into what it may use of the current segment.

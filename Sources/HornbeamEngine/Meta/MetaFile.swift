@@ -89,6 +89,37 @@ package final class MetaFile: Sendable {
         }
     }
 
+    /// Makes the newest state durable that the file shows, where perhaps only the system's cache has it: a process that was killed
+    /// left it so, or a sync that failed.
+    ///
+    /// Its bytes are written once more, since a second sync of the same writes would say nothing; one copy after the other, each
+    /// with a sync, so that one that is durable stays until the other is. A copy that is not of this state goes first.
+    package func confirm() throws(EngineError) {
+        try slots.withLock { (slots) throws(EngineError) in
+            guard let slot = slots.newest, let block = slots.blocks[slot] else { return }
+            let offsets = (0..<MetaFile.copyCount).map { UInt64(($0 * MetaFile.slotCount + slot) * MetaBlock.bytes) }
+            var copies: [(bytes: [UInt8], offset: UInt64, isValid: Bool)] = []
+            for offset in offsets {
+                let bytes = try read(at: offset)
+                let decoded = unsafe bytes.withBytes { unsafe try? MetaBlock(decoding: $0, slot: slot) }
+                copies.append((bytes, offset, decoded?.check == block.check))
+            }
+            guard let source = copies.first(where: \.isValid)?.bytes else {
+                throw EngineError(.damaged, "The newest state of the meta file can no longer be read. Open the store again.", path: path)
+            }
+            for copy in copies.filter({ !$0.isValid }) + copies.filter(\.isValid) {
+                unsafe try source.withBytes { (buffer) throws(EngineError) in unsafe try file.write(buffer, at: copy.offset) }
+                try file.sync(.meta)
+            }
+        }
+    }
+
+    private func read(at offset: UInt64) throws(EngineError) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: MetaBlock.bytes)
+        _ = unsafe try bytes.withMutableBytes { (buffer) throws(EngineError) in unsafe try file.read(into: buffer, at: offset) }
+        return bytes
+    }
+
     /// Gives up the newest state, whose pages turned out to be damaged, in favour of the one before: the next write
     /// goes over it. Returns the state that is now the newest, or nil, changing nothing, if there is only one.
     package func disregardNewest() -> MetaState? {

@@ -1,9 +1,10 @@
 // Opening a store: from the meta file to the newest durable version.
 //
 // The newest meta slot whose catalogue can be read is the start; the log behind it is replayed through ordinary
-// transactions. After an unclean end everything recovered is written as a checkpoint before the first new commit is
-// accepted, so that pages which only the system's cache held are not mistaken for durable. Until that checkpoint's
-// meta write nothing that exists is changed, so recovery can crash and start again.
+// transactions. After an unclean end two things may be in the system's cache only, because a process was killed or a sync failed:
+// the newest state of `meta`, which is therefore written once more and synced first, while all that the state before it needs is
+// still there; and the end of the log, which is therefore written as a checkpoint before the first new commit is accepted.
+// Until that checkpoint's meta write nothing else that exists is changed, so recovery can crash and start again.
 
 /// One attempt to open a store.
 struct Recovery {
@@ -17,15 +18,17 @@ struct Recovery {
             throw EngineError(.tooLarge, "A page of \(options.pageSize) bytes is not a power of two from 512 to 16384.")
         }
         try requireLocalDisk()
+        var isNew = false
         if try !fileSystem.exists(metaPath) {
             guard options.createIfMissing else {
                 throw EngineError(.notAStore, "There is no store at this path.", path: path)
             }
             try StoreCreation(path: path, fileSystem: fileSystem, pageSize: options.pageSize).run()
+            isNew = true
         }
         let lock = try fileSystem.lock(lockPath)
         do throws(EngineError) {
-            let (engine, log) = try openForWriting()
+            let (engine, log) = try openForWriting(isNew: isNew)
             return (engine, log, lock)
         } catch {
             lock.release()
@@ -46,9 +49,11 @@ struct Recovery {
             path: path)
     }
 
-    private func openForWriting() throws(EngineError) -> (Engine, LogWriter) {
+    private func openForWriting(isNew: Bool) throws(EngineError) -> (Engine, LogWriter) {
         let meta = try MetaFile.open(metaPath, fileSystem: fileSystem)
         let states = meta.states
+        // The process that made the store may have ended before its name was durable.
+        if !isNew, states.allSatisfy({ $0.checkpoint == 1 }) { try fileSystem.syncDirectory(parent(ofPath: path), .newStoreName) }
         return try withReadableState(states) { (i) throws(EngineError) in
             if i > 0 { _ = meta.disregardNewest() }
             // Nobody else changes the folder from now on, but an attempt with the newer state may have.
@@ -99,18 +104,38 @@ struct Recovery {
         // No number is left out between the segments that are there and those to come: the older state of `meta` may need both.
         var next = replayed.end.lastSegment?.next ?? state.nextLogSegment
         if replayed.loss != nil { (mark, next) = try beyond(opened, mark, next, counter.position) }
+        let reserve = engine.core.reserve
+        reserve.note(opened.listing ?? [])
+        var hasRecovered = false
+        if isInDoubt(opened) { try confirm(opened.meta, reserve) }
         if replayed.end.lastSegment != nil || !state.isCleanlyClosed || replayed.loss != nil {
             engine.core.pipeline.setMark(mark)
             engine.checkpointer.setNextLogSegment(next)
-            try engine.checkpointer.run(log: nil, isForced: true)
+            try checkpoint(engine, opened)
+            hasRecovered = true
         }
-        let reserve = engine.core.reserve
         let log = try LogWriter(
             directory: path, fileSystem: fileSystem, store: state.store, continuing: mark, nextSegment: next,
             options: options.log, counter: counter, listing: opened.listing,
             giveReserve: { reserve.release() })
-        reserve.note(opened.listing ?? [])
+        if hasRecovered, isShortOfRoom(reserve) { freeOldStates(engine, log) }
         return (engine, log)
+    }
+
+    /// Whether perhaps only the system's cache has the newest state of `meta`: all that leads to it from the state before is there.
+    /// Without that the state before was given up, which nobody does before the newest is durable.
+    private func isInDoubt(_ opened: Opened) -> Bool {
+        guard opened.chosen == 0, let previous = opened.previous else { return false }
+        let hasLog = opened.listing?.contains { LogSegmentNumber(fileName: $0) != nil } ?? true
+        return hasLog || previous.log == opened.state.log
+    }
+
+    /// File systems that copy on write need room even for what is written over.
+    private func confirm(_ meta: MetaFile, _ reserve: SpaceReserve) throws(EngineError) {
+        do throws(EngineError) { return try meta.confirm() } catch {
+            guard error.code == .full, reserve.release() else { throw error }
+        }
+        try meta.confirm()
     }
 
     /// An engine that shows the chosen checkpoint, without the log.
@@ -186,7 +211,9 @@ struct Recovery {
         ) { (number, payload, _) throws(EngineError) in
             let bytes = unsafe Bytes(payload)
             if let (catalogue, fileTable) = try Redo.attached(bytes) {
-                let (version, table) = try load(catalogue, fileTable, engine.core.files, pageSize: state.pageSize)
+                var (version, table) = try load(catalogue, fileTable, engine.core.files, pageSize: state.pageSize)
+                // The file of the table itself may be younger than what the table lists.
+                for file in try engine.core.files.filesOfBlob(fileTable) { table.entries[file, default: .init()].gain(0) }
                 replay.finish()
                 try engine.adopt(version, table, as: number)
             } else {

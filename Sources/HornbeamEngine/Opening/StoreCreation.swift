@@ -37,7 +37,7 @@ struct StoreDraft {
         if try fileSystem.exists(path), try !fileSystem.list(path).isEmpty {
             throw EngineError(.notAStore, occupied, path: path)
         }
-        let draft = path + StoreDraft.mark + String(UInt64.random(in: 0 ... .max), radix: 16)
+        let draft = StoreDraft.draftPath(of: path, number: .random(in: 0 ... .max))
         try fileSystem.createDirectory(draft)
         do throws(EngineError) {
             try body(draft)
@@ -78,13 +78,24 @@ struct StoreDraft {
 
     private static let mark = ".new-"
 
-    /// Removes the drafts of the path that a crash left. Whoever still fills one is too late: the path is taken.
+    /// The name of a draft proves that it is one: it ends with a random number and the check of the store's name, seeded with
+    /// the number. No folder that somebody copied or named has such a name.
+    static func draftPath(of path: String, number: UInt64) -> String { path + suffix(of: name(of: path), number) }
+
+    private static func suffix(of name: String, _ number: UInt64) -> String {
+        let check = unsafe Array(name.utf8).withBytes { unsafe XXH64.hash($0, seed: number) }
+        return mark + hexadecimal(number) + hexadecimal(check)
+    }
+
+    private static func name(of path: String) -> String { path.split(separator: "/").last.map(String.init) ?? path }
+
+    /// Removes the drafts of the path that a crash left. A process that still fills one is too late: the path is taken.
     private func discardOthers() {
-        let start = (path.split(separator: "/").last.map(String.init) ?? path) + StoreDraft.mark
+        let store = StoreDraft.name(of: path)
         let folder = parent(ofPath: path)
-        for name in (try? fileSystem.list(folder)) ?? [] where name.hasPrefix(start) {
-            let rest = name.dropFirst(start.count)
-            guard !rest.isEmpty, rest.allSatisfy(\.isHexDigit) else { continue }
+        for name in (try? fileSystem.list(folder)) ?? [] where name.hasPrefix(store + StoreDraft.mark) {
+            let digits = name.dropFirst(store.count + StoreDraft.mark.count).prefix(16)
+            guard let number = UInt64(digits, radix: 16), name == store + StoreDraft.suffix(of: store, number) else { continue }
             discard(folder == "." ? name : join(folder, name))
         }
     }

@@ -16,9 +16,18 @@ package final class PageFiles: Sendable {
     private struct State {
         var entries: [PageFileNumber: Entry] = [:]
         var nextFile: PageFileNumber
+        /// Files in memory are numbered downwards, away from those of a writer elsewhere.
+        var nextInMemory = PageFileNumber.last
 
         /// Files stay open: a writer elsewhere may unlink them.
         let isHolding: Bool
+
+        /// The next file in memory; nil where files are made on the disk.
+        mutating func takeNumberInMemory() -> PageFileNumber? {
+            guard isHolding else { return nil }
+            defer { nextInMemory = PageFileNumber(nextInMemory.rawValue - 1) }
+            return nextInMemory
+        }
 
         /// Lets go of a file that nobody appends to; it closes when its last reader is done.
         mutating func makeRoom() {
@@ -117,8 +126,13 @@ package final class PageFiles: Sendable {
 
     var openFileCount: Int { state.withLock { $0.entries.count } }
 
-    /// A new file for an appender, under a number never used before.
+    /// A new file for an appender, under a number never used before; in memory where a store is only read.
     func create(for appender: PageAppender) throws(EngineError) -> (PageFileNumber, any File) {
+        if let number = state.withLock({ $0.takeNumberInMemory() }) {
+            let file = MemoryFile(path: path(of: number), content: MemoryFile.Content())
+            state.withLock { $0.entries[number] = Entry(file: file, appender: appender) }
+            return (number, file)
+        }
         let number = try state.withLock { (state) throws(EngineError) in
             guard state.nextFile < .last else {
                 throw EngineError(.full, "All numbers of page files are used up. Copy the store's content to a new one.", path: directory)

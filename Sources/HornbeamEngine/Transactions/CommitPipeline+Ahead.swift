@@ -10,13 +10,15 @@ import Synchronization
 extension CommitPipeline {
     /// Gives the log a transaction that is not carried out yet. The caller has the turn, and leads from now on.
     ///
-    /// Nil, with nothing done, where others write or wait to, where commits rest for a checkpoint, or where the log's segment has no room.
+    /// Nil, with nothing done, where others write or wait to, where commits rest for a checkpoint, or where the log's segment or the disk has
+    /// no room.
     func writeAhead(_ record: TransactionRecord, on base: StoreVersion) throws(EngineError) -> LogMark? {
         guard let log = try beginAhead(on: base) else { return nil }
         do throws(EngineError) {
             if let mark = try log.appendAhead(record) { return mark }
         } catch {
-            throw fail(ahead: error)
+            // A full disk: nothing is logged, and the usual way tries what can be done about it.
+            guard error.code == .full else { throw fail(ahead: error) }
         }
         endAhead()
         return nil

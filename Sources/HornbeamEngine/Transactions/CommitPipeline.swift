@@ -55,13 +55,14 @@ final class CommitPipeline: Sendable {
         var failure: EngineError?
         /// Why no new transaction may begin, though running ones may end.
         var refusal: EngineError?
-        /// What full disks undid: transactions above a number that were queued before a round.
-        var undone: [(above: TransactionNumber, error: EngineError, round: Int)] = []
+        /// What full disks undid.
+        var undone = UndoneRounds()
         /// When the oldest write that waits for its sync must have it, in nanoseconds of the monotonic clock.
         var syncBy: UInt64?
-        var round = 0
         var jobs: [Job] = []
         var isCheckpointing = false
+        /// Why no checkpoint may begin any more: the store is being closed.
+        var closed: EngineError?
         var log: LogWriter?
         var statistics = PipelineStatistics()
     }
@@ -169,16 +170,29 @@ final class CommitPipeline: Sendable {
     func hurryCheckpoint() { checkpointWaiters.wrappingAdd(1, ordering: .relaxed) }
 
     /// Waits until no checkpoint runs, then starts one. `hasTurn`: the caller holds the writer's turn.
-    func beginCheckpoint(hasTurn: Bool) {
+    ///
+    /// Throws `closed` after `endCheckpoints`.
+    func beginCheckpoint(hasTurn: Bool) throws(EngineError) {
         checkpointWaiters.wrappingAdd(1, ordering: .relaxed)
         defer { checkpointWaiters.wrappingSubtract(1, ordering: .relaxed) }
-        monitor.lock()
-        while unsafe state.isCheckpointing {
-            if hasTurn { runJobs() }
-            if unsafe state.isCheckpointing { monitor.wait(.progress) }
+        try monitor.withLock { () throws(EngineError) in
+            while unsafe state.isCheckpointing {
+                if hasTurn { runJobs() }
+                if let closed = unsafe state.closed { throw closed }
+                if unsafe state.isCheckpointing { monitor.wait(.progress) }
+            }
+            if let closed = unsafe state.closed { throw closed }
+            unsafe state.isCheckpointing = true
         }
-        unsafe state.isCheckpointing = true
-        monitor.unlock()
+    }
+
+    /// Waits until no checkpoint runs; none begins afterwards but the one that the caller writes to close the store.
+    func endCheckpoints(_ error: EngineError) {
+        monitor.withLock {
+            while unsafe state.isCheckpointing { monitor.wait(.progress) }
+            unsafe state.closed = error
+            monitor.signalAll(.progress)
+        }
     }
 
     /// Returns when no checkpoint is under way.
@@ -216,27 +230,30 @@ final class CommitPipeline: Sendable {
     }
 
     var undoneError: EngineError {
-        unsafe state.undone.last?.error ?? EngineError(.full, "The transactions before this one could not be written.")
+        unsafe state.undone.last ?? EngineError(.full, "The transactions before this one could not be written.")
     }
 
     /// Queues an executed transaction; it is the newest version from now on. The caller still has the turn.
-    /// Gives back the round to wait with; throws if the version that it builds on was undone meanwhile.
+    /// Returns the round to wait with, once; throws if the version that it builds on was undone meanwhile.
     func enqueue(_ commit: Commit, on base: StoreVersion) throws(EngineError) -> Int {
         try monitor.withLock { () throws(EngineError) in
             if let failure = unsafe state.failure { throw failure }
             guard unsafe state.executed === base else { throw undoneError }
             unsafe state.pending.append(commit)
             unsafe state.executed = commit.version
-            return unsafe state.round
+            return unsafe state.undone.enter()
         }
     }
 
-    /// Waits until a transaction is written (and synced, if asked); leads a group when nobody does.
+    /// Waits until a transaction is written (and synced, if asked); leads a group when nobody does. The round ends for the caller.
     func wait(for number: TransactionNumber, round: Int, needsSync: Bool) throws(EngineError) {
         monitor.lock()
-        defer { monitor.unlock() }
+        defer {
+            unsafe state.undone.leave(round)
+            monitor.unlock()
+        }
         while true {
-            if let undone = unsafe state.undone.first(where: { round < $0.round && number > $0.above }) { throw undone.error }
+            if let error = unsafe state.undone.error(for: number, in: round) { throw error }
             if unsafe number > state.executed.number { throw undoneError }
             let reached = needsSync ? unsafe state.durable : unsafe state.acknowledged
             if reached >= number { return }
@@ -330,7 +347,6 @@ final class CommitPipeline: Sendable {
         }
         let lost = group + (unsafe state.pending)
         unsafe state.pending = []
-        unsafe state.round += 1
         let job = Job { [self] in
             for commit in lost.reversed() { giveBack(retired: commit.retired, born: commit.born) }
         }
@@ -340,7 +356,7 @@ final class CommitPipeline: Sendable {
         registry.release(published.number)
         unsafe state.executed = published
         self.undone(published.number)
-        unsafe state.undone.append((published.number, error, unsafe state.round))
+        unsafe state.undone.endRound(above: published.number, error)
     }
 
     private func giveBack(retired: [VersionRegistry.Retired], born: [UInt32]) {
@@ -356,13 +372,13 @@ final class CommitPipeline: Sendable {
 
     /// Writes and syncs all that was executed so far.
     func drain() throws(EngineError) {
-        let (number, round) = monitor.withLock { unsafe (state.executed.number, state.round) }
+        let (number, round) = monitor.withLock { unsafe (state.executed.number, state.undone.enter()) }
         try wait(for: number, round: round, needsSync: true)
     }
 
     /// Waits until all that the version builds on is durable: a conflict with it may be told then.
     func waitUntilDurable(_ number: TransactionNumber) throws(EngineError) {
-        let round = monitor.withLock { unsafe state.round }
+        let round = monitor.withLock { unsafe state.undone.enter() }
         try wait(for: number, round: round, needsSync: true)
     }
 
@@ -374,10 +390,10 @@ final class CommitPipeline: Sendable {
 
     /// Syncs what was acknowledged without a sync, if there is any.
     func syncIfNeeded() throws(EngineError) {
-        let (acknowledged, durable, round) = monitor.withLock {
-            unsafe (state.acknowledged, state.durable, state.round)
+        let waiting: (number: TransactionNumber, round: Int)? = monitor.withLock {
+            unsafe state.acknowledged > state.durable ? (state.acknowledged, state.undone.enter()) : nil
         }
-        if acknowledged > durable { try wait(for: acknowledged, round: round, needsSync: true) }
+        if let waiting { try wait(for: waiting.number, round: waiting.round, needsSync: true) }
     }
 
     /// The newest version, held for the caller, and the place in the log after it, both durable (R8: a checkpoint
@@ -411,6 +427,8 @@ final class CommitPipeline: Sendable {
     var executed: TransactionNumber { monitor.withLock { unsafe state.executed.number } }
     var failure: EngineError? { monitor.withLock { unsafe state.failure } }
     var statistics: PipelineStatistics { monitor.withLock { unsafe state.statistics } }
+    /// The rounds that are remembered for those who still wait.
+    var undoneCount: Int { monitor.withLock { unsafe state.undone.count } }
 
     /// Replay made a version that is in the log already.
     func adopt(_ version: StoreVersion, retired: [VersionRegistry.Retired]) {

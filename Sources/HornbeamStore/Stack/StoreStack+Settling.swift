@@ -4,7 +4,8 @@ internal import HornbeamModel
 internal import HornbeamThreads
 
 extension StoreStack {
-    /// Ends joint saves that a crash cut short, as far as the stores that decided them are here.
+    /// Ends joint saves that a crash cut short, as far as the stores that decided them are here; those of stores that are only read
+    /// in memory.
     ///
     /// - Throws: The error of a store that cannot write what it promised.
     package func settle() throws {
@@ -25,6 +26,7 @@ extension StoreStack {
         for part in parts {
             if let store = part?.store, !store.isReadOnly { try forgetDecisions(of: store) }
         }
+        if stores.count > 1, stores.contains(where: \.isReadOnly) { _ = try refresh() }
     }
 
     /// Removes the decisions that a former process left, whose participants are all here and ask for none.
@@ -55,7 +57,7 @@ extension StoreStack {
                 return false
             }
             // What was carried out must be on the disk, or the promise would come back without its decision.
-            return store.joint.prepared == nil && store.isSynced
+            return !store.isReadOnly && store.joint.prepared == nil && store.isSynced
         }
     }
 
@@ -92,14 +94,19 @@ extension Store {
 
     /// Remembers a promise that was found when the store was opened.
     func noticePromise() throws {
+        if let promise = try promise() { joint.doubt(promise) }
+    }
+
+    /// What the newest state promises to write.
+    func promise() throws -> PreparedChanges? {
         let bytes = try EngineError.translated { () throws(EngineError) in
             try engine.snapshot().value(StoredValue.promise)
         }
-        guard let bytes else { return }
+        guard let bytes else { return nil }
         guard let promise = try? JSONDecoder().decode(PreparedChanges.self, from: Data(bytes)) else {
             throw HornbeamError(
                 .damaged, "“\(location)” holds an unfinished save that cannot be read. Restore the store from a backup.")
         }
-        joint.doubt(promise)
+        return promise
     }
 }

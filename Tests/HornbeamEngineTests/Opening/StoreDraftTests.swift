@@ -4,14 +4,29 @@ import Testing
 
 /// What crashes leave beside a store.
 @Suite struct StoreDraftTests {
-    @Test func draftsThatACrashLeftAreRemovedWhenTheStoreIsMade() throws {
+    private func makeFolder(_ name: String, on disk: MemoryFileSystem) throws {
+        try disk.createDirectory(name)
+        try disk.open(name + "/meta", .create).close()
+    }
+
+    @Test("drafts that a crash left are removed when the store is made, those of other stores are not")
+    func draftsAreRemoved() throws {
         let disk = MemoryFileSystem()
-        for name in ["s.hornbeam.new-1f", "s.hornbeam.new-notes", "other.hornbeam.new-2a"] {
-            try disk.createDirectory(name)
-            try disk.open(name + "/meta", .create).close()
-        }
-        try Engine.open("s.hornbeam", fileSystem: disk).close()
-        #expect(try disk.list("") == ["other.hornbeam.new-2a", "s.hornbeam", "s.hornbeam.new-notes"])
+        let draft = StoreDraft.draftPath(of: "s.hornbeam", number: 0x1f)
+        let other = StoreDraft.draftPath(of: "other.hornbeam", number: 0x2a)
+        for name in [draft, other] { try makeFolder(name, on: disk) }
+        try Engine.open("s.hornbeam", fileSystem: disk, options: Self.options).close()
+        #expect(try disk.list("") == [other, "s.hornbeam"])
+    }
+
+    @Test("a folder that only looks like a draft is left alone: a copy made by hand, of a store or of a draft")
+    func foldersOfOthersStay() throws {
+        let disk = MemoryFileSystem()
+        let copied = StoreDraft.draftPath(of: "other.hornbeam", number: 7).replacing("other", with: "s")
+        let names = ["s.hornbeam.new-1f", "s.hornbeam.new-notes", "s.hornbeam.new-0123456789abcdef", copied]
+        for name in names { try makeFolder(name, on: disk) }
+        try Engine.open("s.hornbeam", fileSystem: disk, options: Self.options).close()
+        for name in names { #expect(try disk.list(name) == ["meta"], "\(name)") }
     }
 
     @Test("a crash while a store is made leaves nothing that the next opening does not clear away")

@@ -181,7 +181,7 @@ import Testing
 
 extension IndexView {
     /// All entries.
-    fileprivate func content() throws -> [[UInt8]: [UInt8]] {
+    func content() throws -> [[UInt8]: [UInt8]] {
         var content: [[UInt8]: [UInt8]] = [:]
         try forEach(in: KeyRange()) { key, value throws(EngineError) in
             content[Array(key)] = Array(value)

@@ -72,6 +72,19 @@ import Testing
         try engine.close()
     }
 
+    @Test func refusedCommitsLeaveNothingBehind() throws {
+        let faults = FaultInjector(MemoryFileSystem())
+        let oracle = EngineOracle(transactions: 10)
+        let engine = try Engine.open("s.hornbeam", fileSystem: faults, options: oracle.options)
+        faults.add(FaultRule(.fail(.full), calls: [.create], kind: .spare, isSticky: true))
+        for _ in 0..<50 { #expect(message { try oracle.commitNext(to: engine, disk: nil) }.hasPrefix("full")) }
+        #expect(engine.core.pipeline.undoneCount <= 1)
+        faults.removeRules()
+        try oracle.commit(to: engine, through: 4)
+        try oracle.expectSound(engine)
+        try engine.close()
+    }
+
     @Test(arguments: [true, false])
     func aFailedSyncOfTheLogPoisonsTheStore(_ keepsNew: Bool) throws {
         let memory = MemoryFileSystem()

@@ -50,6 +50,8 @@ package struct CrashEnumerator: Sendable {
     package var randomImagesPerPoint = 2
     /// Every how many-th operation is a crash point.
     package var stride = 1
+    /// The first operation that is followed by a crash.
+    package var start = 0
     /// How deep crashes of a recovery are nested, and how many are tried of each.
     package var nestingDepth = 0
     package var nestedImagesPerImage = 2
@@ -73,7 +75,7 @@ package struct CrashEnumerator: Sendable {
     package func crash(_ disk: SimulatedDisk, verify: (Image) throws -> Void) throws -> Report {
         var report = Report()
         let journal = disk.journal
-        var model = CrashModel(journal.base)
+        var model = CrashModel(journal)
         var bounds = Bounds()
         // How many of the newest pieces no image has shown yet; nil when all images differ from those before.
         var unseen: Int?
@@ -83,7 +85,7 @@ package struct CrashEnumerator: Sendable {
                 unseen = unseen.flatMap { seen in added.map { seen + $0 } }
             }
             if bounds.advance(to: point, journal) { unseen = nil }
-            guard point % stride == 0 || point == journal.operations.count else { continue }
+            guard point >= start, point % stride == 0 || point == journal.operations.count else { continue }
             report.points += 1
             defer { unseen = 0 }
             for choice in model.choices(subsetsUpTo: subsetsUpTo, random: randomImagesPerPoint, seed: seed &+ UInt64(point) << 20) {
@@ -155,7 +157,7 @@ package struct CrashEnumerator: Sendable {
         var random = SimulationRandom(seed: name.utf8.reduce(seed) { $0 &* 31 &+ UInt64($1) })
         for _ in 0..<nestedImagesPerImage {
             let point = Int.random(in: 1...end, using: &random)
-            var model = CrashModel(journal.base)
+            var model = CrashModel(journal)
             for operation in journal.operations[..<point] { model.apply(operation) }
             var bounds = outer.restarted
             bounds.advance(to: point, journal)

@@ -40,7 +40,11 @@ struct CrashModel {
     private(set) var durable: DiskState
     private(set) var pieces: [Piece] = []
 
-    init(_ base: DiskState) { durable = base }
+    /// The model at the beginning of a journal.
+    init(_ journal: SimulatedDisk.Journal) {
+        durable = journal.base
+        pieces = journal.pieces
+    }
 
     /// Returns how many pieces are new, at the end of the list; nil when what was there before has changed too.
     @discardableResult

@@ -85,6 +85,17 @@ struct DiskState {
         return node
     }
 
+    /// Bytes of all files that have a name, in whole blocks.
+    var used: Int { blocks(under: DiskState.root) * CrashModel.blockBytes }
+
+    private func blocks(under node: NodeID) -> Int {
+        switch nodes[node] {
+        case .file(let content)?: (content.count + CrashModel.blockBytes - 1) / CrashModel.blockBytes
+        case .directory(let entries)?: entries.values.reduce(0) { $0 + blocks(under: $1) }
+        case nil: 0
+        }
+    }
+
     /// Every path and what it names, for comparisons and failure reports.
     func files(under node: NodeID = root, path: String = "") -> [String: [UInt8]] {
         switch nodes[node] {

@@ -125,6 +125,8 @@ package final class FaultInjector: FileSystem {
     }
 
     package func isLocked(_ path: String) throws(EngineError) -> Bool { try inner.isLocked(path) }
+
+    package func availableBytes(_ path: String) -> Int? { inner.availableBytes(path) }
 }
 
 /// A file whose calls may fail.

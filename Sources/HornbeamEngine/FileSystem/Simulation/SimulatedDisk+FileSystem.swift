@@ -68,6 +68,10 @@ extension SimulatedDisk {
         }
     }
 
+    package func availableBytes(_ path: String) -> Int? {
+        state.withLock { state in state.capacity.map { max($0 - state.live.used, 0) } }
+    }
+
     package func isLocked(_ path: String) throws(EngineError) -> Bool {
         state.withLock { state in state.live.node(at: path).map { state.locked.contains($0) } ?? false }
     }
@@ -111,6 +115,15 @@ extension SimulatedDisk {
 }
 
 extension SimulatedDisk.State {
+    /// How much of a write has room on the disk.
+    func bytesThatFit(_ count: Int, in node: DiskState.NodeID, at offset: Int) -> Int {
+        guard let capacity else { return count }
+        let size = live.content(of: node)?.count ?? 0
+        let allocated = (size + CrashModel.blockBytes - 1) / CrashModel.blockBytes * CrashModel.blockBytes
+        let free = max(capacity - live.used, 0) / CrashModel.blockBytes * CrashModel.blockBytes
+        return max(0, min(count, allocated + free - offset))
+    }
+
     /// What survives of a file whatever happens.
     func syncedContent(of node: DiskState.NodeID) -> [UInt8] {
         synced[node] ?? journal.base.content(of: node) ?? []
@@ -159,7 +172,11 @@ final class SimulatedFile: File {
 
     func write(_ buffer: UnsafeRawBufferPointer, at offset: UInt64) throws(EngineError) {
         let bytes = unsafe [UInt8](buffer)
-        disk.state.withLock { $0.perform(.write(node, offset: Int(offset), bytes)) }
+        try disk.state.withLock { (state) throws(EngineError) in
+            let fitting = state.bytesThatFit(bytes.count, in: node, at: Int(offset))
+            if fitting > 0 { state.perform(.write(node, offset: Int(offset), Array(bytes.prefix(fitting)))) }
+            guard fitting == bytes.count else { throw EngineError(.full, "The simulated disk is full.", path: path) }
+        }
     }
 
     func sync(_ site: SyncSite) throws(EngineError) {

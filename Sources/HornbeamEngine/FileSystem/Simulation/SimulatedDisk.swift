@@ -29,7 +29,10 @@ package final class SimulatedDisk: FileSystem {
 
     /// What was recorded.
     struct Journal {
+        /// What was durable when recording began.
         var base: DiskState
+        /// What the cache held beyond it.
+        var pieces: [CrashModel.Piece] = []
         var operations: [Operation] = []
         /// Marks with the number of operations before them.
         var marks: [(operations: Int, mark: Mark)] = []
@@ -44,6 +47,8 @@ package final class SimulatedDisk: FileSystem {
         var nextNode: DiskState.NodeID
         var journal: Journal
         var locked: Set<DiskState.NodeID> = []
+        /// Bytes that the files may take, in whole blocks; nil for a disk without a limit.
+        var capacity: Int?
     }
 
     /// Guards everything.
@@ -60,6 +65,11 @@ package final class SimulatedDisk: FileSystem {
 
     /// The number of operations recorded: the next crash point.
     package var operationCount: Int { state.withLock { $0.journal.operations.count } }
+
+    /// The operation with which a sync failed for the first time.
+    package var firstFailedSync: Int? {
+        journal.operations.firstIndex { if case .failedSync = $0 { true } else { false } }
+    }
 
     /// Records what the workload has done or been promised.
     package func mark(_ mark: Mark) {
@@ -98,4 +108,31 @@ package final class SimulatedDisk: FileSystem {
 
     /// A disk that holds what this one shows, all of it durable.
     package func copy() -> SimulatedDisk { SimulatedDisk(state.withLock { $0.live }) }
+
+    /// Bytes that the files may take, in whole blocks: a write beyond them puts down what fits and throws `full`. Nil: no limit.
+    package var capacity: Int? {
+        get { state.withLock { $0.capacity } }
+        set { state.withLock { $0.capacity = newValue } }
+    }
+
+    /// Bytes that the files take, in whole blocks.
+    package var used: Int { state.withLock { $0.live.used } }
+
+    /// The disk as the next process finds it when this one is killed after an operation: the cache keeps everything, and a power
+    /// failure later may still take what was not synced. The promises up to there are marked on it.
+    package func killed(after operations: Int) -> SimulatedDisk {
+        let journal = journal
+        var model = CrashModel(journal)
+        for operation in journal.operations[..<operations] { model.apply(operation) }
+        let disk = SimulatedDisk(model)
+        for entry in journal.marks where entry.operations <= operations { disk.mark(entry.mark) }
+        return disk
+    }
+
+    /// A disk whose cache holds the unsynced pieces of a model.
+    private convenience init(_ model: CrashModel) {
+        let live = model.image([CrashModel.Fate](repeating: .kept, count: model.pieces.count))
+        self.init(live)
+        state.withLock { $0.journal = Journal(base: model.durable, pieces: model.pieces) }
+    }
 }

@@ -1,0 +1,90 @@
+import HornbeamEngine
+
+/// Two faults in a row on a simulated disk: the second meets a store that has just recovered from the first, or is about to.
+///
+/// Of eight seeds three kill a process and then fail the power, three fail syncs and then the power, one fails two calls, and
+/// one fills the disk and crashes on it.
+enum PairsMode: Mode {
+    static let name = "pairs"
+    static let summary = "two faults in a row on a simulated disk: kills, failed syncs, full disks, failing calls, crashes"
+    static let unit = "pair images"
+
+    static func round(_ seed: UInt64, _ run: Run) throws {
+        switch seed % 8 {
+        case 0, 3, 5: try KilledTrial.all(of: SimulatedWorkload(seed: seed, length: 3...9), seed, run)
+        case 1, 4, 6: try FailedSyncTrial.all(of: SimulatedWorkload(seed: seed, length: 3...7), seed, run)
+        case 2: try TwoCallsTrial.all(of: SimulatedWorkload(seed: seed, length: 2...4), run)
+        default: try FullDiskTrial.all(seed, run)
+        }
+    }
+
+    /// Fails the power at every operation from one on, and judges each image under a name that begins with that of the first fault.
+    static func crash(
+        _ disk: SimulatedDisk, after first: String, from start: Int = 0, _ enumerator: CrashEnumerator, _ run: Run,
+        _ judge: (CrashEnumerator.Image) throws -> Void
+    ) throws {
+        var enumerator = enumerator
+        enumerator.start = start
+        if let replay = run.options.replay {
+            guard replay.hasPrefix(first + " > ") else { return }
+            enumerator.only = String(replay.dropFirst(first.count + 3))
+        }
+        do {
+            _ = try enumerator.crash(disk) { image in
+                try run.trying(first + " > " + image.name, as: unit)
+                try judge(image)
+            }
+        } catch let failure as CrashEnumerator.Failure where failure.cause is Run.IsOver {
+            throw failure.cause
+        }
+    }
+
+    /// Whether any case that begins with a first fault is to be tried.
+    static func includes(_ first: String, _ run: Run) -> Bool {
+        run.options.replay.map { $0 == first || $0.hasPrefix(first + " > ") } ?? true
+    }
+
+    /// The choices of a crash point: few, since there are many points.
+    static func enumerator(seed: UInt64) -> CrashEnumerator {
+        var enumerator = CrashEnumerator(seed: seed)
+        enumerator.subsetsUpTo = 2
+        enumerator.randomImagesPerPoint = 1
+        return enumerator
+    }
+}
+
+extension EngineOracle {
+    /// Judges an image: every eighth in full, the others by what they show when they are opened and after they are closed.
+    func judgeOneOfMany(_ image: CrashEnumerator.Image) throws {
+        if image.name.utf8.reduce(0, { $0 &+ Int($1) }) % 8 == 0 { return try judge(image) }
+        let engine = try Engine.open(Self.path, fileSystem: image.disk, options: options)
+        let found = try newest(in: engine.snapshot())
+        guard found >= image.acknowledged, found <= max(image.submitted, image.acknowledged) else {
+            throw Finding("recovered transaction \(found)")
+        }
+        try expectContent(engine)
+    }
+
+    /// Opens a store after a first fault, goes on in one of some ways, and marks what is promised then.
+    func goOn(on fileSystem: any FileSystem, _ ending: Ending, marking disk: SimulatedDisk) throws {
+        let engine = try Engine.open(Self.path, fileSystem: fileSystem, options: options)
+        let found = try newest(in: engine.snapshot())
+        let promises = disk.promises
+        guard found >= promises.acknowledged, found <= max(promises.submitted, promises.acknowledged) else {
+            throw Finding("transaction \(found) is shown after the first fault")
+        }
+        try expectContent(engine)
+        // Opening for writing has made it durable.
+        disk.mark(.acknowledged(found))
+        if ending != .closes { try commit(to: engine, through: min(found + 2, last), disk: disk) }
+        if ending == .commitsAndEnds { return }
+        try engine.close()
+    }
+
+    /// What a process does that opens the store after a first fault.
+    enum Ending: String, CaseIterable {
+        case closes = "closed again"
+        case commitsAndCloses = "two commits and closed"
+        case commitsAndEnds = "two commits and ended"
+    }
+}

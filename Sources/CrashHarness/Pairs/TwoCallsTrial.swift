@@ -1,0 +1,96 @@
+import HornbeamEngine
+
+/// Two calls of a small workload fail, at all pairs of places: the store is opened again where it has to be, and then nothing that
+/// was promised is missing, neither for the next process nor after a power failure.
+struct TwoCallsTrial {
+    /// What the two calls do.
+    struct Kind {
+        var name: String
+        var first: FaultRule.Effect
+        var second: FaultRule.Effect
+        var calls: Set<FileSystemCall> = FileSystemCall.changing
+    }
+
+    static let kinds = [
+        Kind(name: "EIO twice", first: .fail(.inputOutput), second: .fail(.inputOutput)),
+        Kind(name: "ENOSPC twice", first: .short, second: .short, calls: [.write]),
+        Kind(name: "ENOSPC, then EIO", first: .fail(.full), second: .fail(.inputOutput)),
+        Kind(name: "failed syncs that keep the new", first: .failSyncKeepingNew, second: .failSyncKeepingNew, calls: [.sync]),
+        Kind(name: "failed syncs, old and new", first: .failSyncRevertingToOld, second: .failSyncKeepingNew, calls: [.sync]),
+    ]
+
+    let workload: SimulatedWorkload
+    let kind: Kind
+    /// How many calls succeed before the first that fails.
+    let first: Int
+    /// How many calls in all, the first failing one included, come before the second that fails.
+    let second: Int
+
+    var name: String { "\(kind.name) at calls \(first) and \(second)" }
+
+    static func all(of workload: SimulatedWorkload, _ run: Run) throws {
+        for kind in kinds {
+            var first = 0
+            while try row(of: workload, kind, first, run) { first += 1 }
+            run.cover("kinds of two failing calls", kind.name)
+        }
+        run.add("workloads failed at every two calls")
+    }
+
+    /// All second calls for a first one; false when the workload makes no such call any more.
+    private static func row(of workload: SimulatedWorkload, _ kind: Kind, _ first: Int, _ run: Run) throws -> Bool {
+        var second = first + 1
+        while true {
+            let fired = try TwoCallsTrial(workload: workload, kind: kind, first: first, second: second).perform(run)
+            guard fired == 2 else { return fired > 0 }
+            second += 1
+        }
+    }
+
+    /// How many of the two calls were made.
+    private func perform(_ run: Run) throws -> Int {
+        let disk = SimulatedDisk()
+        try Engine.open(EngineOracle.path, fileSystem: disk, options: workload.oracle.options).close()
+        let faults = FaultInjector(disk)
+        faults.add(FaultRule(kind.first, calls: kind.calls, after: first))
+        faults.add(FaultRule(kind.second, calls: kind.calls, after: second))
+        let isAskedFor = PairsMode.includes(name, run)
+        if isAskedFor { run.doing(name) }
+        try attempt(on: faults, disk)
+        let fired = faults.firedCount
+        guard isAskedFor, fired > 0 else { return fired }
+        run.add("two failing calls", fired == 2 ? 1 : 0)
+        faults.removeRules()
+        try judge(disk, run)
+        return fired
+    }
+
+    /// The workload, and what is left of it in a second process where the first one could not go on.
+    private func attempt(on faults: FaultInjector, _ disk: SimulatedDisk) throws {
+        var engine: Engine?
+        do { try workload.perform(on: faults, marking: disk, &engine) } catch is EngineError {}
+        if let engine { do throws(EngineError) { try engine.close() } catch {} }
+        engine = nil
+        do {
+            try workload.oracle.goOn(on: faults, .commitsAndCloses, marking: disk)
+        } catch let error as EngineError {
+            // A wrong answer is a finding whatever fails; an error is not, as long as some call fails.
+            guard [.inputOutput, .full, .durabilityLost].contains(error.code) else { throw error }
+        }
+    }
+
+    /// The disk as the process left it, and as the power failure at the end may leave it.
+    private func judge(_ disk: SimulatedDisk, _ run: Run) throws {
+        var enumerator = CrashEnumerator(seed: workload.oracle.seed)
+        enumerator.subsetsUpTo = 1
+        enumerator.randomImagesPerPoint = 1
+        try PairsMode.crash(disk, after: name, from: disk.operationCount, enumerator, run, workload.oracle.judgeOneOfMany)
+        let promises = disk.promises
+        let live = name + " > as the process left it"
+        guard run.includes(live) else { return }
+        try run.trying(live, as: PairsMode.unit)
+        try workload.oracle.judge(
+            CrashEnumerator.Image(
+                disk: disk.copy(), acknowledged: promises.acknowledged, submitted: promises.submitted, name: live, depth: 0))
+    }
+}
