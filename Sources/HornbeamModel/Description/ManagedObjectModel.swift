@@ -22,11 +22,19 @@ public final class ManagedObjectModel: Sendable {
     /// All entities, in the order in which they were written; abstract ones included.
     public let entities: [EntityDescription]
     public let entitiesByName: [String: EntityDescription]
+    /// What the reader of a model file left out or interpreted, with lines; empty for a model that was written in Swift or JSON.
+    public let notes: [ModelIssue]
 
     /// Checks the definition and resolves every name in it.
     ///
     /// - Throws: `HornbeamError` with code `invalidModel` and every problem as one of its details.
-    public init(_ definition: ModelDefinition) throws {
+    public convenience init(_ definition: ModelDefinition) throws {
+        try self.init(definition, notes: [])
+    }
+
+    /// As above, with what the reader of a model file has to say.
+    package init(_ definition: ModelDefinition, notes: [ModelIssue]) throws {
+        self.notes = notes
         if let known = Self.compiledLast.withLock({ $0.first { $0.definition == definition } }) {
             self.definition = known.definition
             entities = known.entities
@@ -64,9 +72,16 @@ public final class ManagedObjectModel: Sendable {
 
     /// The entity of that name.
     ///
-    /// - Throws: `HornbeamError` with code `unknownEntity`, naming the entity that was perhaps meant.
+    /// - Throws: `HornbeamError` with code `unknownEntity`, with the entity that was perhaps meant.
     public func entity(named name: String) throws -> EntityDescription {
         if let entity = entitiesByName[name] { return entity }
+        guard name != "ManagedObject" else {
+            throw HornbeamError(
+                .unknownEntity,
+                "ManagedObject is the class of the objects of every entity, and no entity was named. Name one, as in "
+                    + "FetchRequest<ManagedObject>(entityName: “\(entities.first?.name ?? "Book")”), or ask for a class of your own.",
+                entity: name)
+        }
         throw HornbeamError(
             .unknownEntity,
             "The model has no entity “\(name)”" + suggestion(for: name, among: entities.map(\.name)) + ".",
