@@ -10,7 +10,6 @@ let common: [SwiftSetting] = [
 
 let package = Package(
     name: "hornbeam",
-    platforms: [.macOS(.v15), .iOS(.v18)],
     products: [
         .library(name: "Hornbeam", targets: ["Hornbeam"]),
         .library(name: "HornbeamXcodeModels", targets: ["HornbeamXcodeModels"]),
@@ -24,7 +23,7 @@ let package = Package(
     ],
     targets: [
         .systemLibrary(
-            name: "CLZ4", pkgConfig: "liblz4", providers: [.apt(["liblz4-dev"]), .brew(["lz4"])]),
+            name: "CLZ4", pkgConfig: "liblz4", providers: [.apt(["liblz4-dev"])]),
         .systemLibrary(name: "CSystem"),
         .target(name: "HornbeamThreads", swiftSettings: common + [.strictMemorySafety()]),
         .target(
@@ -68,10 +67,10 @@ let package = Package(
             path: "Benchmarks", exclude: ["CSQLite", "CLMDB"], swiftSettings: common),
         .systemLibrary(
             name: "CSQLite", path: "Benchmarks/CSQLite", pkgConfig: "sqlite3",
-            providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite3"])]),
+            providers: [.apt(["libsqlite3-dev"])]),
         .systemLibrary(
             name: "CLMDB", path: "Benchmarks/CLMDB", pkgConfig: "lmdb",
-            providers: [.apt(["liblmdb-dev"]), .brew(["lmdb"])]),
+            providers: [.apt(["liblmdb-dev"])]),
         .testTarget(
             name: "HornbeamEngineTests", dependencies: ["HornbeamEngine", "HornbeamThreads", "CrashHarness"],
             swiftSettings: common),

@@ -51,27 +51,16 @@ install_with_apt() {
     fail "'apt-get install $*' failed; see apt's message above."
 }
 
-install_with_brew() {
-  say "installing $* with Homebrew"
-  brew install --quiet "$@" || fail "'brew install $*' failed; see Homebrew's message above."
-}
-
-# need_library HEADER APT_PACKAGE BREW_FORMULA: installs the library when its header is not there.
+# need_library HEADER APT_PACKAGE: installs the library when its header is not there.
 need_library() {
-  local header=$1 apt_package=$2 formula=$3
-  if command -v brew >/dev/null 2>&1 && [ "$(uname -s)" = Darwin ]; then
-    brew list --formula "$formula" >/dev/null 2>&1 || install_with_brew "$formula"
-    has_header "$header" "-I$(brew --prefix "$formula")/include" ||
-      fail "Homebrew's $formula has no <$header>; run 'brew reinstall $formula'."
-    return
-  fi
+  local header=$1 apt_package=$2
   has_header "$header" && return
   if command -v apt-get >/dev/null 2>&1; then
     install_with_apt "$apt_package"
     has_header "$header" || fail "$apt_package is installed and <$header> is still not found; check the C compiler's include path."
   else
-    fail "<$header> is missing and there is neither apt nor Homebrew here; install the development files of ${apt_package%-dev} and run this again."
+    fail "<$header> is missing and there is no apt here; install the development files of ${apt_package%-dev} and run this again."
   fi
 }
 
-need_lz4() { need_library lz4frame.h liblz4-dev lz4; }
+need_lz4() { need_library lz4frame.h liblz4-dev; }

@@ -80,9 +80,17 @@ extension StoreSnapshot {
 
     /// How a request would be carried out, for people, and the index that would help it.
     package func explain(_ request: FetchDescription) throws -> String {
-        let plan = try FetchPlan(request, in: self, counting: false)
-        let advice = FetchWork(plan: plan).advice(in: self).map { "\n  advice: \($0)" }
-        return plan.description.description + (advice ?? "")
+        var objects = request
+        var dictionaries: (FetchDescription, DictionaryProgram)?
+        if request.resultType == .dictionaries {
+            let program = try DictionaryProgram(request, for: schema.model.entity(named: request.entityName))
+            dictionaries = (request, program)
+            objects = program.objects(of: request)
+        }
+        var work = FetchWork(plan: try FetchPlan(objects, in: self, counting: false))
+        work.dictionaries = dictionaries
+        let advice = work.advice(in: self).map { "\n  advice: \($0)" }
+        return work.text.description + (advice ?? "")
     }
 }
 

@@ -82,9 +82,17 @@ public struct XcodeModel: Sendable {
 extension ManagedObjectModel {
     /// Reads an `.xcdatamodeld` (its current version), an `.xcdatamodel` or a `contents` file, and checks it (MDL-4).
     ///
+    /// `notes` tells what was left out or interpreted.
     /// - Throws: `HornbeamError` with code `inputOutput`, `malformedModelFile` or `invalidModel`.
     public convenience init(xcodeModelAt url: URL) throws {
-        try self.init(XcodeModel(contentsOf: url).definition)
+        try self.init(XcodeModel(contentsOf: url))
+    }
+
+    /// Checks a model that was read.
+    ///
+    /// - Throws: `HornbeamError` with code `invalidModel`.
+    public convenience init(_ model: XcodeModel) throws {
+        try self.init(model.definition, notes: model.notes)
     }
 }
 

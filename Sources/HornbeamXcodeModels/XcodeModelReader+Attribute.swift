@@ -85,7 +85,34 @@ extension XcodeModelReader {
     ) -> PropertyValue {
         if attribute.type == .date, let date = date("defaultDateTimeInterval", of: element) { return date }
         let name = element.attributes["defaultValueString"] == nil ? "defaultValue" : "defaultValueString"
-        return value(name, of: element, attribute, entity) ?? .null
+        guard let text = element.attributes[name], !text.isEmpty, Self.value(text, attribute.type) == nil,
+            let value = Self.convertedValue(text, attribute.type)
+        else { return value(name, of: element, attribute, entity) ?? .null }
+        note(
+            element, "“\(name)” of “\(entity).\(attribute.name)” is “\(text)”, which is not \(attribute.type.phrase), and was read "
+                + "as \(value), as Core Data reads it", entity: entity, key: attribute.name)
+        return value
+    }
+
+    /// A default that is text of another type, as Core Data converts it: a number from the digits at the beginning, 0 where there are
+    /// none; a Boolean is true where the text begins with Y, T or a number other than 0.
+    private static func convertedValue(_ text: String, _ type: AttributeType) -> PropertyValue? {
+        switch type {
+        case .integer16, .integer32, .integer64:
+            let number = leadingNumber(of: text).rounded(.towardZero)
+            return .int(Int64(exactly: number) ?? (number < 0 ? .min : .max))
+        case .double, .float: return .double(leadingNumber(of: text))
+        case .boolean:
+            let first = text.first { !$0.isWhitespace }?.lowercased()
+            return .bool(first == "y" || first == "t" || leadingNumber(of: text).rounded(.towardZero) != 0)
+        default: return nil
+        }
+    }
+
+    private static func leadingNumber(of text: String) -> Double {
+        let scanner = Scanner(string: text)
+        guard let number = scanner.scanDouble(), number.isFinite else { return 0 }
+        return number
     }
 
     /// A date, written as seconds since 2001-01-01 00:00 UTC.

@@ -114,6 +114,7 @@ struct BatchTests {
         let observation = library.store.observe { heard.add($0) }
         defer { observation.cancel() }
         let writer = try library.store.batchWriter(for: library.entity("Journal"))
+        try writer.set(library.property("title", of: "Journal"), "Notes")
         try writer.setToOne(library.property("author", of: "Journal"), author)
         let key = try writer.append()
         try writer.finish()

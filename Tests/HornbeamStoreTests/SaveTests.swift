@@ -81,13 +81,13 @@ struct SaveTests {
         let version = try #require(throws: SaveConflicts.self) { try library.store.save(stale) }
         #expect(
             version.error.message
-                == "The object with key \(desk.key) was changed in the store since it was read (version 1 was expected, "
-                + "2 is stored). Refresh it, or set a merge policy.")
-        try library.insert("Author", ["name": "Ada"])
+                == "Desk/p\(desk.key) was changed in the store since it was read (version 1 was expected, 2 is stored).")
+        let ada = try library.insert("Author", ["name": "Ada"])
         let unique = try #require(throws: SaveConflicts.self) { try library.insert("Author", ["name": "Ada"]) }
         #expect(
             unique.error.message
-                == "“name” of Author must be unique, and another object has the same value. Change it, or set a merge policy.")
+                == "“name” of Author must be unique, and Author/p\(ada.key + 1) and the stored Author/p\(ada.key) have the same value. "
+                + "Give it another value.")
         #expect(unique.error.code == .constraintConflict)
     }
 

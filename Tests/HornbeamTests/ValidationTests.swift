@@ -70,6 +70,23 @@ import Testing
         #expect(try group.objects(forKey: "members").count == 2)
     }
 
+    @Test("REL-2: a required to-many without a minimum may be empty", arguments: StoreKind.allCases)
+    func requiredToManyMayBeEmpty(kind: StoreKind) throws {
+        let model = try ManagedObjectModel {
+            Entity("Whole") { ToMany("parts", to: "Part", inverse: "whole", optional: false) }
+            Entity("Part") { ToOne("whole", to: "Whole", inverse: "parts") }
+        }
+        let context = try Stack(kind, model).newContext()
+        let whole = try context.insert(entityNamed: "Whole")
+        try context.save()
+        let part = try context.insert(entityNamed: "Part")
+        try part.setValue(whole, forKey: "whole")
+        try context.save()
+        context.delete(part)
+        try context.save()
+        #expect(try whole.objects(forKey: "parts").isEmpty)
+    }
+
     @Test("REL-1: a required to-one must lead to an object that stays", arguments: StoreKind.allCases)
     func requiredToOne(kind: StoreKind) throws {
         let context = try stack(kind).newContext()

@@ -24,4 +24,13 @@ import Testing
         #expect(await Tool.run(["backup", path]) == 2)
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.url.path).sorted() == ["Copy.hornbeam", "Packages.hornbeam", "Rescued.hornbeam"])
     }
+
+    @Test("a query sorts by several keys, separated by commas or one option each")
+    @MainActor func queriesSortBySeveralKeys() async throws {
+        let path = folder.path("Sorted.hornbeam")
+        try CatalogueModel.open(at: path).close()
+        #expect(await Tool.run(["query", path, "Package", "--sort", "name,-installedSize"]) == 0)
+        #expect(await Tool.run(["query", path, "Package", "--sort", "name", "--sort", "-installedSize"]) == 0)
+        #expect(await Tool.run(["query", path, "Package", "--sort", "name,size"]) == 1)
+    }
 }

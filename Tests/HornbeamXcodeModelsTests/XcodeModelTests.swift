@@ -153,6 +153,40 @@ import Testing
         _ = try ManagedObjectModel(oneWay.definition)
     }
 
+    @Test(
+        "ATT-4: a default that is text of another type is read as Core Data reads it, and told",
+        arguments: [
+            ("Integer 16", "NO", .int(0)), ("Integer 32", "YES", .int(0)), ("Integer 64", "2.9", .int(2)), ("Integer 64", "-7 days", .int(-7)),
+            ("Double", "NO", .double(0)), ("Float", "1.5 m", .double(1.5)), ("Boolean", "0.0", .bool(false)), ("Boolean", "1.0", .bool(true)),
+            ("Boolean", "True", .bool(true)), ("Boolean", "no", .bool(false)), ("Boolean", "0.5", .bool(false)),
+        ] as [(String, String, PropertyValue)])
+    func defaultsOfAnotherTypeAreRead(_ type: String, _ text: String, _ value: PropertyValue) throws {
+        let file = """
+            <model><entity name="E"><attribute name="a" attributeType="\(type)" defaultValueString="\(text)"/></entity></model>
+            """
+        let read = try XcodeModel(contents: Data(file.utf8))
+        let model = try ManagedObjectModel(read)
+        let attribute = try model.entity(named: "E").property(named: "a")
+        #expect(attribute.defaultValue == value)
+        #expect(model.notes.count == 1 && model.notes == read.notes)
+        #expect(model.notes[0].message.contains("“\(text)”") && model.notes[0].message.hasSuffix("as Core Data reads it."))
+    }
+
+    @Test("MOD-9: an index over a to-many is ignored with a warning, and the model is sound")
+    func indexOverToManyIsIgnored() throws {
+        let read = try changed([
+            ("<attribute name=\"name\" attributeType=\"String\" preserveAfterDeletion=\"YES\"/>",
+             "<attribute name=\"name\" attributeType=\"String\" preserveAfterDeletion=\"YES\"/>"
+                + "<fetchIndex name=\"byBooks\"><fetchIndexElement property=\"books\" type=\"Binary\" order=\"ascending\"/></fetchIndex>"),
+        ])
+        let model = try ManagedObjectModel(read)
+        #expect(try model.entity(named: "Author").fetchIndexes.isEmpty)
+        #expect(read.lint().map(\.message) == [
+            "The index “byBooks” of “Author” names “books”, a to-many relationship, and is ignored: the members of a to-many are indexed "
+                + "anyway."
+        ])
+    }
+
     @Test("ATT-4: a number with something behind it is left out and told, not cut", arguments: ["12abc", "1.2.3", "1e", "--1", ".", "12,5"])
     func cutNumbersAreTold(_ text: String) throws {
         let model = try changed([("defaultValueString=\"0.10\"", "defaultValueString=\"\(text)\"")])

@@ -8,7 +8,6 @@ let isMainActor = Context.environment["HORNBEAM_MAIN_ACTOR"] == "1"
 
 let package = Package(
     name: "Client",
-    platforms: [.macOS(.v15)],
     dependencies: [.package(url: address, exact: "0.1.0")],
     targets: [
         .executableTarget(

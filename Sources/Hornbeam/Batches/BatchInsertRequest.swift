@@ -10,8 +10,8 @@ public import HornbeamModel
 /// }
 /// let result = try context.execute(request)
 /// ```
-/// New objects get the defaults of the model and their derived values. Hooks do not run, and nothing is validated but types and
-/// unique values. Contexts, fetched results and history hear of it as of a save.
+/// New objects get the defaults of the model and their derived values. Hooks do not run. Types, required values and unique values
+/// always hold, the limits of the model when `validatesValues` is set. Contexts, fetched results and history hear of it as of a save.
 public struct BatchInsertRequest {
     /// What a row does whose unique values a stored object has.
     public enum ConflictRule: Hashable, Sendable {
@@ -29,6 +29,8 @@ public struct BatchInsertRequest {
     /// Rows after which what was written is committed, so that memory stays flat and others can save in between;
     /// 0 for all rows or none. When a later row fails, what was committed stays.
     public var commitEvery = 0
+    /// True to check values against the limits, lengths, patterns and rules of their attributes, as a save does; takes longer.
+    public var validatesValues = false
     /// The identities of the stores to choose from; the first of them that takes such objects gets them (FET-17).
     public var affectedStores: [UUID]?
 

@@ -9,8 +9,8 @@ public import HornbeamModel
 /// request.set(Event.place, to: oslo.objectID)
 /// let result = try context.execute(request)
 /// ```
-/// Expressions see the values before the update. Hooks do not run, and nothing is validated but types and unique values; derived
-/// attributes are computed anew. Contexts, fetched results and history hear of it as of a save.
+/// Expressions see the values before the update. Hooks do not run. Types, required values and unique values always hold, the limits
+/// of the model when `validatesValues` is set. Derived attributes are computed anew. Contexts, fetched results and history hear of it as of a save.
 public struct BatchUpdateRequest: Hashable, Sendable {
     public let entityName: String
     public var predicate: FetchPredicate?
@@ -19,6 +19,8 @@ public struct BatchUpdateRequest: Hashable, Sendable {
     /// The properties to set, by name: attributes, and to-one relationships as a constant ID or null.
     public var propertiesToUpdate: [String: FetchExpression] = [:]
     public var resultType = BatchResultType.status
+    /// True to check values against the limits, lengths, patterns and rules of their attributes, as a save does; takes longer.
+    public var validatesValues = false
     /// The identities of the stores to change; nil for all (FET-17).
     public var affectedStores: [UUID]?
 

@@ -9,7 +9,8 @@ extension ManagedObjectContext {
     /// Inserts the rows of a request, durably (BAT-1).
     ///
     /// Blocks, and holds the store's writer from the first row to the commit. All or nothing, unless `commitEvery` is set.
-    /// - Throws: `constraintConflict` for a unique value that is taken; `typeMismatch`, `unknownKey`; what the handler throws.
+    /// - Throws: `constraintConflict` for a unique value that is taken; `missingRequiredValue`, `typeMismatch`, `unknownKey`; what the
+    ///   handler throws.
     @discardableResult
     public func execute(_ request: BatchInsertRequest) throws -> BatchResult {
         let entity = try concreteEntity(named: request.entityName)
@@ -19,8 +20,9 @@ extension ManagedObjectContext {
         options.author = transactionAuthor
         options.contextName = name
         options.conflictRule = request.onConflict.rule
+        options.validatesValues = request.validatesValues
         let writer = try store.batchWriter(for: entity, options: options)
-        let isDirect = request.onConflict == .fail && !BatchWriter.needsValues(entity)
+        let isDirect = request.onConflict == .fail && !request.validatesValues && !BatchWriter.needsValues(entity)
         let row = BatchRow(entity, writer, isDirect: isDirect) { store.reference($0) }
         var result = BatchResult(request.resultType)
         try reportingConflicts {
@@ -33,7 +35,8 @@ extension ManagedObjectContext {
 
     /// Sets the properties of a request in all its objects, durably and in one transaction (BAT-2).
     ///
-    /// - Throws: `constraintConflict` for a unique value that would occur twice; `predicateInvalid`, `typeMismatch`, `unknownKey`.
+    /// - Throws: `constraintConflict` for a unique value that would occur twice; `missingRequiredValue`, `predicateInvalid`,
+    ///   `typeMismatch`, `unknownKey`.
     @discardableResult
     public func execute(_ request: BatchUpdateRequest) throws -> BatchResult {
         let entity = try persistentStoreCoordinator.managedObjectModel.entity(named: request.entityName)
@@ -43,6 +46,7 @@ extension ManagedObjectContext {
         try fetch.validate(for: entity)
         var update = BatchUpdate(request: fetch, assignments: try assignments(of: request, entity))
         update.collectsObjects = request.resultType == .objectIDs
+        update.validatesValues = request.validatesValues
         update.origin = batchOrigin
         var result = BatchResult(request.resultType)
         for store in try storesForBatch(fetch) { result.add(try reportingConflicts { try store.update(update) }, store) }

@@ -41,7 +41,7 @@ extension ManagedObjectContext {
                 (
                     object,
                     VersionConflict(
-                        reference: object.reference, expectedVersion: base.version,
+                        reference: object.reference, objectID: object.objectID, expectedVersion: base.version,
                         storedVersion: row?.version ?? 0, storedValues: row?.values)
                 ))
         }

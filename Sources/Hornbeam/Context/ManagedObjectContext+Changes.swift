@@ -67,9 +67,12 @@ extension ManagedObjectContext {
         guard event.isDue else { return }
         let past = event
         event = PendingEvent()
+        // A copy: to look at a value may call a hook that changes other objects.
+        let views = tracked.views
         for (object, _, _) in past.touched {
             settleUpdatedState(of: object)
             object.state.remove(.touched)
+            views.note(object)
         }
         postObjectsDidChange(past)
         for (object, _, _) in past.touched {

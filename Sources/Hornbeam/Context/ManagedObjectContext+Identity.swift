@@ -189,6 +189,7 @@ extension ManagedObjectContext {
 
     /// Moves an object from its temporary key to a permanent one.
     func rekey(_ object: ManagedObject, to reference: ObjectReference) {
+        tracked.views.forget()
         registry.remove(object.registryKey)
         object.key = StoreSlot.local(reference.key)
         object.state.remove(.temporary)
@@ -198,6 +199,7 @@ extension ManagedObjectContext {
 
     /// Puts permanent IDs in the place of temporary ones in all pending changes.
     func replaceReferences(_ changes: [ManagedObjectID: ManagedObjectID]) {
+        tracked.views.forget()
         for object in tracked.all {
             guard let record = object.record else { continue }
             for property in object.scope.properties where property.isRelationship {

@@ -120,6 +120,7 @@ extension ManagedObjectContext {
     /// - Parameter settling: True when this decides what both sides changed, instead of leaving it to the save.
     func renew(_ object: ManagedObject, mergeChanges: Bool, settling: Bool = false) {
         failures[ObjectIdentifier(object)] = nil
+        tracked.views.forget()
         object.state.remove(.failed)
         if mergeChanges, object.hasChanges {
             object.record?.fetched.removeAll()

@@ -109,6 +109,8 @@ public final class ManagedObjectContext {
     var editsSeen: UInt64 = 0
     /// What fetches of this context cost so far; without the faults fired, which the scopes count.
     var fetchCosts = FetchCounters()
+    /// What the parts of a fetch took that is reported as a whole; nil outside of one.
+    var partsOfFetch: [FetchWork]?
     /// True for the reading end of a context that is gone. It keeps no object and no scope, so that the
     /// objects that keep it alive make no cycle with it.
     let isAfterlife: Bool

@@ -1,14 +1,13 @@
 internal import HornbeamModel
 
-/// The changed objects of a context, in the order in which they first changed, and by entity.
+/// The changed objects of a context, in the order in which they first changed, and as requests look at them.
 ///
 /// Objects that have no changes any more stay until they are the larger part, so that dropping them costs
 /// nothing on average. Ask an object before relying on its being here.
 struct TrackedObjects {
     private(set) var all: [ManagedObject] = []
-    private var byEntity: [[ManagedObject]] = []
-    /// How many of `all` are in `byEntity`, which nobody needs who only saves.
-    private var grouped = 0
+    /// As fetches look at them.
+    var views = PendingViews()
     private var idle = 0
 
     var isEmpty: Bool { all.isEmpty }
@@ -21,21 +20,6 @@ struct TrackedObjects {
     /// Those of all that fulfil a condition; costs little where all do.
     func objects(where isWanted: (ManagedObject) -> Bool) -> [ManagedObject] {
         all.allSatisfy(isWanted) ? all : all.filter(isWanted)
-    }
-
-    /// The changed objects of an entity and, if wanted, of those below it.
-    mutating func objects(of entity: EntityDescription, andBelow: Bool = true) -> [ManagedObject] {
-        while grouped < all.count {
-            let entity = all[grouped].scope.entity.index
-            while byEntity.count <= entity { byEntity.append([]) }
-            byEntity[entity].append(all[grouped])
-            grouped += 1
-        }
-        var found = entity.index < byEntity.count ? byEntity[entity.index] : []
-        if andBelow {
-            for subentity in entity.subentities { found += objects(of: subentity) }
-        }
-        return found
     }
 
     /// Notes that an object has no changes any more.
@@ -53,8 +37,7 @@ struct TrackedObjects {
             object.state.remove([.tracked, .stirred])
         }
         all = kept
-        byEntity = []
-        grouped = 0
+        views.forget()
     }
 
     mutating func removeAll() { self = TrackedObjects() }

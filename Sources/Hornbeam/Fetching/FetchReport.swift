@@ -1,3 +1,4 @@
+internal import HornbeamModel
 internal import HornbeamStore
 internal import HornbeamThreads
 internal import Synchronization
@@ -110,6 +111,28 @@ extension ManagedObjectContext {
         fetchCosts.fetches += 1
         fetchCosts.rowsRead += work.rowsRead
         fetchCosts.leavesRead += work.leavesRead
+        if partsOfFetch != nil { partsOfFetch?.append(work) } else { report(work, results: results, watch) }
+    }
+
+    /// Fetches dictionaries, whose search and columns are one fetch in reports.
+    func reportingOnce(
+        _ request: FetchDescription, _ program: DictionaryProgram, _ body: () throws -> [[PropertyValue]]
+    ) throws -> [[PropertyValue]] {
+        var outermost = self
+        while let parent = outermost.parent { outermost = parent }
+        let watch = FetchWatch(self)
+        guard watch.listener != nil, outermost.partsOfFetch == nil else { return try body() }
+        outermost.partsOfFetch = []
+        defer { outermost.partsOfFetch = nil }
+        let rows = try body()
+        guard let parts = outermost.partsOfFetch, var work = parts.first else { return rows }
+        for part in parts.dropFirst() { work.add(part) }
+        work.dictionaries = (request, program)
+        report(work, results: rows.count, watch)
+        return rows
+    }
+
+    private func report(_ work: FetchWork, results: Int, _ watch: FetchWatch) {
         guard let listener = watch.listener, let duration = watch.start?.duration(to: .now), duration > listener.threshold
         else { return }
         let plan = work.textWithoutValues

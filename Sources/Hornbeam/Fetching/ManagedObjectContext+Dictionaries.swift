@@ -44,7 +44,10 @@ extension ManagedObjectContext {
         let request = try prepared(request)
         let entity = try persistentStoreCoordinator.managedObjectModel.entity(named: request.entityName)
         let program = try DictionaryProgram(request, for: entity)
-        return (program, try program.isGrouped ? groups(request, program, excluding: [], adding: []) : plainRows(request, program))
+        let rows = try reportingOnce(request, program) {
+            try program.isGrouped ? groups(request, program, excluding: [], adding: []) : plainRows(request, program)
+        }
+        return (program, rows)
     }
 
     // MARK: Groups
@@ -55,9 +58,9 @@ extension ManagedObjectContext {
     ) throws -> [[PropertyValue]] {
         switch try pendingPlan(for: request, excluding: keys) {
         case .storeOnly: return try storedGroups(request, program, excluding: keys, adding: others)
-        case .overlay(let objects):
-            let changed = try grouped(matching(objects, request), program)
-            return try storedGroups(request, program, excluding: keys.union(storedKeys(objects)), adding: others + changed)
+        case .overlay(let overlay):
+            let changed = try grouped(matching(overlay.candidates, request), program)
+            return try storedGroups(request, program, excluding: overlay.excluded(and: keys), adding: others + changed)
         case .inMemory:
             var all: [ManagedObject] = []
             for case .object(let object) in try findInMemory(request.forGroups, excluding: keys) { all.append(object) }
@@ -84,9 +87,7 @@ extension ManagedObjectContext {
     // MARK: One dictionary for each object
 
     private func plainRows(_ request: FetchDescription, _ program: DictionaryProgram) throws -> [[PropertyValue]] {
-        var whole = program.finishesLate ? request.unlimited : request
-        if program.ordersLate { whole.sortDescriptors = [] }
-        let found = try findPrepared(whole)
+        let found = try findPrepared(program.objects(of: request))
         var rows = [[PropertyValue]](repeating: [], count: found.count)
         var references: [ObjectReference] = []
         var places: [Int] = []

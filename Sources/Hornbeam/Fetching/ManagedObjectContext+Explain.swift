@@ -17,8 +17,8 @@ extension ManagedObjectContext {
         let plan = try readingSnapshot().explain(request)
         switch try pendingPlan(for: request) {
         case .storeOnly: return plan
-        case .overlay(let objects): 
-            let changed = objects.count == 1 ? "1 object" : "\(objects.count) objects"
+        case .overlay(let overlay):
+            let changed = overlay.count == 1 ? "1 object" : "\(overlay.count) objects"
             return plan + "\n  beside \(changed) with unsaved changes, in memory"
         case .inMemory:
             return "fetch \(request.entityName)\n  all objects in memory: objects that the request looks through have unsaved changes"

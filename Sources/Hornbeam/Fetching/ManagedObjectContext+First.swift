@@ -8,7 +8,7 @@ extension ManagedObjectContext {
     /// let event = try context.first(Event.self, where: Event.uid, equals: uid) ?? Event(context: context)
     /// ```
     /// What a fetch with a limit of one gives, unsaved changes included (FET-10). Where the attribute is a text that is unique within
-    /// its entity and the context has no unsaved changes, no request is made and none is planned: the way for look-ups by the thousand.
+    /// its entity, no request is made and none is planned: the way for look-ups by the thousand, as an import makes them.
     /// - Throws: As `fetch`.
     @inlinable
     public func first<Object: ManagedObject, Value: AttributeValue>(
@@ -44,7 +44,7 @@ extension ManagedObjectContext {
 
     /// The way to the objects of a class by an attribute, in the newest state; nil where a request has to be made.
     private func route(_ type: ManagedObject.Type, _ nameID: PropertyNameID) throws -> UniqueRoute? {
-        guard parent == nil, tracked.isEmpty, !persistentStoreCoordinator.slowFetches.areHeardOf else { return nil }
+        guard parent == nil, !persistentStoreCoordinator.slowFetches.areHeardOf else { return nil }
         processPendingChanges()
         try advance()
         if let route = uniqueRoute, route.isFor(type, nameID) { return route.lookUp == nil ? nil : route }
@@ -61,15 +61,36 @@ extension ManagedObjectContext {
         else { return nil }
         let part = try snapshot.part(.first)
         return UniqueRoute(
-            type: type, nameID: nameID, scope: scope(at: entity.index, in: .first),
+            type: type, nameID: nameID, scope: scope(at: entity.index, in: .first), property: entity.properties[index],
             lookUp: UniqueLookUp(part, entity, entity.properties[index]))
     }
 
     private func object(of text: String, on route: UniqueRoute) throws -> ManagedObject? {
         guard let lookUp = route.lookUp else { return nil }
         fetchCosts.fetches += 1
+        if !tracked.isEmpty {
+            let view = pendingView(route.scope.entity, includesSubentities: true, reads: route.reads)
+            if !view.isEmpty { return try object(of: text, lookUp, route, view) }
+        }
+        return try storedObject(of: text, lookUp, route)
+    }
+
+    private func storedObject(of text: String, _ lookUp: UniqueLookUp, _ route: UniqueRoute) throws -> ManagedObject? {
         var text = text
         return try text.withUTF8 { try object(of: UnsafeRawBufferPointer($0), lookUp, route.scope) }
+    }
+
+    /// The object with the least ID of those that have the text in memory, and of the stored one if it is as stored.
+    private func object(
+        of text: String, _ lookUp: UniqueLookUp, _ route: UniqueRoute, _ view: PendingView
+    ) throws -> ManagedObject? {
+        let property = route.property
+        let pending = view.objects(of: property, havingAnyOf: [.string(text)]).filter { object in
+            guard !object.isDeleted, case .string(let own) = object.currentValue(of: property) else { return false }
+            return own.utf8.elementsEqual(text.utf8)
+        }
+        let stored = try storedObject(of: text, lookUp, route).flatMap { view.alteredKeys.contains($0.registryKey) ? nil : $0 }
+        return (pending + (stored.map { [$0] } ?? [])).min { $0.registryKey < $1.registryKey }
     }
 
     /// Makes the object while its cells are on their way, and looks at its text then. Should it have another text meanwhile, it is a fault
@@ -109,14 +130,23 @@ final class UniqueRoute {
     private let type: ManagedObject.Type
     private let nameID: PropertyNameID
     let scope: EntityScope
+    let property: PropertyDescription
+    /// The index of the attribute, as pending changes are asked for it.
+    let reads: PropertySet
     /// Nil where the attribute is none that can be looked up so.
     let lookUp: UniqueLookUp?
 
-    init(type: ManagedObject.Type, nameID: PropertyNameID, scope: EntityScope, lookUp: UniqueLookUp?) {
+    init(
+        type: ManagedObject.Type, nameID: PropertyNameID, scope: EntityScope, property: PropertyDescription, lookUp: UniqueLookUp?
+    ) {
         self.type = type
         self.nameID = nameID
         self.scope = scope
+        self.property = property
         self.lookUp = lookUp
+        var reads = PropertySet()
+        reads.insert(property.index)
+        self.reads = reads
     }
 
     @inline(__always)

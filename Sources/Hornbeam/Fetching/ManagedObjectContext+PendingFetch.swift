@@ -9,8 +9,8 @@ extension ManagedObjectContext {
     enum PendingPlan {
         /// Nothing here matters to the request.
         case storeOnly
-        /// These objects, and no others, are not as stored.
-        case overlay([ManagedObject])
+        /// Some objects, and no others, are not as stored.
+        case overlay(PendingOverlay)
         /// Objects at the other end of relationships are not as stored.
         case inMemory
     }
@@ -23,7 +23,7 @@ extension ManagedObjectContext {
     func findPrepared(_ request: FetchDescription, excluding keys: Set<UInt64> = []) throws -> FoundObjects {
         switch try pendingPlan(for: request, excluding: keys) {
         case .storeOnly: return try stored(request, excluding: keys)
-        case .overlay(let objects): return FoundObjects(try findWithOverlay(request, objects, excluding: keys))
+        case .overlay(let overlay): return FoundObjects(try findWithOverlay(request, overlay, excluding: keys))
         case .inMemory: return FoundObjects(try findInMemory(request, excluding: keys))
         }
     }
@@ -33,9 +33,9 @@ extension ManagedObjectContext {
         switch try pendingPlan(for: request, excluding: keys) {
         case .storeOnly:
             return try storedCount(request, excluding: keys)
-        case .overlay(let objects):
-            let matching = try matching(objects, request)
-            let stored = try storedCount(request.unlimited, excluding: keys.union(storedKeys(objects)))
+        case .overlay(let overlay):
+            let matching = try matching(overlay.candidates, request)
+            let stored = try storedCount(request.unlimited, excluding: overlay.excluded(and: keys))
             return request.limited(stored + matching.count)
         case .inMemory:
             return try findInMemory(request, excluding: keys).count
@@ -74,18 +74,44 @@ extension ManagedObjectContext {
         guard request.includesPendingChanges, !tracked.isEmpty else { return .storeOnly }
         let entity = try persistentStoreCoordinator.managedObjectModel.entity(named: request.entityName)
         let paths = RequestPaths(request, entity)
-        for destination in paths.destinations
-        where tracked.objects(of: destination).contains(where: paths.isTouched) { return .inMemory }
-        let own = changed(entity, request, excluding: keys)
-        return own.isEmpty ? .storeOnly : .overlay(own)
+        for destination in paths.destinations {
+            let view = pendingView(destination, includesSubentities: true, reads: paths.reads(of: destination))
+            if view.containsAltered(where: paths.isTouched) { return .inMemory }
+        }
+        let view = pendingView(entity, includesSubentities: request.includesSubentities, reads: paths.own)
+        if view.isEmpty { return .storeOnly }
+        let candidates = candidates(for: request, entity, view).filter { !keys.contains($0.registryKey) && isIn(request, $0) }
+        return .overlay(PendingOverlay(candidates: candidates, alteredKeys: view.alteredKeys, count: view.count))
     }
 
-    /// The objects of the request's entity that are not as stored.
-    private func changed(
-        _ entity: EntityDescription, _ request: FetchDescription, excluding keys: Set<UInt64>
+    /// The objects of an entity that are not as stored in the properties that are read.
+    func pendingView(_ entity: EntityDescription, includesSubentities: Bool, reads: PropertySet?) -> PendingView {
+        var parents: UInt64 = 0
+        var above = parent
+        while let context = above {
+            parents &+= context.edits
+            above = context.parent
+        }
+        let state = PendingViews.State(snapshot: snapshot.map(ObjectIdentifier.init), parents: parents)
+        let view = tracked.views.view(
+            entity, includesSubentities: includesSubentities, reads: reads, of: tracked.all, in: state)
+        // A child asks before its parent has processed what was changed there.
+        for (object, _, _) in event.touched { view.note(object) }
+        return view
+    }
+
+    /// The objects of a view that may satisfy a request: those that have the value, where it asks for one.
+    private func candidates(
+        for request: FetchDescription, _ entity: EntityDescription, _ view: PendingView
     ) -> [ManagedObject] {
-        tracked.objects(of: entity, andBelow: request.includesSubentities)
-            .filter { ($0.hasChanges || $0.state.contains(.gone)) && !keys.contains($0.registryKey) && isIn(request, $0) }
+        // To look at a few takes less time than to analyse the predicate.
+        guard view.count > 8, request.predicate != nil else { return view.all }
+        for case .term(let term) in PredicateAnalysis(request.predicate).conjuncts {
+            guard let key = term.key, let property = entity.propertiesByName[key], let values = term.valuesToLookUp(property)
+            else { continue }
+            return view.objects(of: property, havingAnyOf: values)
+        }
+        return view.all
     }
 
     /// True when the request asks the object's store.
@@ -94,27 +120,22 @@ extension ManagedObjectContext {
         return object.scope.origin.storeIdentifier.map(stores.contains) ?? false
     }
 
-    /// The keys of the objects that have a row, or that the parent may have.
-    func storedKeys(_ objects: [ManagedObject]) -> Set<UInt64> {
-        Set(objects.filter { parent != nil || !$0.state.contains(.temporary) }.map(\.registryKey))
-    }
-
     /// The objects that satisfy the request's predicate as they are in memory.
     func matching(_ objects: [ManagedObject], _ request: FetchDescription) throws -> [ManagedObject] {
-        guard let predicate = request.predicate else { return objects.filter { !$0.isDeleted } }
+        guard let predicate = request.predicate, !objects.isEmpty else { return objects.filter { !$0.isDeleted } }
         let entity = try persistentStoreCoordinator.managedObjectModel.entity(named: request.entityName)
         let compiled = try predicate.compiled(for: entity)
         return try objects.filter { try !$0.isDeleted && compiled.holds($0) }
     }
 
     private func findWithOverlay(
-        _ request: FetchDescription, _ objects: [ManagedObject], excluding keys: Set<UInt64>
+        _ request: FetchDescription, _ overlay: PendingOverlay, excluding keys: Set<UInt64>
     ) throws -> [FoundObject] {
         let order = ObjectOrder(request.sortDescriptors)
-        let matching = try order.sorted(matching(objects, request))
+        let matching = try order.sorted(matching(overlay.candidates, request))
         var whole = request.unlimited
         if request.fetchLimit > 0 { whole.fetchLimit = request.fetchLimit + request.fetchOffset }
-        let rows = try stored(whole, excluding: keys.union(storedKeys(objects)))
+        let rows = try stored(whole, excluding: overlay.excluded(and: keys))
         return request.limited(try merge(Array(rows), matching, order))
     }
 
@@ -146,10 +167,49 @@ extension ManagedObjectContext {
         all.includesSubentities = request.includesSubentities
         all.affectedStores = request.affectedStores
         let rows = try stored(all, excluding: keys).map(object)
-        let new = changed(entity, request, excluding: keys).filter(\.isInserted)
+        let new = pendingView(entity, includesSubentities: request.includesSubentities, reads: RequestPaths(request, entity).own)
+            .inserted.filter { !keys.contains($0.registryKey) && isIn(request, $0) }
         let seen = Set(rows)
         let candidates = try matching(rows + new.filter { !seen.contains($0) }, request)
         let sorted = try ObjectOrder(request.sortDescriptors).sorted(candidates)
         return request.limited(sorted.map { .object($0) })
+    }
+}
+
+/// The objects that are not as the store has them in what a request reads.
+struct PendingOverlay {
+    /// Those that may satisfy the request as they are in memory.
+    let candidates: [ManagedObject]
+    /// The keys of those that the store, or the parent, may find.
+    let alteredKeys: Set<UInt64>
+    /// How many there are.
+    let count: Int
+
+    /// The keys that the store leaves out, together with others.
+    func excluded(and keys: Set<UInt64>) -> Set<UInt64> { keys.isEmpty ? alteredKeys : keys.union(alteredKeys) }
+}
+
+extension PredicateAnalysis.Term {
+    /// The values of which an object must have one, in the form in which the property holds them; nil where the term does not say so.
+    fileprivate func valuesToLookUp(_ property: PropertyDescription) -> [PropertyValue]? {
+        guard modifier == .direct, options.isEmpty, !property.isToMany else { return nil }
+        switch (comparator, value) {
+        case (.equal, _): return property.isHeldLike(value) ? [value] : nil
+        case (.in, .array(let values)): return values.allSatisfy(property.isHeldLike) ? values : nil
+        case (.in, .set(let values)): return values.allSatisfy(property.isHeldLike) ? Array(values) : nil
+        default: return nil
+        }
+    }
+}
+
+extension PropertyDescription {
+    /// True when a value equals just the values of this property that are the same, so that it can be looked up.
+    fileprivate func isHeldLike(_ value: PropertyValue) -> Bool {
+        switch (attributeType, value) {
+        case (.string, .string), (.integer64, .int), (.integer32, .int), (.integer16, .int), (.uuid, .uuid), (.date, .date),
+            (.boolean, .bool), (.uri, .uri), (.objectID, .objectID):
+            true
+        default: false
+        }
     }
 }

@@ -1,7 +1,9 @@
 internal import HornbeamModel
 
-/// What a request's predicate and order read at other objects than the fetched ones.
+/// What a request reads: of the fetched objects, and of others.
 struct RequestPaths {
+    /// The properties read of the fetched objects, by index; nil when it may be any.
+    private(set) var own: PropertySet? = PropertySet()
     /// The properties read at the other end of relationships.
     private(set) var properties: Set<PropertyDescription> = []
     /// The entities of those objects.
@@ -12,6 +14,7 @@ struct RequestPaths {
             follow(sort.keyPath.split(separator: ".").map(String.init), from: entity)
         }
         request.predicate?.node.forEachExpression { visit($0, entity) }
+        if request.resultType == .dictionaries, request.propertiesToFetch.isEmpty { own = nil }
         for path in request.propertiesToGroupBy { follow(path.split(separator: ".").map(String.init), from: entity) }
         for column in request.propertiesToFetch {
             switch column {
@@ -23,6 +26,13 @@ struct RequestPaths {
         if [request.predicate, request.havingPredicate].contains(where: { $0?.node.hasBlocks == true }) {
             followEverything(in: entity.managedObjectModel)
         }
+    }
+
+    /// The properties read at objects of an entity at the other end of relationships, by index.
+    func reads(of destination: EntityDescription) -> PropertySet {
+        var reads = PropertySet()
+        for property in properties where destination.isKind(of: property.entity) { reads.insert(property.index) }
+        return reads
     }
 
     /// True when an object is not as stored in what the request reads of it.
@@ -44,12 +54,14 @@ struct RequestPaths {
                 for start in Array(destinations) { follow(names, from: start, isOther: true) }
             }
         case .block, .fetch: followEverything(in: entity.managedObjectModel)
+        case .anyKey: own = nil
         default: break
         }
     }
 
     /// A block may look anywhere.
     private mutating func followEverything(in model: ManagedObjectModel) {
+        own = nil
         destinations.formUnion(model.entities)
         properties.formUnion(model.entities.flatMap(\.properties))
     }
@@ -59,7 +71,7 @@ struct RequestPaths {
         var entity = start
         for (position, name) in names.enumerated() {
             guard let property = entity.propertiesByName[name] else { return }
-            if isOther || position > 0 { properties.insert(property) }
+            if isOther || position > 0 { properties.insert(property) } else { own?.insert(property.index) }
             guard let destination = property.destinationEntity else { return }
             if property.isToMany || position < names.count - 1 { destinations.insert(destination) }
             entity = destination

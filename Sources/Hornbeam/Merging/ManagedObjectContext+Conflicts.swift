@@ -9,6 +9,7 @@ extension ManagedObjectContext {
     ///
     /// - Throws: The conflicts, when the policy is `error` or cannot settle them.
     func resolve(_ conflicts: SaveConflicts, _ draft: SaveDraft) throws {
+        tracked.views.forget()
         try resolve(conflicts.versions, error: error(of: conflicts, draft))
         for conflict in conflicts.uniques {
             guard try settle(conflict, draft) else { throw error(of: conflicts, draft) }
@@ -37,9 +38,7 @@ extension ManagedObjectContext {
 
     /// The error, with the IDs that the objects have in this context.
     private func error(of conflicts: SaveConflicts, _ draft: SaveDraft) -> HornbeamError {
-        var error = conflicts.error
-        error.objectIDs = error.objectIDs.map { draft.object($0)?.objectID ?? $0 }
-        return error
+        conflicts.error { draft.object($0)?.objectID ?? $0 }
     }
 
     /// True when no property is left that both sides changed to different values.

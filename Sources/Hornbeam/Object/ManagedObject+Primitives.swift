@@ -55,6 +55,7 @@ extension ManagedObject {
         let old = currentValue(of: property)
         let record = writableRecord()
         record.hold(value, at: index)
+        scope.livingContext?.tracked.views.forget()
         guard !state.contains(.silent) else { return }
         if !record.changed.contains(index), !isInserted { record.originals[index] = old }
         if !isInserted, record.originals[index] == value {

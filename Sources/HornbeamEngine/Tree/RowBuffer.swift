@@ -116,7 +116,7 @@ import Glibc
 
     // MARK: What the trees read
 
-    func isNull(_ column: Int) -> Bool { unsafe slot(column).pointee.isNull }
+    package func isNull(_ column: Int) -> Bool { unsafe slot(column).pointee.isNull }
     func kind(_ column: Int) -> ColumnKind { unsafe slot(column).pointee.kind }
     func cell(_ column: Int) -> Cell { unsafe slot(column).pointee.cell }
     /// The cells of variable columns that are not null.

@@ -20,10 +20,13 @@ public final class ManagedObjectModel: Sendable {
     /// All entities, in the order in which they were written; abstract ones included.
     public let entities: [EntityDescription]
     public let entitiesByName: [String: EntityDescription]
+    /// What the reader of a model file left out or interpreted, with lines; empty for a model that was written in Swift or JSON.
+    public let notes: [ModelIssue]
 
     /// Takes entities that were compiled from the definition.
-    init(_ definition: ModelDefinition, compiled entities: [EntityDescription]) {
+    init(_ definition: ModelDefinition, compiled entities: [EntityDescription], notes: [ModelIssue]) {
         self.definition = definition
+        self.notes = notes
         self.entities = entities
         entitiesByName = Dictionary(uniqueKeysWithValues: entities.map { ($0.name, $0) })
     }
@@ -41,9 +44,16 @@ public final class ManagedObjectModel: Sendable {
 
     /// The entity of that name.
     ///
-    /// - Throws: `HornbeamError` with code `unknownEntity`, naming the entity that was perhaps meant.
+    /// - Throws: `HornbeamError` with code `unknownEntity`, with the entity that was perhaps meant.
     public func entity(named name: String) throws -> EntityDescription {
         if let entity = entitiesByName[name] { return entity }
+        guard name != "ManagedObject" else {
+            throw HornbeamError(
+                .unknownEntity,
+                "ManagedObject is the class of the objects of every entity, and no entity was named. Name one, as in "
+                    + "FetchRequest<ManagedObject>(entityName: “\(entities.first?.name ?? "Book")”), or ask for a class of your own.",
+                entity: name)
+        }
         throw HornbeamError(
             .unknownEntity,
             "The model has no entity “\(name)”" + suggestion(for: name, among: entities.map(\.name)) + ".",

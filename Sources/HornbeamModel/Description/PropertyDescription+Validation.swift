@@ -27,17 +27,16 @@ extension PropertyDescription {
 
     /// What is wrong with the number of objects of this relationship; nil when nothing is (REL-2).
     ///
-    /// An empty optional relationship is right whatever its minimum.
+    /// An empty optional relationship is right whatever its minimum, and an empty required to-many where it has none.
     package func error(forCount count: Int) -> HornbeamError? {
         guard let relationship else { return nil }
         if count == 0 {
             if relationship.isOptional { return nil }
             if !relationship.isToMany { return place.missingValue }
         }
-        let fewest = max(relationship.minCount, relationship.isOptional ? 0 : 1)
-        if count < fewest {
+        if count < relationship.minCount {
             return place.failure(
-                .tooFewObjects, "has \(counted(count, "object")) and needs at least \(fewest).", .int(Int64(count)))
+                .tooFewObjects, "has \(counted(count, "object")) and needs at least \(relationship.minCount).", .int(Int64(count)))
         }
         if relationship.isToMany, relationship.maxCount > 0, count > relationship.maxCount {
             return place.failure(

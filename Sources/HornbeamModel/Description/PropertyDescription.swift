@@ -78,7 +78,7 @@ public final class PropertyDescription: Sendable {
             compositeElements = []
             defaultValue = .null
             derivation = nil
-            needsValidation = !relationship.isOptional || relationship.minCount > 0
+            needsValidation = (!relationship.isOptional && !relationship.isToMany) || relationship.minCount > 0
                 || (relationship.isToMany && relationship.maxCount > 0)
             rules = nil
         }

@@ -16,7 +16,7 @@ public enum CellForm: Sendable {
 ///
 /// Conforming are `String`, the integers, `Double`, `Float`, `Bool`, `Date`, `Data`, `UUID`, `URL`,
 /// `Decimal`, `ManagedObjectID`, optionals of these, and `Coded` for any `Codable` value. An enum with
-/// raw values needs no more than the name of the protocol:
+/// raw values needs `CaseIterable`, by which a required attribute has a first value, and the name of the protocol:
 /// ```swift
 /// enum Priority: String, CaseIterable, AttributeValue { case low, high }
 /// ```

@@ -44,6 +44,33 @@ extension HornbeamError: LocalizedError {
     public var errorDescription: String? { description }
 }
 
+/// As an `NSError`, the code is that of section 1.12, and the parts are in the user info under Core Data's keys.
+extension HornbeamError: CustomNSError {
+    public static var errorDomain: String { "HornbeamErrorDomain" }
+    public var errorCode: Int { code.rawValue }
+
+    public var errorUserInfo: [String: Any] {
+        var info: [String: Any] = [NSLocalizedDescriptionKey: description]
+        if let object = objectIDs.first { info[Self.validationObjectKey] = object }
+        if !objectIDs.isEmpty { info[Self.affectedObjectsKey] = objectIDs }
+        if let key { info[Self.validationKeyKey] = key }
+        if let value { info[Self.validationValueKey] = value }
+        if !details.isEmpty { info[Self.detailedErrorsKey] = details.map { $0 as NSError } }
+        return info
+    }
+
+    /// The first object concerned, a `ManagedObjectID`.
+    public static let validationObjectKey = "NSValidationErrorObject"
+    /// The property concerned, a `String`.
+    public static let validationKeyKey = "NSValidationErrorKey"
+    /// The value concerned, a `PropertyValue`.
+    public static let validationValueKey = "NSValidationErrorValue"
+    /// All objects concerned, `[ManagedObjectID]`.
+    public static let affectedObjectsKey = "NSAffectedObjectsErrorKey"
+    /// The single failures, `[NSError]`.
+    public static let detailedErrorsKey = "NSDetailedErrors"
+}
+
 extension HornbeamError: Equatable {
     /// True when all parts are equal.
     public static func == (a: Self, b: Self) -> Bool {

@@ -14,6 +14,8 @@ final class BatchSession {
     private let store: Store
     private let table: EntityTable
     private let announces: Bool
+    /// The first key of each block, with the row that took it.
+    private var blocks: [(key: UInt64, row: Int)] = []
     private var nextKey: UInt64 = 0
     private var endKey: UInt64 = 0
     // Unchecked as in BatchWriter.
@@ -42,10 +44,12 @@ final class BatchSession {
         memberEntries = table.mirrors.map { _ in EntryRun() }
     }
 
-    func takeKey() throws(EngineError) -> UInt64 {
+    /// - Parameter row: The number of the row in the request, for errors.
+    func takeKey(row: Int) throws(EngineError) -> UInt64 {
         if nextKey == endKey {
             nextKey = try transaction.reserve(Self.keyBlock)
             endKey = nextKey + UInt64(Self.keyBlock)
+            blocks.append((nextKey, row))
         }
         defer { nextKey += 1 }
         return nextKey
@@ -183,10 +187,21 @@ final class BatchSession {
         var conflicts = SaveConflicts()
         conflicts.uniques = [
             UniqueConflict(
-                entity: index.entity, properties: index.elements.map(\.property), values: [], objects: [object],
-                existing: holder)
+                entity: index.entity, properties: index.elements.map(\.property), values: values(of: holder, index),
+                objects: [object], objectIDs: [], row: row(of: object), existing: holder, existingID: store.objectID(holder))
         ]
-        conflicts.objectIDs = [store.objectID(holder)]
         return conflicts
+    }
+
+    /// The values that both want; none where they cannot be read, since the conflict is what is to be reported.
+    private func values(of holder: ObjectReference, _ index: ValueIndex) -> [PropertyValue] {
+        let execution = SaveExecution(ChangeSet(), transaction: transaction, reader: store.reader)
+        return (try? execution.values(holder, index)) ?? []
+    }
+
+    /// The number of a row of this session; nil for an object that was stored before.
+    private func row(of object: ObjectReference) -> Int? {
+        guard let block = blocks.last(where: { $0.key <= object.key && object.key < $0.key + UInt64(Self.keyBlock) }) else { return nil }
+        return block.row + Int(object.key - block.key)
     }
 }

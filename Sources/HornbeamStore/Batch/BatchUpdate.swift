@@ -17,6 +17,8 @@ package struct BatchUpdate: Sendable {
     /// Attributes and to-ones, each once. Expressions see the values before the update.
     package var assignments: [Assignment]
     package var collectsObjects = false
+    /// True to hold values to the limits of the model. Required values must be there in any case.
+    package var validatesValues = false
     package var origin = BatchOrigin()
 
     package init(request: FetchDescription, assignments: [Assignment]) {
@@ -28,7 +30,7 @@ package struct BatchUpdate: Sendable {
 extension Store {
     /// Carries out a batch update in one transaction.
     ///
-    /// - Throws: `SaveConflicts` when a unique value would occur twice; `HornbeamError` for values that do not fit.
+    /// - Throws: `SaveConflicts` when a unique value would occur twice; `HornbeamError` for values that do not fit or are missing.
     package func update(_ update: BatchUpdate) throws -> BatchOutcome {
         try inBatchTransaction(update.origin, collectsObjects: update.collectsObjects) { transaction, base in
             var execution = BatchUpdateExecution(update, transaction, base)
@@ -75,7 +77,9 @@ struct BatchUpdateExecution {
     // MARK: Columns
 
     private mutating func patch(_ rows: RowSelection, _ table: EntityTable) throws {
-        var writers = try zip(update.assignments, constants).map { try ColumnWriter($0, constant: $1, table) }
+        var writers = try zip(update.assignments, constants).map {
+            try ColumnWriter($0, constant: $1, table, validating: update.validatesValues)
+        }
         let view = base.view(table)
         let changes = try EngineError.translated { () throws(EngineError) in
             var changes: [ColumnChange?] = []
@@ -138,6 +142,7 @@ struct BatchUpdateExecution {
         let stored = StoredObject(object, snapshot: base)
         for (assignment, constant) in zip(update.assignments, constants) {
             let value = try constant ?? assignment.expression.value(with: stored).storableValue
+            try assignment.property.checkInBatch(value, validating: update.validatesValues)
             try pending.set(assignment.property, of: object, to: value)
         }
     }

@@ -23,8 +23,10 @@ extension BatchWriter {
     ///   - members: Members of to-many relationships to add, by property index.
     /// - Throws: As `append()`.
     package func append(_ values: [PropertyValue?], members: [Int: [ObjectReference]] = [:]) throws -> RowOutcome {
-        try endingOnError {
+        countGivenRow()
+        return try endingOnError {
             _ = try row()
+            if options.validatesValues { try validate(values) }
             let outcome: RowOutcome
             if options.conflictRule != .fail, let holder = try holder(of: values) {
                 guard options.conflictRule == .update else { return .skipped(holder) }
@@ -40,9 +42,17 @@ extension BatchWriter {
 
     /// As `append()`, for a row that was set cell by cell and has members of to-many relationships.
     package func append(members: [Int: [ObjectReference]]) throws -> UInt64 {
-        try endingOnError {
+        countGivenRow()
+        return try endingOnError {
             _ = try row()
             return try appendRow(linking: members, partners: []).key
+        }
+    }
+
+    private func validate(_ values: [PropertyValue?]) throws {
+        for property in table.entity.properties where property.isAttribute {
+            guard let value = values[property.index], !value.isNull else { continue }
+            do { try property.checkInBatch(value, validating: true) } catch let error as HornbeamError { throw rowError(error) }
         }
     }
 

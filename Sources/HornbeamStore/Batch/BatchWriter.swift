@@ -25,6 +25,8 @@ package final class BatchWriter {
         package var originator: UInt64 = 0
         /// What a row does whose unique values a stored object has already; other than `fail` by `append(_:)` with values only.
         package var conflictRule = ConflictRule.fail
+        /// True to hold values to the limits of the model, by `append(_:)` with values only. Required values must be there in any case.
+        package var validatesValues = false
 
         package init() {}
     }
@@ -56,12 +58,17 @@ package final class BatchWriter {
     @exclusivity(unchecked) private(set) var session: BatchSession?
     private var receipt = Receipt()
     private var rowsSinceCommit = 0
+    /// The number of the row that is being written, counted from 1.
+    private var rowNumber = 0
+    /// The columns of attributes and to-ones that a row must have a value in.
+    private let required: [StoredColumn]
     private var owners: [ObjectReference?]
 
     init(_ store: Store, _ entity: EntityDescription, _ options: Options) {
         self.store = store
         self.options = options
         table = store.schema.table(entity)
+        required = table.columns.compactMap { $0 }.filter { !$0.property.isOptional && !$0.property.isDerived }
         keyCells = table.columns.map { column in
             KeyCell(isNeeded: column.map { column in
                 store.schema.table(entity).indexes.contains { $0.properties.contains(column.property) }
@@ -178,11 +185,12 @@ package final class BatchWriter {
     /// Writes the row, and starts a new one with every property null.
     ///
     /// - Returns: The new object's key.
-    /// - Throws: `SaveConflicts` when a unique value is taken, here or at a later call, since entries are written in batches; nothing
-    ///   since the last commit is kept then.
+    /// - Throws: `missingRequiredValue`; `SaveConflicts` when a unique value is taken, here or at a later call, since entries are
+    ///   written in batches; nothing since the last commit is kept then.
     @discardableResult
     package func append() throws -> UInt64 {
-        try endingOnError { try appendRow() }
+        countGivenRow()
+        return try endingOnError { try appendRow() }
     }
 
     /// Runs the body; an error ends the batch's transaction.
@@ -206,7 +214,8 @@ package final class BatchWriter {
     func appendRow(
         _ session: BatchSession, _ body: (ObjectReference) throws -> Void = { _ in }
     ) throws -> ObjectReference {
-        let key = try session.takeKey()
+        for column in required where session.row.isNull(column.column) { throw rowError(column.property.missingInBatch) }
+        let key = try session.takeKey(row: rowNumber)
         session.row.set(EntityTable.versionColumn, UInt32(1))
         try session.transaction.put(session.row, key: key, in: table.tree)
         let object = ObjectReference(entityIndex: table.index, key: key)
@@ -220,6 +229,16 @@ package final class BatchWriter {
         try countRow()
         return object
     }
+
+    /// The error with the number of the row.
+    func rowError(_ error: HornbeamError) -> HornbeamError {
+        var error = error
+        error.message += " It is row \(rowNumber) of the batch."
+        return error
+    }
+
+    /// Begins the next row's number.
+    func countGivenRow() { rowNumber += 1 }
 
     /// Counts a row that was written, and commits when it is time.
     func countRow() throws {
@@ -239,7 +258,10 @@ package final class BatchWriter {
     @discardableResult
     package func finish() throws -> Receipt {
         try commit(options.durability ?? store.durability)
-        defer { receipt = Receipt() }
+        defer {
+            receipt = Receipt()
+            rowNumber = 0
+        }
         return receipt
     }
 

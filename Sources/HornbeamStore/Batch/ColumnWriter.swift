@@ -11,15 +11,19 @@ struct ColumnWriter {
     private let expression: FetchExpression
     private let step: IntegerStep?
     private let width: Int
+    private let isValidating: Bool
     private var cells: [UInt8] = []
     private var nulls: [Bool] = []
     private var hasNulls = false
 
-    init(_ assignment: BatchUpdate.Assignment, constant: PropertyValue?, _ table: EntityTable) throws {
-        column = table.column(assignment.property)
+    init(_ assignment: BatchUpdate.Assignment, constant: PropertyValue?, _ table: EntityTable, validating: Bool) throws {
+        let column = table.column(assignment.property)
+        self.column = column
         expression = assignment.expression
-        self.constant = try constant.map { [column] in try column.coerced($0) }
-        step = constant == nil ? IntegerStep(expression, column, table) : nil
+        isValidating = validating && column.property.needsValidation
+        self.constant = try constant.map { try column.coerced($0) }
+        if let value = self.constant { try column.property.checkInBatch(value, validating: validating) }
+        step = constant == nil && !isValidating ? IntegerStep(expression, column, table) : nil
         guard let width = column.type.fixedWidth else {
             preconditionFailure("Columns of variable width are not patched.")
         }
@@ -57,7 +61,9 @@ struct ColumnWriter {
         if let step, let number = step.value(in: row) { return append(number) }
         let object = ObjectReference(entityIndex: table.index, key: key)
         let value = try expression.value(with: StoredObject(object, row: row, table: table, snapshot: base))
-        append(try column.coerced(value.storableValue))
+        let held = try column.coerced(value.storableValue)
+        try column.property.checkInBatch(held, validating: isValidating)
+        append(held)
     }
 
     func write(_ keys: [UInt64], _ transaction: WriteTransaction, _ table: EntityTable) throws(EngineError) {

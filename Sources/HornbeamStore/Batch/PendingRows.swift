@@ -74,6 +74,12 @@ struct PendingRows {
                 row.load(EntityTable.versionColumn, as: UInt32.self)
             }
             guard let version else { continue }
+            for (index, value) in new.sorted(by: { $0.key < $1.key }) {
+                do { try table.entity.properties[index].checkInBatch(value, validating: false) } catch var error as HornbeamError {
+                    error.objectIDs = [reader.origins.objectID(object)]
+                    throw error
+                }
+            }
             updates.append(try UpdateValues(table, key: object.key, version: version, new))
         }
         try execution.claimUniqueKeys(updates)

@@ -1,4 +1,41 @@
-/// What keeps a store from being opened with a model.
+internal import HornbeamModel
+
+// What keeps a store from being opened with a model: the one comparison of the two.
+
+extension StoredSchema {
+    /// What differs between the stored model and a given one, a sentence part each; empty when the store can be opened with it as it is.
+    ///
+    /// First the shape of rows, relationships and constraints; where that is the same, the version hashes (MDL-9), which cover in
+    /// addition what values may be: optional, transient, derivation, elements of composites, counts, modifiers.
+    func differences(to given: ManagedObjectModel, _ wanted: Catalogue) throws -> [String] {
+        let shape = catalogue.differences(to: wanted)
+        guard shape.isEmpty else { return shape }
+        let difference = try ModelDifference(from: model, to: given)
+        guard !difference.migratedEntities.isEmpty else { return [] }
+        let versioned = Set(difference.migratedEntities.flatMap { versionedSubjects(of: $0, given) })
+        let changes = difference.changes.filter { versioned.contains($0.subject) || $0.subject.hasPrefix("composites.") }
+        if changes.isEmpty { return ["\(difference.migratedEntities.joined(separator: ", ")) have another version hash"] }
+        return changes.map { change in
+            switch change.kind {
+            case .added: "the model has \(change.subject), the store does not"
+            case .removed: "the store has \(change.subject), the model does not"
+            case .changed: "\(change.subject) differs: \(change.details.joined(separator: ", "))"
+            }
+        }
+    }
+
+    /// The entity itself, and those of its properties whose version hash differs, as `ModelDifference` names them.
+    private func versionedSubjects(of name: String, _ given: ManagedObjectModel) -> [String] {
+        let old = model.entitiesByName[name]
+        let new = given.entitiesByName[name]
+        let fetched = [old, new].flatMap { $0?.definition.fetchedProperties.map(\.name) ?? [] }
+        let stored = Set((old?.properties ?? []).map(\.name)).union((new?.properties ?? []).map(\.name)).filter {
+            old?.propertiesByName[$0]?.versionHash != new?.propertiesByName[$0]?.versionHash
+        }
+        return [name] + (stored + fetched).map { "\(name).\($0)" }
+    }
+}
+
 extension Catalogue {
     /// What differs in the shape of rows, relationships and constraints, a sentence part each; empty when rows can be read as they are.
     func differences(to wanted: Catalogue) -> [String] {

@@ -53,15 +53,15 @@ struct StoredSchema {
 
     /// The schema to work with when the store is opened with a model; itself when it is opened without.
     ///
-    /// What does not touch rows may differ: class names, defaults, validation, notes. Fetch indexes may differ too: those that are
-    /// new are built, those that are gone are dropped. Anything else is a mismatch.
+    /// What is not part of the version hashes may differ: class names, defaults, validation, delete rules, notes. Fetch indexes may
+    /// differ too: those that are new are built, those that are gone are dropped. Anything else is a mismatch.
     func reconciled(
         with given: ManagedObjectModel?, in engine: Engine, readOnly: Bool, _ location: Store.Location
     ) throws -> StoredSchema {
         guard let given, given !== model else { return self }
         if try given.isStored(as: modelBytes) { return StoredSchema(catalogue: catalogue, model: given, modelBytes: modelBytes) }
         let wanted = Catalogue(model: given)
-        let differences = catalogue.differences(to: wanted)
+        let differences = try differences(to: given, wanted)
         guard differences.isEmpty else { throw Self.mismatch(differences, location) }
         var result = StoredSchema(catalogue: catalogue, model: given, modelBytes: try given.encoded())
         if readOnly { return result }

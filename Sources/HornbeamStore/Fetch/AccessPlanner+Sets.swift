@@ -30,7 +30,7 @@ extension AccessPlanner {
             parts.append(part)
         }
         return AccessChoice(
-            .union(parts), used: isExact ? [position] : [], entries: parts.reduce(0) { $0 + $1.entries },
+            .union(parts), used: isExact ? [position] : [], entries: min(rowTotal, parts.reduce(0) { $0 + $1.entries }),
             walked: parts.reduce(0) { $0 + $1.walked } * 2)
     }
 

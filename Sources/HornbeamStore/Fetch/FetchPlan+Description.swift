@@ -42,11 +42,8 @@ private struct PlanText {
     }
 
     private func words(_ node: FetchPredicate.Node) -> String {
-        let shown = showsValues ? node : node.mapExpressions { expression in
-            if case .constant = expression { return .variable("value") }
-            return expression
-        }
-        return FetchPredicate(node: shown).description
+        let predicate = FetchPredicate(node: node)
+        return (showsValues ? predicate : predicate.withoutValues).description
     }
 
     // MARK: Access

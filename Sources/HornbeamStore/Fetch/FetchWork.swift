@@ -1,10 +1,12 @@
-internal import HornbeamModel
+package import HornbeamModel
 
 /// What a fetch did in the store: how, and how much.
 package struct FetchWork: Sendable {
     /// The plan that was carried out; nil for a look-up that needed none.
     var plan: FetchPlan?
     var lookUp: LookUp?
+    /// The request, where the objects are for dictionaries, and what makes these.
+    package var dictionaries: (request: FetchDescription, program: DictionaryProgram)?
     /// Rows that were looked at, matching or not, those of other entities included.
     package var rowsRead = 0
     package var leavesRead = 0
@@ -18,17 +20,23 @@ package struct FetchWork: Sendable {
     }
 
     /// Adds what the same request took in another store; the plan stays the first one's.
-    mutating func add(_ other: FetchWork) {
+    package mutating func add(_ other: FetchWork) {
         if plan == nil, lookUp == nil { (plan, lookUp) = (other.plan, other.lookUp) }
         rowsRead += other.rowsRead
         leavesRead += other.leavesRead
     }
 
     /// How it was carried out, in words.
-    package var text: Plan { plan?.description ?? lookUp?.plan ?? Plan() }
+    package var text: Plan { text(showsValues: true) }
 
     /// The same without the values that the predicate compares with.
-    package var textWithoutValues: Plan { plan?.description(showsValues: false) ?? lookUp?.plan ?? Plan() }
+    package var textWithoutValues: Plan { text(showsValues: false) }
+
+    private func text(showsValues: Bool) -> Plan {
+        var text = plan?.description(showsValues: showsValues) ?? lookUp?.plan ?? Plan()
+        if let (request, program) = dictionaries { text.dictionaries = program.steps(of: request, showsValues: showsValues) }
+        return text
+    }
 
     /// The index that would have helped; nil where none would, or where it cannot be told, as of several stores.
     package func advice(in snapshot: StackSnapshot) -> IndexAdvice? { snapshot.only.flatMap(advice) }

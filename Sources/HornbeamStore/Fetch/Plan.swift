@@ -14,9 +14,11 @@ package struct Plan: Sendable, Hashable, CustomStringConvertible {
     package var order = ""
     /// What is left out and cut off.
     package var window: String?
+    /// What becomes of the objects in a fetch of dictionaries.
+    package var dictionaries: [String] = []
 
     package var description: String {
-        ([access, filter, order, window] as [String?]).compactMap { $0 }
+        (([access, filter, order, window] as [String?]).compactMap { $0 } + dictionaries)
             .reduce("fetch \(entity)") { $0 + "\n  " + $1 }
     }
 }

@@ -6,8 +6,6 @@ package import HornbeamModel
 package struct SaveConflicts: Error, Sendable {
     package var versions: [VersionConflict] = []
     package var uniques: [UniqueConflict] = []
-    /// The IDs of the objects concerned, in the same order.
-    package var objectIDs: [ManagedObjectID] = []
 
     package var isEmpty: Bool { versions.isEmpty && uniques.isEmpty }
 }
@@ -15,6 +13,7 @@ package struct SaveConflicts: Error, Sendable {
 /// A row that is not as the save expected it to be.
 package struct VersionConflict: Sendable {
     package var reference: ObjectReference
+    package var objectID: ManagedObjectID
     package var expectedVersion: UInt32
     /// 0 when the row is gone.
     package var storedVersion: UInt32
@@ -22,9 +21,11 @@ package struct VersionConflict: Sendable {
     package var storedValues: [PropertyValue]?
 
     package init(
-        reference: ObjectReference, expectedVersion: UInt32, storedVersion: UInt32, storedValues: [PropertyValue]?
+        reference: ObjectReference, objectID: ManagedObjectID, expectedVersion: UInt32, storedVersion: UInt32,
+        storedValues: [PropertyValue]?
     ) {
         self.reference = reference
+        self.objectID = objectID
         self.expectedVersion = expectedVersion
         self.storedVersion = storedVersion
         self.storedValues = storedValues
@@ -39,51 +40,71 @@ package struct UniqueConflict: Sendable {
     package var values: [PropertyValue]
     /// The objects of the save that want the values, in the order in which it names them.
     package var objects: [ObjectReference]
+    /// The IDs of these, in the same order; empty in a batch insert, whose rows are no objects yet.
+    package var objectIDs: [ManagedObjectID]
+    /// The row of a batch insert that wants the values, counted from 1.
+    package var row: Int?
     /// The stored object that has them; nil when only objects of this save collide.
     package var existing: ObjectReference?
+    package var existingID: ManagedObjectID?
     package var existingVersion: UInt32 = 0
     package var existingValues: [PropertyValue]?
 }
 
 extension SaveConflicts {
     /// What a context without a merge policy throws: 133020 for changed rows, 133021 for values that are taken.
-    package var error: HornbeamError {
-        let details = versions.map(\.error) + uniques.map(\.error)
-        if details.count == 1 {
-            var error = details[0]
-            error.objectIDs = objectIDs
-            return error
-        }
+    package var error: HornbeamError { error { $0 } }
+
+    /// - Parameter named: The ID by which an object is known to the reader of the error.
+    package func error(named: (ManagedObjectID) -> ManagedObjectID) -> HornbeamError {
+        let details = versions.map { $0.error(named) } + uniques.map { $0.error(named) }
+        if details.count == 1 { return details[0] }
         let code: HornbeamError.Code = versions.isEmpty ? .constraintConflict : .mergeConflict
         let what = versions.isEmpty
             ? "\(uniques.count) values that must be unique are taken"
             : "\(versions.count) objects were changed or deleted in the store since they were read"
         return HornbeamError(
-            code, "The save was refused: \(what). See the details, or set a merge policy.",
-            objectIDs: objectIDs, details: details)
+            code, "The save was refused: \(what). See the details.",
+            objectIDs: details.flatMap(\.objectIDs), details: details)
     }
 }
 
 extension VersionConflict {
-    fileprivate var error: HornbeamError {
+    fileprivate func error(_ named: (ManagedObjectID) -> ManagedObjectID) -> HornbeamError {
+        let id = named(objectID)
         let what = storedVersion == 0
             ? "was deleted in the store since it was read (version \(expectedVersion) was expected)"
             : "was changed in the store since it was read (version \(expectedVersion) was expected, \(storedVersion) is stored)"
         return HornbeamError(
             .mergeConflict,
-            "The object with key \(reference.key) \(what). Refresh it, or set a merge policy.")
+            "\(id.shortName) \(what).", entity: id.entityName, objectIDs: [id])
     }
 }
 
 extension UniqueConflict {
-    fileprivate var error: HornbeamError {
+    fileprivate func error(_ named: (ManagedObjectID) -> ManagedObjectID) -> HornbeamError {
+        let ids = objectIDs.map(named)
         let names = properties.map(\.name).joined(separator: ", ")
-        let who = existing == nil
-            ? "\(objects.count) objects of this save have the same value"
-            : "another object has the same value"
         return HornbeamError(
             .constraintConflict,
-            "“\(names)” of \(entity.name) must be unique, and \(who). Change it, or set a merge policy.",
-            entity: entity.name, key: properties.first?.name, value: values.first)
+            "“\(names)” of \(entity.name) must be unique, and \(parties(ids)) the same value. "
+                + "Give it another value.",
+            entity: entity.name, key: properties.first?.name, value: values.first,
+            objectIDs: ids.isEmpty ? existingID.map { [$0] } ?? [] : ids)
     }
+
+    /// “Tag/t5 and Tag/p2 have”, “row 17 of the batch and Tag/p2 have”.
+    private func parties(_ ids: [ManagedObjectID]) -> String {
+        let most = 3
+        var names = row.map { ["row \($0) of the batch"] } ?? ids.prefix(most).map(\.shortName)
+        if ids.count > most { names.append("\(ids.count - most) more") }
+        if let existingID { names.append("the stored \(existingID.shortName)") }
+        let last = names.removeLast()
+        return names.isEmpty ? "\(last) has" : "\(names.joined(separator: ", ")) and \(last) have"
+    }
+}
+
+extension ManagedObjectID {
+    /// `Book/p12`: the end of the URI, which tells objects of one store apart. Holds no user data.
+    package var shortName: String { "\(entityName)/\(isTemporaryID ? "t" : "p")\(reference)" }
 }

@@ -22,9 +22,8 @@ extension SaveExecution {
         let reference = ObjectReference(entityIndex: table.index, key: key)
         conflicts.versions.append(
             VersionConflict(
-                reference: reference, expectedVersion: expected, storedVersion: stored,
-                storedValues: stored == 0 ? nil : try values(of: key, in: table)))
-        conflicts.objectIDs.append(reader.origins.objectID(reference))
+                reference: reference, objectID: reader.origins.objectID(reference), expectedVersion: expected,
+                storedVersion: stored, storedValues: stored == 0 ? nil : try values(of: key, in: table)))
     }
 
     /// 0 when there is no row.

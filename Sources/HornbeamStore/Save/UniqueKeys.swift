@@ -156,9 +156,9 @@ struct UniqueClaims {
                 UniqueConflict(
                     entity: collision.index.entity, properties: collision.index.elements.map(\.property),
                     values: try save.values(collision.objects[0], collision.index), objects: objects,
-                    existing: isOwn ? nil : collision.holder, existingVersion: stored?.version ?? 0,
-                    existingValues: stored?.values))
-            conflicts.objectIDs += objects.map(save.reader.origins.objectID)
+                    objectIDs: objects.map(save.reader.origins.objectID), existing: isOwn ? nil : collision.holder,
+                    existingID: isOwn ? nil : save.reader.origins.objectID(collision.holder),
+                    existingVersion: stored?.version ?? 0, existingValues: stored?.values))
         }
         return conflicts
     }

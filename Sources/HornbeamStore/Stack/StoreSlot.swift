@@ -78,6 +78,5 @@ extension SaveConflicts {
     mutating func add(_ other: SaveConflicts) {
         versions += other.versions
         uniques += other.uniques
-        objectIDs += other.objectIDs
     }
 }

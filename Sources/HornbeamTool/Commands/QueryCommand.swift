@@ -4,7 +4,7 @@ import Hornbeam
 extension Command {
     private static let queryOptions = """
           --where FORMAT   a predicate, such as "section.name == 'games' AND installedSize > 1000000"
-          --sort KEY       a key path to sort by; -KEY sorts from large to small; may be repeated
+          --sort KEYS      key paths to sort by, separated by commas; -KEY sorts from large to small
           --limit N        at most N objects (20)
           --offset N       pass over the first N
         """
@@ -13,7 +13,7 @@ extension Command {
         name: "query",
         summary: "fetch objects of any store and print them as a table",
         help: """
-            Usage: hornbeam query STORE ENTITY [--where FORMAT] [--sort KEY]… [--limit N] [--offset N]
+            Usage: hornbeam query STORE ENTITY [--where FORMAT] [--sort KEYS] [--limit N] [--offset N]
                                   [--columns KEY,…] [--count] [--explain]
 
             \(queryOptions)
@@ -38,7 +38,7 @@ extension Command {
         name: "explain",
         summary: "say how a fetch is carried out, what it costs, and which index would help it",
         help: """
-            Usage: hornbeam explain STORE ENTITY [--where FORMAT] [--sort KEY]… [--limit N] [--offset N]
+            Usage: hornbeam explain STORE ENTITY [--where FORMAT] [--sort KEYS] [--limit N] [--offset N]
 
             \(queryOptions)
 
@@ -69,7 +69,7 @@ extension Query {
     /// - Parameter limit: What holds without `--limit`; 0 for all objects.
     fileprivate static func parse(_ arguments: inout Arguments, limit: Int) throws -> (path: String, query: Query) {
         let format = try arguments.option("--where")
-        let sorts = try arguments.options("--sort").map(sort)
+        let sorts = try arguments.options("--sort").flatMap { $0.split(separator: ",").map { sort(String($0)) } }
         let most = try arguments.integer("--limit", in: 1...1_000_000)
         let offset = try arguments.integer("--offset", in: 0...Int.max)
         let path = try arguments.word("the path of the store")

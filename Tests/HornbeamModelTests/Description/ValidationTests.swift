@@ -95,7 +95,7 @@ import Testing
         "REL-2: counts are held to their limits, an empty optional relationship is free",
         arguments: [
             (true, 2, 3, 0, nil), (true, 2, 3, 1, 1580), (true, 2, 3, 2, nil), (true, 2, 3, 4, 1590),
-            (false, 0, 0, 0, 1580), (false, 0, 0, 1, nil), (true, 0, 0, 1000, nil),
+            (false, 0, 0, 0, nil), (false, 0, 0, 1, nil), (false, 1, 0, 0, 1580), (false, 2, 3, 0, 1580), (true, 0, 0, 1000, nil),
         ] as [(Bool, Int, Int, Int, Int?)])
     func countsAreHeldToLimits(_ optional: Bool, _ fewest: Int, _ most: Int, _ count: Int, _ code: Int?) throws {
         let model = try ManagedObjectModel {

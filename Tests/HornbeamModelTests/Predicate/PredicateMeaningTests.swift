@@ -191,4 +191,14 @@ struct PredicateMeaningTests {
         #expect(predicate != FetchPredicate.block { _, _ in true })
         #expect(throws: HornbeamError.self) { try JSONEncoder().encode([predicate]) }
     }
+
+    @Test("plain values have the keys self and description, as Foundation's classes do", arguments: [
+        ("SELF.self == 'x'", "x"), ("description == 'x'", "x"), ("description == '5'", 5), ("description == '1'", true),
+        ("description == '2.5'", 2.5), ("description == '2'", 2.0), ("self.description.length == 1", 7),
+        ("description BEGINSWITH '2001-01-01 00:00:00'", .date(Date(timeIntervalSinceReferenceDate: 0))),
+        ("ANY SELF.description == '3'", .array([2, 3])), ("SELF.self.@count == 2", .array([2, 3])),
+    ] as [(String, PropertyValue)])
+    func plainValuesHaveFoundationsKeys(_ format: String, _ value: PropertyValue) throws {
+        #expect(try FetchPredicate(format: format).evaluate(with: value))
+    }
 }

@@ -88,6 +88,13 @@ struct PredicateSyntaxTests {
             """)
     }
 
+    @Test("a placeholder in quotes is text, and its argument is not used") func quotedPlaceholderIsText() throws {
+        let predicate = try FetchPredicate(format: "a == '%@' AND b == %@", 1, 2)
+        #expect(predicate.description == "a == \"%@\" AND b == 1")
+        #expect(try FetchPredicate(format: "a == '%@'").description == "a == \"%@\"")
+        #expect(message("a == '%@'", 1, 2).contains("it has 0 placeholders but 2 arguments were given"))
+    }
+
     @Test func numberPlaceholderRefusesText() {
         #expect(message("a == %d", "x") == """
             The predicate format does not parse at position 6: the argument of this placeholder must be a number; use %@ for other values.

@@ -42,6 +42,20 @@ import Testing
                 """)
     }
 
+    @Test("VAL-3: as an NSError, an error has its number, and its parts under Core Data's keys")
+    func errorsAreNSErrors() throws {
+        let one = HornbeamError(.missingRequiredValue, "One.", entity: "Book", key: "title", value: .null, objectIDs: [id])
+        let error = try #require(HornbeamError.combining([one, one])) as NSError
+        #expect(error.domain == "HornbeamErrorDomain" && error.code == 1560)
+        #expect(error.localizedDescription.hasPrefix("Error 1560: There are 2 errors"))
+        let details = try #require(error.userInfo["NSDetailedErrors"] as? [NSError])
+        #expect(details.map(\.code) == [1570, 1570])
+        #expect(details[0].userInfo["NSValidationErrorKey"] as? String == "title")
+        #expect(details[0].userInfo["NSValidationErrorObject"] as? ManagedObjectID == id)
+        #expect(details[0].userInfo["NSValidationErrorValue"] as? PropertyValue == .null)
+        #expect(error.userInfo["NSAffectedObjectsErrorKey"] as? [ManagedObjectID] == [id])
+    }
+
     @Test("A suggestion is the nearest name, or none", arguments: [
         ("titel", " (did you mean “title”?)"), ("TITLE", " (did you mean “title”?)"), ("ttle", " (did you mean “title”?)"),
         ("x", ""), ("", ""), ("colour", ""), ("title", ""),

@@ -9,7 +9,7 @@ public enum ModelLint {
             ModelIssue(.error, $0.message, entity: $0.entity, key: $0.key)
         }
         let notices = definition.entities.flatMap { entity in
-            warnings(about: entity)
+            warnings(about: entity) + ignoredIndexes(of: entity, definition)
                 + entity.attributes.flatMap { warnings(about: $0, in: entity.name) }
                 + entity.relationships.flatMap { warnings(about: $0, in: entity, definition) }
         }
@@ -45,6 +45,30 @@ public enum ModelLint {
             }
         }
         return found
+    }
+
+    private static func ignoredIndexes(of entity: Entity, _ definition: ModelDefinition) -> [ModelIssue] {
+        let names = toManyNames(of: entity, definition)
+        return entity.fetchIndexes.compactMap { index in
+            guard let name = index.elements.map(\.property).first(where: names.contains) else { return nil }
+            return ModelIssue(
+                .warning,
+                "The index “\(index.name)” of “\(entity.name)” names “\(name)”, a to-many relationship, and is ignored: the members of "
+                    + "a to-many are indexed anyway.",
+                entity: entity.name, key: index.name)
+        }
+    }
+
+    /// The names of the to-many relationships of an entity, inherited ones included.
+    private static func toManyNames(of entity: Entity, _ definition: ModelDefinition) -> Set<String> {
+        var names: Set<String> = []
+        var line: Set<String> = []
+        var next: Entity? = entity
+        while let current = next, line.insert(current.name).inserted {
+            names.formUnion(current.relationships.filter(\.isToMany).map(\.name))
+            next = definition.entities.first { $0.name == current.superentityName }
+        }
+        return names
     }
 
     /// True when a format reads the name as a key.

@@ -5,12 +5,17 @@ extension ManagedObjectModel {
     ///
     /// - Throws: `HornbeamError` with code `invalidModel` and every problem as one of its details.
     public convenience init(_ definition: ModelDefinition) throws {
+        try self.init(definition, notes: [])
+    }
+
+    /// A model with the notes of the reader of its file.
+    package convenience init(_ definition: ModelDefinition, notes: [ModelIssue]) throws {
         if let known = Self.compiledLast.withLock({ $0.first { $0.definition == definition } }) {
-            self.init(known.definition, compiled: known.entities)
+            self.init(known.definition, compiled: known.entities, notes: notes)
             return
         }
         var compiler = ModelCompiler(definition)
-        self.init(definition, compiled: try compiler.compile())
+        self.init(definition, compiled: try compiler.compile(), notes: notes)
         compiler.resolve(entities, in: self)
         try compiler.checkRequests(in: self)
         Self.compiledLast.withLock { last in

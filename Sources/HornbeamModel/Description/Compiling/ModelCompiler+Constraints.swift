@@ -91,8 +91,8 @@ extension ModelCompiler {
         case .unknown:
             reason = "which “\(entity.name)” does not have"
                 + suggestion(for: element.property, among: propertyNames(in: entity.name))
-        case .relationship(let relationship) where relationship.isToMany:
-            reason = "which is a to-many relationship: only attributes and to-one relationships can be indexed"
+        // Such an index is ignored; the linter says so.
+        case .relationship(let relationship) where relationship.isToMany: return
         case .relationship(let relationship) where relationship.isTransient:
             reason = "which is transient: only stored properties can be indexed"
         case .attribute(let attribute) where attribute.isTransient:
@@ -116,8 +116,11 @@ extension ModelCompiler {
         }
     }
 
+    /// Indexes over a to-many relationship are left out: its members have an index of their own.
     func indexes(of entity: EntityDescription) -> [FetchIndex] {
-        entity.definition.fetchIndexes.map { index in
+        entity.definition.fetchIndexes.filter { index in
+            !index.elements.contains { entity.propertiesByName[$0.property]?.isToMany == true }
+        }.map { index in
             let elements = index.elements.compactMap { element -> FetchIndex.Element? in
                 guard !element.isExpression, !element.standsForObject,
                     let path = PropertyPath(element.property, in: entity)

@@ -22,6 +22,8 @@ extension EvaluatedValue {
         case .object(let object): return try object.evaluatedValue(forKey: key)
         case .value(.null): return self
         case .value(.dictionary(let pairs)): return .value(pairs[key] ?? .null)
+        case .value(let value) where elements == nil && key == "self": return .value(value)
+        case .value(let value) where elements == nil && key == "description": return .value(.string(value.foundationDescription))
         case .value(.string(let text)) where key == "length": return .value(.int(Int64(text.utf16.count)))
         default:
             guard let elements else { throw noKey(key) }
@@ -81,6 +83,19 @@ extension EvaluatedValue {
             var seen = MemberTable()
             let distinct = try operands.filter { try !$0.isNull && seen.insert($0, &work) }
             return .collection(distinct, isOrdered: isOrderedCollection)
+        }
+    }
+}
+
+extension PropertyValue {
+    /// The text that Foundation's classes answer to the key `description`.
+    fileprivate var foundationDescription: String {
+        switch self {
+        case .bool(let truth): truth ? "1" : "0"
+        case .double(let number): Int64(exactly: number).map(String.init) ?? "\(number)"
+        case .date(let date): date.description
+        case .data(let bytes): (bytes as NSData).description
+        default: description
         }
     }
 }

@@ -43,7 +43,12 @@ extension FetchExpression {
     /// The expression of one key path, such as `"author.name"`.
     /// - Throws: `HornbeamError` with code `predicateSyntax`.
     public init(keyPath: String) throws {
-        node = try PredicateParser.expression("%K", [.value(.string(keyPath))])
+        do {
+            node = try PredicateParser.expression("%K", [.value(.string(keyPath))])
+        } catch {
+            throw HornbeamError(
+                .predicateSyntax, "“\(keyPath)” is not a key path: names, joined by dots, were expected.", key: keyPath)
+        }
     }
 
     /// The expression in canonical form, which parses back to it.

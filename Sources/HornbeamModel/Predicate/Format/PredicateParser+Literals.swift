@@ -64,6 +64,7 @@ extension PredicateParser {
         let inner = token.start + 1..<token.end - 1
         let bytes = scanner.bytes
         guard bytes[inner].contains(UInt8(ascii: "\\")) else {
+            if bytes[inner].elementsEqual("%@".utf8) { quotedPlaceholders += 1 }
             advance()
             return scanner.text(inner)
         }

@@ -13,6 +13,8 @@ struct PredicateParser {
     var token: PredicateToken
     let arguments: [PredicateArgumentValue]
     var argumentsUsed = 0
+    /// Strings that are a placeholder in quotes: text, whose argument is given and not used.
+    var quotedPlaceholders = 0
     var depth = 0
 
     init(_ format: String, _ arguments: [PredicateArgumentValue]) throws(PredicateSyntaxProblem) {
@@ -85,7 +87,7 @@ struct PredicateParser {
 
     private mutating func finish() throws(PredicateSyntaxProblem) {
         guard token.kind == .end else { throw unexpected("AND, OR or the end of the format") }
-        guard argumentsUsed == arguments.count else {
+        guard (argumentsUsed ... argumentsUsed + quotedPlaceholders).contains(arguments.count) else {
             throw PredicateSyntaxProblem(
                 offset: scanner.count,
                 complaint: "it has \(argumentsUsed) placeholders but \(arguments.count) arguments were given")

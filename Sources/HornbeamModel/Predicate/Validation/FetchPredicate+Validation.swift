@@ -6,9 +6,14 @@ extension FetchPredicate {
     ///   perhaps meant), an operator that cannot hold for the types on its sides, ANY without a collection.
     @discardableResult
     public func validated(for entity: EntityDescription, readsStore: Bool = true) throws -> FetchPredicate {
-        var validator = PredicateValidator(entity: entity, readsStore: readsStore)
-        try validator.check(node)
+        try check(for: entity, readsStore: readsStore)
         return self
+    }
+
+    /// - Parameter subject: What the predicate is, as it begins the sentence of an error.
+    func check(_ subject: String = "The predicate", for entity: EntityDescription, readsStore: Bool = true) throws {
+        var validator = PredicateValidator(subject, entity: entity, readsStore: readsStore)
+        try validator.check(node)
     }
 
     /// The entities whose properties the predicate reads, the fetched one among them when it is read: a
@@ -23,9 +28,12 @@ extension FetchPredicate {
 
 extension FetchExpression {
     /// The type of the expression's values for objects of an entity.
+    /// - Parameter subject: What the expression is, as it begins the sentence of an error.
     /// - Throws: `HornbeamError` with code `predicateInvalid`.
-    package func validatedType(for entity: EntityDescription, readsStore: Bool = true) throws -> ExpressionType {
-        var validator = PredicateValidator(entity: entity, readsStore: readsStore)
+    package func validatedType(
+        for entity: EntityDescription, readsStore: Bool = true, as subject: String = "The expression"
+    ) throws -> ExpressionType {
+        var validator = PredicateValidator(subject, entity: entity, readsStore: readsStore)
         return try validator.type(of: node)
     }
 }
@@ -35,7 +43,8 @@ extension FetchSort {
     /// - Throws: `HornbeamError` with code `predicateInvalid`.
     @discardableResult
     public func validated(for entity: EntityDescription, readsStore: Bool = true) throws -> FetchSort {
-        let type = try FetchExpression(keyPath: keyPath).validatedType(for: entity, readsStore: readsStore)
+        let type = try FetchExpression(keyPath: keyPath)
+            .validatedType(for: entity, readsStore: readsStore, as: "The sort key “\(keyPath)”")
         guard type.isOrdered || type == .object(nil) else {
             throw HornbeamError(
                 .predicateInvalid,

@@ -95,6 +95,8 @@ extension PredicateValidator {
             if let type = elements[key] { return type }
             throw invalid("There is no element “\(key)” in the composite" + suggestion(for: key, among: elements.keys) + ".", key: key)
         case .string where key == "length": return .number
+        case _ where key == "self": return owner
+        case _ where key == "description": return .string
         default: throw invalid("There is no key “\(key)” in \(owner.words).", key: key)
         }
     }

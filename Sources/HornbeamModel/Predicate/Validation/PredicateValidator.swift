@@ -1,6 +1,8 @@
 /// Checks a predicate against what it will be asked of before it is run: every key exists, every operator can hold for
 /// the types on its sides, every regular expression compiles.
 struct PredicateValidator {
+    /// What is checked, as it begins a sentence: “The predicate”.
+    let subject: String
     /// What `SELF` is.
     let root: ExpressionType
     /// What the predicate is for, as it stands in a sentence: “the entity “Book””.
@@ -12,7 +14,8 @@ struct PredicateValidator {
     /// The entities whose properties the predicate reads.
     var reached: Set<EntityDescription> = []
 
-    init(entity: EntityDescription, readsStore: Bool) {
+    init(_ subject: String = "The predicate", entity: EntityDescription, readsStore: Bool) {
+        self.subject = subject
         root = .object(entity)
         owner = "the entity “\(entity.name)”"
         entityName = entity.name
@@ -21,6 +24,7 @@ struct PredicateValidator {
 
     /// For a rule about the values of an attribute.
     init(values: ExpressionType) {
+        subject = "The predicate"
         root = values
         owner = "the attribute"
         entityName = nil
@@ -129,6 +133,6 @@ struct PredicateValidator {
     }
 
     func invalid(_ text: String, key: String? = nil) -> HornbeamError {
-        HornbeamError(.predicateInvalid, "The predicate does not fit \(owner): \(text)", entity: entityName, key: key)
+        HornbeamError(.predicateInvalid, "\(subject) does not fit \(owner): \(text)", entity: entityName, key: key)
     }
 }

@@ -178,7 +178,7 @@ private struct DictionaryCompiler {
             for case .expression(name, let expression, _) in request.propertiesToFetch { return expression.node }
             return node
         }
-        try FetchPredicate(node: named).validated(for: entity)
+        try FetchPredicate(node: named).check("The having predicate", for: entity)
         named = try named.mapExpressions { try withoutTotals($0) }
         named = try named.mapExpressions { try withoutGroupedPaths($0, "the having predicate") }
         return FetchPredicate(node: named)

@@ -1,0 +1,125 @@
+internal import HornbeamModel
+
+/// The objects of an entity that are not as stored in what requests of one kind read of them, to be judged in memory.
+///
+/// Kept up to date change by change, so that a request costs nothing for changed objects that do not matter to it, and a request for
+/// equality looks at the few objects that have the value.
+final class PendingView {
+    let entity: EntityDescription
+    let includesSubentities: Bool
+    /// The properties that the requests read, by index; nil for all.
+    let reads: PropertySet?
+    /// By registry key.
+    private var objects: [UInt64: ManagedObject] = [:]
+    /// The keys of those that the store, or the parent, may find too.
+    private(set) var alteredKeys: Set<UInt64> = []
+    /// The keys of objects by the value of a property, each property indexed once it was asked for. A key stays when the value changes;
+    /// whoever looks up tests the objects.
+    private var indexes: [Int: [PropertyValue: [UInt64]]] = [:]
+
+    init(_ entity: EntityDescription, includesSubentities: Bool, reads: PropertySet?) {
+        self.entity = entity
+        self.includesSubentities = includesSubentities
+        self.reads = reads
+    }
+
+    var isEmpty: Bool { objects.isEmpty }
+    var count: Int { objects.count }
+
+    /// All objects, by their keys.
+    var all: [ManagedObject] { objects.values.sorted { $0.registryKey < $1.registryKey } }
+
+    var inserted: [ManagedObject] { objects.values.filter(\.isInserted) }
+
+    /// True when one of the objects that the store may find satisfies a condition.
+    func containsAltered(where isWanted: (ManagedObject) -> Bool) -> Bool {
+        alteredKeys.contains { key in objects[key].map(isWanted) ?? false }
+    }
+
+    /// Takes in that an object may have changed.
+    func note(_ object: ManagedObject) {
+        guard object.scope.entity == entity || (includesSubentities && object.scope.entity.isKind(of: entity)) else { return }
+        let key = object.registryKey
+        guard isRelevant(object) else {
+            objects[key] = nil
+            alteredKeys.remove(key)
+            return
+        }
+        objects[key] = object
+        if object.isInserted { alteredKeys.remove(key) } else { alteredKeys.insert(key) }
+        for index in indexes.keys { enter(object, index) }
+    }
+
+    private func isRelevant(_ object: ManagedObject) -> Bool {
+        if object.isInserted || object.isDeleted { return !object.state.contains(.detached) }
+        guard object.hasChanges, let record = object.record else { return false }
+        // An object with a row of its own is not as stored in any property.
+        guard let reads, record.frozenRow == nil else { return true }
+        return !record.changed.isDisjoint(with: reads)
+    }
+
+    // MARK: By value
+
+    /// The objects whose attribute or to-one may have one of these values.
+    func objects(of property: PropertyDescription, havingAnyOf values: [PropertyValue]) -> [ManagedObject] {
+        if indexes[property.index] == nil {
+            indexes[property.index] = [:]
+            for object in objects.values { enter(object, property.index) }
+        }
+        var keys: Set<UInt64> = []
+        for value in values { keys.formUnion(indexes[property.index]?[value] ?? []) }
+        return keys.compactMap { objects[$0] }
+    }
+
+    private func enter(_ object: ManagedObject, _ index: Int) {
+        guard !object.isDeleted else { return }
+        let value = object.currentValue(of: object.scope.properties[index])
+        let key = object.registryKey
+        guard !value.isNull, indexes[index]?[value]?.last != key else { return }
+        indexes[index]?[value, default: []].append(key)
+    }
+}
+
+/// The views of a context, made as requests need them and dropped when something changes that they were not told of.
+struct PendingViews {
+    /// Kinds of requests that are remembered; programs have few.
+    private static let most = 16
+    private var views: [PendingView] = []
+    private var state: State?
+
+    /// What else the objects' values depend on.
+    struct State: Equatable {
+        /// The state of the store that is read.
+        let snapshot: ObjectIdentifier?
+        /// The edits of the contexts above.
+        let parents: UInt64
+    }
+
+    mutating func forget() {
+        if !views.isEmpty { views = [] }
+    }
+
+    func note(_ object: ManagedObject) {
+        for view in views { view.note(object) }
+    }
+
+    /// The view of an entity for requests that read these properties.
+    mutating func view(
+        _ entity: EntityDescription, includesSubentities: Bool, reads: PropertySet?, of objects: [ManagedObject], in state: State
+    ) -> PendingView {
+        if self.state != state {
+            views = []
+            self.state = state
+        }
+        if let place = views.firstIndex(where: {
+            $0.entity == entity && $0.includesSubentities == includesSubentities && $0.reads == reads
+        }) {
+            return views[place]
+        }
+        let view = PendingView(entity, includesSubentities: includesSubentities, reads: reads)
+        for object in objects { view.note(object) }
+        if views.count == Self.most { views.removeFirst() }
+        views.append(view)
+        return view
+    }
+}

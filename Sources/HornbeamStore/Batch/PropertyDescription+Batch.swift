@@ -1,0 +1,20 @@
+internal import HornbeamModel
+
+/// What holds of values in a batch, which makes no objects to validate.
+extension PropertyDescription {
+    /// The error for a required attribute or to-one without a value (ATT-3).
+    var missingInBatch: HornbeamError {
+        let error = isAttribute ? errors(for: .null).first : error(forCount: 0)
+        guard let error else { preconditionFailure("“\(name)” may be without a value.") }
+        return error
+    }
+
+    /// Checks a value that a batch gives: one that is required must be there; limits hold where the request asks for that.
+    func checkInBatch(_ value: PropertyValue, validating: Bool) throws {
+        if value.isNull {
+            if !isOptional, !isDerived { throw missingInBatch }
+        } else if validating, isAttribute, needsValidation, let error = HornbeamError.combining(errors(for: value)) {
+            throw error
+        }
+    }
+}

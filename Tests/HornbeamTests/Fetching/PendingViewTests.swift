@@ -1,0 +1,178 @@
+import Foundation
+import Hornbeam
+import Testing
+
+/// Fetches over unsaved changes: the same answers as asking each object, and no cost for changes that do not matter.
+@Suite struct PendingViewTests {
+    final class Person: ManagedObject {
+        static let code = Attribute<String>("code", unique: true)
+        static let rank = Attribute<Int>("rank", default: 0, indexed: true)
+        static let note = Attribute<String?>("note")
+        static let team = ToOne<Team>("team", inverse: "people")
+    }
+
+    final class Team: ManagedObject {
+        static let name = Attribute<String?>("name")
+        static let people = ToMany<Person>("people", inverse: "team")
+    }
+
+    private static func stack(_ kind: StoreKind) throws -> Stack {
+        try Stack(kind, ManagedObjectModel {
+            Entity("Person") { Person.code; Person.rank; Person.note; Person.team }
+            Entity("Member", parent: "Person") { Attribute<Int>("fee", default: 1) }
+            Entity("Team") { Team.name; Team.people }
+        }, [Person.self, Team.self])
+    }
+
+    // MARK: Answers
+
+    /// One round of random work in two contexts of a store, with every kind of request asked after each step.
+    private struct Round {
+        var random: SeededGenerator
+        let context: ManagedObjectContext
+        let other: ManagedObjectContext
+        var next = 0
+
+        mutating func below(_ count: Int) -> Int { Int.random(in: 0 ..< count, using: &random) }
+
+        func people(_ context: ManagedObjectContext) throws -> [Person] { try context.fetch(FetchRequest<Person>()) }
+
+        mutating func change() throws {
+            let people = try people(context)
+            let person = people.isEmpty ? nil : people[below(people.count)]
+            let teams = try context.fetch(FetchRequest<Team>())
+            switch below(12) {
+            case 0, 1, 2:
+                next += 1
+                let new = below(3) == 0 ? try context.insert(entityNamed: "Member") as? Person : Person(context: context)
+                new?[Person.code] = "c\(next)"
+                new?[Person.rank] = below(4)
+            case 3: person?[Person.rank] = below(4)
+            case 4: person?[Person.note] = below(2) == 0 ? nil : "n\(below(3))"
+            case 5: if let person { context.delete(person) }
+            case 6:
+                next += 1
+                person?[Person.code] = "c\(next)"
+            case 7: person?[Person.team] = teams.isEmpty || below(3) == 0 ? nil : teams[below(teams.count)]
+            case 8: Team(context: context)[Team.name] = "t\(below(3))"
+            case 9: if let team = teams.first { team[Team.name] = "t\(below(3))" }
+            case 10: if below(3) == 0 { try context.save() } else if below(4) == 0 { context.rollback() }
+            default:
+                let others = try self.people(other)
+                if let person = others.last {
+                    person[Person.rank] = below(4)
+                    try other.save()
+                }
+            }
+        }
+
+        func expectRightAnswers(_ step: String) throws {
+            let all = try context.fetch(FetchRequest<Person>())
+            #expect(all.allSatisfy { !$0.isDeleted }, "\(step)")
+            let code = all.last?[Person.code] ?? "c1"
+            var formats = ["rank == 2", "rank IN {1, 3}", "rank > 1", "note == 'n1'", "note == nil", "team.name == 't1'", "team == nil"]
+            formats += ["rank == 1 AND note != nil", "code == '\(code)'", "team.people.@count > 1"]
+            for format in formats {
+                let predicate = try FetchPredicate(format: format)
+                let expected = try all.filter { try predicate.evaluate(with: $0) }
+                let request = FetchRequest<Person>(predicate: predicate)
+                let found = try context.fetch(request)
+                #expect(found == expected, "\(step): \(format)")
+                #expect(try context.count(request) == expected.count, "\(step): \(format)")
+                let sorted = try context.fetch(request.sorted(by: "note").limit(2))
+                let inOrder = expected.enumerated().sorted { a, b in
+                    let (x, y) = (a.element[Person.note] ?? "", b.element[Person.note] ?? "")
+                    return x == y ? a.offset < b.offset : x < y
+                }
+                #expect(sorted == inOrder.prefix(2).map(\.element), "\(step): \(format) in order")
+            }
+            for wanted in [code, "c2", "none"] {
+                #expect(
+                    try context.first(Person.self, where: Person.code, equals: wanted) == all.first { $0[Person.code] == wanted }, "\(step)")
+            }
+            let full = try context.fetch(FetchRequest<Team>().where("ANY people.rank == 2"))
+            #expect(try full == context.fetch(FetchRequest<Team>()).filter { $0[Team.people].contains { $0[Person.rank] == 2 } }, "\(step)")
+        }
+    }
+
+    @Test("FET-10: whatever was changed, fetches give what asking each object gives", arguments: StoreKind.allCases, [false, true])
+    func answersAreThoseOfObjects(kind: StoreKind, isChild: Bool) throws {
+        for seed in 1 ... 6 as ClosedRange<UInt64> {
+            let stack = try Self.stack(kind)
+            let root = stack.newContext()
+            let context = isChild ? root.newChildContext() : root
+            var round = Round(random: SeededGenerator(state: seed), context: context, other: stack.newContext())
+            for step in 0 ..< 60 {
+                do { try round.change() } catch let error as HornbeamError where error.code == .mergeConflict { context.rollback() }
+                if step % 3 == 0 { try round.expectRightAnswers("seed \(seed), step \(step)") }
+            }
+            withExtendedLifetime(stack) {}
+        }
+    }
+
+    @Test("OBJ-8: a primitive value that was set after a fetch is found by the next one", arguments: StoreKind.allCases)
+    func primitiveValuesAreSeen(kind: StoreKind) throws {
+        let stack = try Self.stack(kind)
+        let context = stack.newContext()
+        let people = (0 ..< 20).map { number in
+            let person = Person(context: context)
+            person[Person.code] = "c\(number)"
+            return person
+        }
+        #expect(try context.first(Person.self, where: Person.code, equals: "x") == nil)
+        people[3].setPrimitiveValue("x", Person.code)
+        #expect(try context.first(Person.self, where: Person.code, equals: "x") === people[3])
+        #expect(try context.count(FetchRequest<Person>(predicate: Person.code == "c3")) == 0)
+    }
+
+    // MARK: Costs
+
+    /// What a look-up takes with `count` changed objects, the least of three tries.
+    private func cost(
+        _ count: Int, change: (ManagedObjectContext, Int) throws -> Void, _ lookUp: (ManagedObjectContext, String) throws -> Void
+    ) throws -> Duration {
+        let stack = try Self.stack(.inMemory)
+        let maker = stack.newContext()
+        let team = Team(context: maker)
+        for number in 0 ..< max(count, 1) {
+            let person = Person(context: maker)
+            person[Person.code] = "c\(number)"
+            person[Person.team] = team
+        }
+        try maker.save()
+        let context = stack.newContext()
+        try change(context, count)
+        try lookUp(context, "c0")
+        return try (0 ..< 3).map { _ in
+            try processorTime { for number in 0 ..< 200 { try lookUp(context, "c\(number % max(count, 1))") } }
+        }.min() ?? .zero
+    }
+
+    /// Ways to make many objects pending.
+    static let changes: [(String, @Sendable (ManagedObjectContext, Int) throws -> Void)] = [
+        ("through the inverse", { context, count in
+            for person in try context.fetch(FetchRequest<Person>().limit(count)) { person[Person.team] = nil }
+        }),
+        ("in another attribute", { context, count in
+            for person in try context.fetch(FetchRequest<Person>().limit(count)) { person[Person.note] = "changed" }
+        }),
+        ("inserted", { context, count in
+            for number in 0 ..< count { Person(context: context)[Person.code] = "new\(number)" }
+        }),
+        ("deleted", { context, count in
+            for person in try context.fetch(FetchRequest<Person>().limit(count)) { context.delete(person) }
+        }),
+    ]
+
+    @Test("a look-up costs the same with few and with many pending changes", arguments: changes.indices, [0, 1, 2])
+    func lookUpsAreFlat(_ change: Int, _ way: Int) throws {
+        let ways: [(ManagedObjectContext, String) throws -> Void] = [
+            { context, code in _ = try context.first(Person.self, where: Person.code, equals: code) },
+            { context, code in _ = try context.fetch(FetchRequest<Person>(predicate: Person.code == code).limit(1)) },
+            { context, code in _ = try context.fetch(FetchRequest<Person>().where("code IN %@ AND rank >= 0", [code, "none"])) },
+        ]
+        let few = try cost(20, change: Self.changes[change].1, ways[way])
+        let many = try cost(4_000, change: Self.changes[change].1, ways[way])
+        #expect(many < few * 5 + .milliseconds(5), "\(Self.changes[change].0): \(few) with 20, \(many) with 4,000")
+    }
+}

@@ -1,0 +1,1 @@
+../../HornbeamModelTests/ProcessorTime.swift
