@@ -239,6 +239,10 @@ package final class Engine: Sendable {
             abort(transaction)
             return transaction.base.number
         }
+        do throws(EngineError) { try transaction.requireBounds() } catch {
+            abort(transaction)
+            throw error
+        }
         startUpkeep()
         if durability == .full, !isUpkeep, let number = try commitAhead(transaction, steps: steps, published: published) {
             afterCommit(isBig: false, redoBytes: transaction.sharedBytes)

@@ -76,6 +76,9 @@ final class Checkpointer: Sendable {
         defer { engine.registry.release(version.number) }
         let before = state.withLock { $0 }
         if !isClosing, !isForced, version.number == before.latest.transaction, mark == before.latest.log { return }
+        guard before.latest.checkpoint + 1 < StoreVersion.numberMax else {
+            throw EngineError(.full, "All numbers of checkpoints are used up. Copy the store's content to a new one.", path: engine.files.directory)
+        }
         // At the beginning and the end of the store's life nobody else commits.
         let image = try write(version, sequence: before.latest.checkpoint + 1, isAwaited: isAwaited || isClosing || log == nil, isPaced: isPaced)
         var meta = before.latest

@@ -123,6 +123,10 @@ struct Recovery {
             pageSize: state.pageSize, bytes: options.poolBytes, ceiling: options.frameCeiling, files: opened.files)
         let core = EngineCore(
             pool: pool, files: opened.files, meta: opened.meta, first: version, mark: state.log, table: table,
+        guard version.number == state.transaction else {
+            throw EngineError(
+                .damaged, "The checkpoint is of transaction \(state.transaction), its catalogue of \(version.number).", path: metaPath)
+        }
             options: options)
         state.checkpoint = opened.states[0].checkpoint
         return Engine(
@@ -134,8 +138,24 @@ struct Recovery {
         _ catalogue: PageReference, _ fileTable: PageReference, _ files: PageFiles, pageSize: Int
     ) throws(EngineError) -> (StoreVersion, FileTable) {
         guard !catalogue.isEmpty else { return (.empty, FileTable()) }
-        let version = try Catalogue.decode(try files.readBlob(catalogue), pageSize: pageSize)
-        return (version, try FileTable.decode(try files.readBlob(fileTable)))
+        let version = try place("catalogue", catalogue, files) { (bytes) throws(EngineError) in
+            try Catalogue.decode(bytes, pageSize: pageSize)
+        }
+        return (version, try place("file table", fileTable, files) { (bytes) throws(EngineError) in try FileTable.decode(bytes) })
+    }
+
+    /// Decodes a record; what is wrong in it is reported with its place.
+    private func place<R>(
+        _ name: String, _ reference: PageReference, _ files: PageFiles, _ decode: ([UInt8]) throws(EngineError) -> R
+    ) throws(EngineError) -> R {
+        let bytes = try files.readBlob(reference)
+        do throws(EngineError) { return try decode(bytes) } catch {
+            throw EngineError(
+                error.code,
+                "The \(name) at offset \(reference.offset) of \(reference.file.fileName) is damaged: \(error.message) "
+                    + "Restore the store from a backup.",
+                path: files.path(of: reference.file))
+        }
     }
 
     // MARK: Replay
