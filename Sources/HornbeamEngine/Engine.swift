@@ -244,11 +244,11 @@ package final class Engine: Sendable {
             throw error
         }
         startUpkeep()
+        let durability = effective(durability)
         if durability == .full, !isUpkeep, let number = try commitAhead(transaction, steps: steps, published: published) {
             afterCommit(isBig: false, redoBytes: transaction.sharedBytes)
             return number
         }
-        let durability = effective(durability)
         do throws(EngineError) { try transaction.carryOutWaiting() } catch {
             abort(transaction)
             throw error
@@ -257,7 +257,11 @@ package final class Engine: Sendable {
         let isBig = isBig(transaction)
         do throws(EngineError) {
             if !transaction.ledger.newBlobs.isEmpty { try core.blobs.sync(.largeValues) }
-            if isBig { try core.pipeline.drain() }
+            if isBig {
+                try core.pipeline.requireStore()
+                try core.pipeline.drain()
+            }
+            try transaction.requireBounds()
             try core.pipeline.requireNewest(transaction.base)
             if !isUpkeep { try requireRoom(for: transaction, version) }
         } catch {
@@ -346,6 +350,7 @@ package final class Engine: Sendable {
 
     /// Waits for running transactions, writes a last checkpoint and removes the log. Snapshots that are still held can be read on.
     package func close() throws(EngineError) {
+        try requireOwnProcess()
         core.pipeline.hurryCheckpoint()
         maintenance.stop()
         logKeeper.stop()
@@ -354,7 +359,6 @@ package final class Engine: Sendable {
             attempt { () throws(EngineError) in try tidy(log) }
         }
         let (log, lock) = state.withLock { state in
-        try requireOwnProcess()
             state.isClosed = true
             defer { (state.log, state.lock) = (nil, nil) }
             return (state.log, state.lock)

@@ -18,14 +18,17 @@ struct Recovery {
         }
         try requireLocalDisk()
         if try !fileSystem.exists(metaPath) {
+            try fileSystem.requireFolderOrNothing(path)
             guard options.createIfMissing else {
                 throw EngineError(.notAStore, "There is no store at this path.", path: path)
             }
             try StoreCreation(path: path, fileSystem: fileSystem, pageSize: options.pageSize).run()
         }
-        let lock = try fileSystem.lock(lockPath)
+        let lock = try fileSystem.lock(metaPath, noting: lockPath)
         do throws(EngineError) {
-            let (engine, log) = try openForWriting()
+            // Another store may have taken the place between opening the file and locking it.
+            try lock.verify()
+            let (engine, log) = try openForWriting(lock)
             return (engine, log, lock)
         } catch {
             lock.release()
@@ -46,7 +49,7 @@ struct Recovery {
             path: path)
     }
 
-    private func openForWriting() throws(EngineError) -> (Engine, LogWriter) {
+    private func openForWriting(_ lock: any FileLock) throws(EngineError) -> (Engine, LogWriter) {
         let meta = try MetaFile.open(metaPath, fileSystem: fileSystem)
         let states = meta.states
         return try withReadableState(states) { (i) throws(EngineError) in
@@ -57,7 +60,7 @@ struct Recovery {
                 directory: path, fileSystem: fileSystem, salt: states[i].salt, nextFile: states[i].nextPageFile, listing: names)
             let previous = i + 1 < states.count ? states[i + 1] : nil
             return try openForWriting(
-                Opened(meta: meta, states: states, chosen: i, previous: previous, files: files, listing: names))
+                Opened(meta: meta, states: states, chosen: i, previous: previous, files: files, listing: names), lock)
         }
     }
 
@@ -89,16 +92,17 @@ struct Recovery {
         var state: MetaState { states[chosen] }
     }
 
-    private func openForWriting(_ opened: Opened) throws(EngineError) -> (Engine, LogWriter) {
+    private func openForWriting(_ opened: Opened, _ lock: any FileLock) throws(EngineError) -> (Engine, LogWriter) {
         let engine = try makeEngine(opened)
         let state = opened.state
         let counter = DurableCounter(lockPath, fileSystem: fileSystem, store: state.store)
-        let replayed = try replay(opened, engine, reaching: counter.position)
+        let noted = counter.position ?? .zero
+        let replayed = try replay(opened, engine, reaching: noted)
         engine.loss = replayed.loss
         var mark = replayed.end.mark
         // No number is left out between the segments that are there and those to come: the older state of `meta` may need both.
         var next = replayed.end.lastSegment?.next ?? state.nextLogSegment
-        if replayed.loss != nil { (mark, next) = try beyond(opened, mark, next, counter.position) }
+        if replayed.loss != nil { (mark, next) = try beyond(opened, mark, next, noted) }
         if replayed.end.lastSegment != nil || !state.isCleanlyClosed || replayed.loss != nil {
             engine.core.pipeline.setMark(mark)
             engine.checkpointer.setNextLogSegment(next)
@@ -108,7 +112,7 @@ struct Recovery {
         let log = try LogWriter(
             directory: path, fileSystem: fileSystem, store: state.store, continuing: mark, nextSegment: next,
             options: options.log, counter: counter, listing: opened.listing,
-            giveReserve: { reserve.release() })
+            lock: lock, giveReserve: { reserve.release() })
         reserve.note(opened.listing ?? [])
         return (engine, log)
     }
@@ -119,14 +123,14 @@ struct Recovery {
     func makeEngine(_ opened: Opened, follower: Follower? = nil) throws(EngineError) -> Engine {
         var state = opened.state
         let (version, table) = try load(state.catalogue, state.fileTable, opened.files, pageSize: state.pageSize)
-        let pool = try FramePool(
-            pageSize: state.pageSize, bytes: options.poolBytes, ceiling: options.frameCeiling, files: opened.files)
-        let core = EngineCore(
-            pool: pool, files: opened.files, meta: opened.meta, first: version, mark: state.log, table: table,
         guard version.number == state.transaction else {
             throw EngineError(
                 .damaged, "The checkpoint is of transaction \(state.transaction), its catalogue of \(version.number).", path: metaPath)
         }
+        let pool = try FramePool(
+            pageSize: state.pageSize, bytes: options.poolBytes, ceiling: options.frameCeiling, files: opened.files)
+        let core = EngineCore(
+            pool: pool, files: opened.files, meta: opened.meta, first: version, mark: state.log, table: table,
             options: options)
         state.checkpoint = opened.states[0].checkpoint
         return Engine(

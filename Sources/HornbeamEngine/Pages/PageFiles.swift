@@ -128,7 +128,11 @@ package final class PageFiles: Sendable {
             defer { state.nextFile = state.nextFile.next }
             return state.nextFile
         }
-        let file = try fileSystem.open(path(of: number), .create)
+        let file: any File
+        do throws(EngineError) { file = try fileSystem.open(path(of: number), .create) } catch {
+            // Only the folder can be missing.
+            throw error.code == .notAStore ? .storeGone(join(directory, "meta")) : error
+        }
         state.withLock { state in
             state.makeRoom()
             state.entries[number] = Entry(file: file, appender: appender)

@@ -102,6 +102,9 @@ final class CommitPipeline: Sendable {
     /// Gives the room of log segments that wait to be used again to a full disk; false if there was none.
     func giveUpSegments() -> Bool { monitor.withLock { unsafe state.log }?.giveUpSegments() ?? false }
 
+    /// Throws if the store's files are gone or others are in their place.
+    func requireStore() throws(EngineError) { try monitor.withLock { unsafe state.log }?.requireStore() }
+
     // MARK: Turns
 
     /// Waits for the writer's turn; gives back the version to build on.
