@@ -257,10 +257,7 @@ package final class Engine: Sendable {
         let isBig = isBig(transaction)
         do throws(EngineError) {
             if !transaction.ledger.newBlobs.isEmpty { try core.blobs.sync(.largeValues) }
-            if isBig {
-                try core.pipeline.requireStore()
-                try core.pipeline.drain()
-            }
+            if isBig { try core.pipeline.drain() }
             try transaction.requireBounds()
             try core.pipeline.requireNewest(transaction.base)
             if !isUpkeep { try requireRoom(for: transaction, version) }

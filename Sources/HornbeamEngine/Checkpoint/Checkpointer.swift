@@ -71,7 +71,6 @@ final class Checkpointer: Sendable {
     ) throws(EngineError) {
         engine.pipeline.beginCheckpoint(hasTurn: false)
         defer { engine.pipeline.endCheckpoint() }
-        try log?.requireStore()
         if log != nil { try engine.pipeline.drain() }
         let (version, mark) = try engine.pipeline.durablePoint()
         defer { engine.registry.release(version.number) }

@@ -357,8 +357,9 @@ final class CommitPipeline: Sendable {
         undone(number)
     }
 
-    /// Writes and syncs all that was executed so far.
+    /// Writes and syncs all that was executed so far. Page files are written to next, so the store must be there.
     func drain() throws(EngineError) {
+        try requireStore()
         let (number, round) = monitor.withLock { unsafe (state.executed.number, state.round) }
         try wait(for: number, round: round, needsSync: true)
     }
