@@ -115,6 +115,7 @@ struct FuzzStore {
 
     private static func write(_ engine: Engine) throws(EngineError) {
         let transaction = try engine.begin()
+        if transaction.tree(named: "new") == nil { _ = try transaction.createIndex(named: "new") }
         for name in ["index", "table"] {
             guard let id = transaction.tree(named: name) else { continue }
             if name == "index" {
