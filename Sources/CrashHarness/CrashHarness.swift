@@ -5,7 +5,8 @@ import Foundation
     /// Every way of trying; the usage text and `Scripts/torture` list them in this order.
     static var modes: [any Mode.Type] {
         [
-            SimulateMode.self, PairsMode.self, SyncsMode.self, FlipMode.self, KillMode.self, SchedulesMode.self, DifferentialMode.self,
+            SimulateMode.self, PairsMode.self, SyncsMode.self, FlipMode.self, HostileMode.self, KillMode.self, SchedulesMode.self,
+            DifferentialMode.self,
             FuzzMode.self, StressMode.self, SoakMode.self, ReleaseMode.self,
         ]
     }

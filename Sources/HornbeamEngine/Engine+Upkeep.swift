@@ -7,15 +7,24 @@ import HornbeamThreads
 import Synchronization
 
 extension Engine {
-    /// Starts the background threads with the first commit: whoever only looks at a store has nothing to keep up.
+    /// Starts the background threads with the first commit: a store that is only read needs no upkeep. Where the system has no
+    /// thread to give, the next commit tries again.
     func startUpkeep() {
-        guard options.usesBackgroundThread, !isTended.exchange(true, ordering: .relaxed) else { return }
-        maintenance.start(self) { $0.tendPages() }
-        logKeeper.start(self) { $0.tendLog() }
+        guard options.usesBackgroundThread, !isTended.load(ordering: .relaxed) else { return }
+        guard maintenance.start(self, { $0.tendPages() }), logKeeper.start(self, { $0.tendLog() }) else { return }
+        isTended.store(true, ordering: .relaxed)
+    }
+
+    /// When a commit is acknowledged: without the thread that would sync it in time, a lazy one is synced at once.
+    func effective(_ durability: Durability) -> Durability {
+        options.usesBackgroundThread && !isTended.load(ordering: .relaxed) ? .full : durability
     }
 
     /// Writes a checkpoint of everything committed so far.
-    package func checkpoint() throws(EngineError) { try checkpoint(isAwaited: false) }
+    package func checkpoint() throws(EngineError) {
+        try requireOwnProcess()
+        try checkpoint(isAwaited: false)
+    }
 
     /// The same, on all processors if a commit waits for it; in the background with rests for the sake of commits.
     private func checkpoint(isAwaited: Bool, isPaced: Bool = false) throws(EngineError) {
@@ -38,7 +47,7 @@ extension Engine {
         }
         let bytes = core.pipeline.statistics.logBytes
         state.withLock { $0.lastCheckpointLogBytes = bytes }
-        if !options.usesBackgroundThread { core.reserve.prepare() }
+        if !isTended.load(ordering: .relaxed) { core.reserve.prepare() }
     }
 
     /// Moves all pages to new files, in the order of their keys, and lets go of the old ones.
@@ -46,6 +55,7 @@ extension Engine {
     /// Never necessary: checkpoints keep the store within its bound. Needs room for the live pages meanwhile. `progress` is
     /// told the bytes that were moved. What snapshots keep stays.
     package func compact(progress: ProgressReport? = nil) throws(EngineError) {
+        try requireOwnProcess()
         guard let log = state.withLock({ $0.log }) else {
             throw EngineError(.closed, "The store is closed.", path: path)
         }
@@ -92,14 +102,15 @@ extension Engine {
 
     /// The commit is done: what upkeep meets now is told by the next call that needs it.
     func afterCommit(isBig: Bool, redoBytes: Int) {
-        if !options.usesBackgroundThread {
+        let isTended = isTended.load(ordering: .relaxed)
+        if !isTended {
             lookForRoom()
             tendVersions()
         } else if let log = state.withLock({ $0.log }), log.needsSpare {
             logKeeper.wake()
         }
         guard needsCheckpoint else { return }
-        guard options.usesBackgroundThread else { return attempt { () throws(EngineError) in try checkpoint() } }
+        guard isTended else { return attempt { () throws(EngineError) in try checkpoint() } }
         let logged = logGrowth.logged
         let isLarge = redoBytes >= Engine.redoBytesThatWait
         // Who replaces much of the store in one go waits for the space, else the next one would need it too; who fills the

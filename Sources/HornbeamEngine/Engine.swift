@@ -68,7 +68,7 @@ package final class Engine: Sendable {
     let state: Guarded<State>
     let maintenance: Maintenance
     let logKeeper: Maintenance
-    /// The two were started.
+    /// Both run.
     let isTended = Atomic(false)
     /// Bytes that were free on the disk when last looked at.
     let roomSeen = Atomic(Int.max)
@@ -76,6 +76,8 @@ package final class Engine: Sendable {
     /// The folder of the store.
     package let path: String
     package let storeIdentifier: StoreIdentifier
+    /// Another number in a child that was forked since.
+    private let forks = ProcessForks.watch()
 
     struct State {
         var log: LogWriter?
@@ -98,11 +100,13 @@ package final class Engine: Sendable {
         self.follower = follower
         storeIdentifier = identifier
         state = Guarded(State())
-        maintenance = Maintenance()
-        logKeeper = Maintenance()
+        maintenance = Maintenance(mayStart: options.mayStartThread)
+        logKeeper = Maintenance(mayStart: options.mayStartThread)
     }
 
     deinit {
+        // A forked child has neither the threads nor the lock.
+        guard forks == ProcessForks.count else { return }
         core.pipeline.hurryCheckpoint()
         maintenance.stop()
         logKeeper.stop()
@@ -134,6 +138,7 @@ package final class Engine: Sendable {
     ///
     /// Snapshots stay what they are. Costs a read of `meta` when nothing is new. A writing engine is always at the newest.
     package func refresh() throws(EngineError) -> Bool {
+        try requireOwnProcess()
         guard let follower else { return false }
         if state.withLock({ $0.isClosed }) { throw EngineError(.closed, "The store is closed.", path: path) }
         return try follower.refresh(self)
@@ -163,6 +168,12 @@ package final class Engine: Sendable {
         core.pipeline.start(log)
     }
 
+    /// Throws `closed` in a child that was forked from the process which opened the store. Takes no lock: threads that are not in the
+    /// child may hold any.
+    func requireOwnProcess() throws(EngineError) {
+        guard forks == ProcessForks.count else { throw .forked(path) }
+    }
+
     // MARK: Reading
 
     /// The number of the newest published version; cheap.
@@ -175,6 +186,7 @@ package final class Engine: Sendable {
     package func snapshot(
         at number: TransactionNumber? = nil, isPinned: Bool = false
     ) throws(EngineError) -> Snapshot {
+        try requireOwnProcess()
         if state.withLock({ $0.isClosed }) { throw EngineError(.closed, "The store is closed.", path: path) }
         if let snapshot = Snapshot(core.registry, pool: core.pool, at: number, isPinned: isPinned) { return snapshot }
         throw EngineError(
@@ -196,6 +208,7 @@ package final class Engine: Sendable {
 
     /// Waits for the writer's turn and starts a transaction.
     package func begin() throws(EngineError) -> WriteTransaction {
+        try requireOwnProcess()
         guard follower == nil else {
             throw EngineError(.readOnly, "The store was opened for reading only. Open it for writing to change it.", path: path)
         }
@@ -204,6 +217,7 @@ package final class Engine: Sendable {
 
     /// Returns once everything that a transaction was started from is durable: a conflict may be reported then.
     package func waitUntilDurable(_ number: TransactionNumber) throws(EngineError) {
+        try requireOwnProcess()
         try core.pipeline.waitUntilDurable(number)
     }
 
@@ -225,7 +239,12 @@ package final class Engine: Sendable {
             abort(transaction)
             return transaction.base.number
         }
+        do throws(EngineError) { try transaction.requireBounds() } catch {
+            abort(transaction)
+            throw error
+        }
         startUpkeep()
+        let durability = effective(durability)
         if durability == .full, !isUpkeep, let number = try commitAhead(transaction, steps: steps, published: published) {
             afterCommit(isBig: false, redoBytes: transaction.sharedBytes)
             return number
@@ -239,6 +258,7 @@ package final class Engine: Sendable {
         do throws(EngineError) {
             if !transaction.ledger.newBlobs.isEmpty { try core.blobs.sync(.largeValues) }
             if isBig { try core.pipeline.drain() }
+            try transaction.requireBounds()
             try core.pipeline.requireNewest(transaction.base)
             if !isUpkeep { try requireRoom(for: transaction, version) }
         } catch {
@@ -333,6 +353,7 @@ package final class Engine: Sendable {
     ///
     /// Nothing is written after it returns: calls of other threads that would write throw `closed`.
     package func close() throws(EngineError) {
+        try requireOwnProcess()
         core.pipeline.hurryCheckpoint()
         maintenance.stop()
         logKeeper.stop()

@@ -30,6 +30,8 @@ package struct EngineOptions: Sendable {
     package var allowsNetworkFileSystem = false
     /// False: checkpoints and lazy syncs happen in the committing thread, as the simulation needs it.
     package var usesBackgroundThread = true
+    /// False where the system has no thread to give; tests say so. Commits then do what the threads would.
+    package var mayStartThread: @Sendable () -> Bool = { true }
     /// Bytes of redo after which a checkpoint starts, if the store's size asks for none sooner (`SpacePolicy`).
     package var checkpointLogBytes = 64 << 20
     /// Bytes of redo from which a transaction is committed by a checkpoint instead.

@@ -46,8 +46,8 @@ extension Store {
         if isLeased(location) { throw inUse }
         let isLocked = try EngineError.translated { () throws(EngineError) -> Bool in
             let system = PosixFileSystem()
-            guard try system.exists(path + "/lock") else { return false }
-            return try system.isLocked(path + "/lock")
+            guard try system.exists(path + "/meta") else { return false }
+            return try system.isLocked(path + "/meta")
         }
         if isLocked { throw inUse }
         return try body(path)

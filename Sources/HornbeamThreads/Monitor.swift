@@ -22,6 +22,7 @@ import Glibc
     nonisolated(unsafe) private let turn: UnsafeMutablePointer<pthread_cond_t>  // used under the lock
     nonisolated(unsafe) private let progress: UnsafeMutablePointer<pthread_cond_t>  // used under the lock
     let origin: Origin
+    private static let clock = CLOCK_MONOTONIC
 
     package init(file: StaticString = #fileID, line: UInt = #line) {
         origin = Origin(file: file, line: line)
@@ -29,8 +30,13 @@ import Glibc
         unsafe turn = .allocate(capacity: 1)
         unsafe progress = .allocate(capacity: 1)
         unsafe pthread_mutex_init(mutex, nil)
-        unsafe pthread_cond_init(turn, nil)
-        unsafe pthread_cond_init(progress, nil)
+        // Waits are measured by the monotonic clock: setting the time of day neither prolongs nor ends one.
+        var attributes = pthread_condattr_t()
+        unsafe pthread_condattr_init(&attributes)
+        unsafe pthread_condattr_setclock(&attributes, Monitor.clock)
+        unsafe pthread_cond_init(turn, &attributes)
+        unsafe pthread_cond_init(progress, &attributes)
+        unsafe pthread_condattr_destroy(&attributes)
     }
 
     deinit {
@@ -67,7 +73,7 @@ import Glibc
     package func wait(_ condition: Condition, milliseconds: Int) {
         if let thread = Interleaving.current { return thread.waitShortly(self) }
         var until = timespec()
-        unsafe clock_gettime(CLOCK_REALTIME, &until)
+        unsafe clock_gettime(Monitor.clock, &until)
         until.tv_sec += milliseconds / 1000
         until.tv_nsec += milliseconds % 1000 * 1_000_000
         if until.tv_nsec >= 1_000_000_000 {

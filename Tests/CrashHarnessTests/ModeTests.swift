@@ -80,6 +80,11 @@ import Testing
         #expect(try Self.run(DifferentialMode.self, ["--seed", "\(seed)", "--count", "\(count)"]) == 0)
     }
 
+    @Test("Numbers of blocks at their extremes, with checks made right, give an answer or an error by name")
+    func hostileBlocksAreTaken() throws {
+        #expect(try Self.run(HostileMode.self, ["--seed", "1", "--count", "500"]) == 0)
+    }
+
     @Test func hostileBytesAreTaken() throws {
         #expect(try Self.run(FuzzMode.self, ["--seed", "1", "--count", "1200"]) == 0)
     }

@@ -127,6 +127,27 @@ struct SalvageTests {
         disk.damage("\(Self.path)/\(place.file.fileName)") { $0[Int(place.offset) + 40] ^= 1 }
     }
 
+    @Test("a check of a store with an unreadable leaf claims nothing about entries whose rows it could not read")
+    func aCheckClaimsNothingAboutUnreadRows() throws {
+        let disk = try makeStore(seed: 1)
+        let leaf = try #require(try leaves(disk).first { !$0.objects.isEmpty })
+        damage(leaf.place, disk)
+        let report = try open(disk).store.check()
+        #expect(!report.problems.contains { $0.contains("without a row") || $0.contains("name no such owner") }, "\(report)")
+        #expect(report.problems.contains { $0.hasSuffix("its indexes were not compared with rows that cannot be read.") }, "\(report)")
+        #expect(report.problems.allSatisfy { $0.hasSuffix(".") && !$0.hasSuffix("..") }, "\(report)")
+    }
+
+    @Test("the last part of a table is not said to end with the largest number")
+    func anOpenEndIsSaidAsOne() {
+        func text(_ keys: ClosedRange<UInt64>) -> String {
+            SalvageReport.Loss(name: "Author", count: 3, keys: keys, reason: "Gone.").description
+        }
+        #expect(text(5 ... .max) == "Author: 3 with keys from 5 on. Gone.")
+        #expect(text(5 ... 9) == "Author: 3 with keys from 5 to 9. Gone.")
+        #expect(text(0 ... .max) == "Author: 3. Gone.")
+    }
+
     @Test("after damage to any one leaf, exactly the objects of the other leaves return", arguments: [1])
     func oneDamagedLeafCostsItsObjects(_ seed: UInt64) throws {
         let disk = try makeStore(seed: seed)

@@ -59,17 +59,22 @@ struct FuzzStore {
         }
         do throws(EngineError) {
             let engine = try Engine.open(EngineOracle.path, fileSystem: fileSystem, options: options)
-            _ = try? engine.check()
-            attempt { () throws(EngineError) in try Self.readAll(try engine.snapshot()) }
-            attempt { () throws(EngineError) in try Self.write(engine) }
-            attempt { () throws(EngineError) in try engine.checkpoint() }
+            Self.use(engine)
             try engine.close()
         } catch {
             guard !error.message.isEmpty else { throw Finding("an error without words") }
         }
     }
 
-    private func attempt(_ work: () throws(EngineError) -> Void) { do throws(EngineError) { try work() } catch {} }
+    /// Reads and writes all of an open store; what fails fails with an error.
+    static func use(_ engine: Engine) {
+        _ = try? engine.check()
+        attempt { () throws(EngineError) in try readAll(try engine.snapshot()) }
+        attempt { () throws(EngineError) in try write(engine) }
+        attempt { () throws(EngineError) in try engine.checkpoint() }
+    }
+
+    private static func attempt(_ work: () throws(EngineError) -> Void) { do throws(EngineError) { try work() } catch {} }
 
     private static func readAll(_ snapshot: Snapshot) throws(EngineError) {
         var sum = 0
@@ -110,6 +115,7 @@ struct FuzzStore {
 
     private static func write(_ engine: Engine) throws(EngineError) {
         let transaction = try engine.begin()
+        if transaction.tree(named: "new") == nil { _ = try transaction.createIndex(named: "new") }
         for name in ["index", "table"] {
             guard let id = transaction.tree(named: name) else { continue }
             if name == "index" {

@@ -16,6 +16,8 @@ enum FuzzTarget: String, CaseIterable {
     case operations
     /// The text of a predicate.
     case predicate
+    /// The block of `meta`, the payload of a record, or the groups of a segment, each with all checks made right.
+    case metaBlock, fileTable, catalogue, inner, indexLeaf, tableLeaf, frames
 
     /// Throws a finding when the bytes lead to a wrong answer.
     func run(_ bytes: [UInt8]) throws {
@@ -23,6 +25,8 @@ enum FuzzTarget: String, CaseIterable {
         case .log: try FuzzStore.unclosed.open(replacing: "wal-", by: bytes)
         case .page: try FuzzStore.closed.open(replacing: "pages-", by: bytes)
         case .meta: try FuzzStore.closed.open(replacing: "meta", by: bytes)
+        case .metaBlock, .fileTable, .catalogue, .inner, .indexLeaf, .tableLeaf, .frames:
+            try HostileStore.use(image.files(replacing: block, by: bytes), .writing)
         case .lz4: try Self.compression(bytes)
         case .operations: try Self.operations(bytes)
         case .predicate: try Self.predicate(bytes)
@@ -35,10 +39,42 @@ enum FuzzTarget: String, CaseIterable {
         case .log: [FuzzStore.unclosed.content("wal-")]
         case .page: [FuzzStore.closed.content("pages-")]
         case .meta: [FuzzStore.closed.content("meta")]
+        case .metaBlock: [image.metaBlock]
+        case .fileTable, .catalogue, .inner, .indexLeaf, .tableLeaf:
+            if case .payload(let record)? = block { [image.payload(of: record)] } else { [] }
+        case .frames: [Self.withoutZeros(image.log?.bytes.dropFirst(LogSeal.headerBytes) ?? [])]
         case .lz4: [Array("a a a a a a a a a a a a a a a a a a a a a a".utf8), Self.compressed(Array(repeating: 7, count: 300))]
         case .operations: (1...4).map { seed in (0..<600).map { UInt8(truncatingIfNeeded: $0 &* 31 &* seed) } }
         case .predicate: Self.predicates.map { Array($0.utf8) }
         }
+    }
+
+    // MARK: Blocks of a store
+
+    private var image: StoreImage { (self == .frames ? HostileStore.unclosed : HostileStore.closed).image }
+
+    /// Which block of the store the bytes take the place of.
+    private var block: StoreImage.Edit.Block? {
+        switch self {
+        case .metaBlock: .meta
+        case .frames: .log
+        case .fileTable: image.fileTable.map { .payload($0) }
+        case .catalogue: image.catalogue.map { .payload($0) }
+        case .inner: last(3)
+        case .tableLeaf: last(2)
+        case .indexLeaf: last(1)
+        default: nil
+        }
+    }
+
+    /// The last record of a kind: of inner nodes a root.
+    private func last(_ kind: UInt8) -> StoreImage.Edit.Block? {
+        let image = image
+        return image.records.indices.last { image.records[$0].kind == kind }.map { .payload($0) }
+    }
+
+    private static func withoutZeros(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
+        Array(bytes.prefix((bytes.lastIndex { $0 != 0 }.map { $0 + 1 - bytes.startIndex }) ?? 0))
     }
 
     private static let predicates = [

@@ -7,12 +7,16 @@
 // only when it is closed again and durable it takes its own name. So there is no half backup: a folder of the
 // target's name is whole.
 
+internal import HornbeamThreads
+
 /// A backup of the store at a path.
 struct Backup {
     let recovery: Recovery
     let target: String
     /// Where the copy is made.
     let targetSystem: any FileSystem
+    /// How far the log is durable, where the writer itself makes the copy; another process has to ask the writer's note.
+    let durable: (@Sendable () -> LogPosition)?
     /// Bytes copied between two reports.
     static let pieceBytes = 1 << 20
 
@@ -20,6 +24,7 @@ struct Backup {
     private var source: String { recovery.path }
 
     func run(_ progress: ProgressReport?) throws(EngineError) -> BackupReport {
+        try targetSystem.requireFolderOrNothing(target)
         var report = BackupReport()
         let draft = StoreDraft(path: target, fileSystem: targetSystem)
         try draft.fill { (folder) throws(EngineError) in
@@ -50,12 +55,14 @@ struct Backup {
     private func openImage() throws(EngineError) -> Image {
         let states = try MetaFile.open(recovery.metaPath, fileSystem: fileSystem, readOnly: true).states
         var state = states[0]
-        let isWritten = try fileSystem.isLocked(recovery.lockPath)
-        let durable = max(recovery.durablePosition(state.store), state.log.position)
+        let isWritten = durable != nil ? true : try fileSystem.isLocked(recovery.metaPath)
+        let noted = if let durable { durable() } else { try recovery.durablePosition(state.store, isWritten: isWritten) }
+        let durable = max(noted, state.log.position)
         var parts: [Part] = []
         for name in try fileSystem.list(source) where PageFileNumber(fileName: name) != nil {
             let file = try open(name)
-            let bytes = try file.size()
+            // What is behind the last place that can be named is none of the store's.
+            let bytes = min(try file.size(), PageFiles.fileBytesMax)
             parts.append(Part(name: name, file: file, bytes: bytes, length: bytes))
         }
         if isWritten, durable == state.log.position {
@@ -177,6 +184,10 @@ extension Engine {
         _ = try snapshot()
         // What was acknowledged without a sync is to be in the copy too.
         if follower == nil { try core.pipeline.syncIfNeeded() }
-        return try Backup(recovery: recovery, target: target, targetSystem: system ?? recovery.fileSystem).run(progress)
+        let log = state.withLock { $0.log }
+        let backup = Backup(
+            recovery: recovery, target: target, targetSystem: system ?? recovery.fileSystem,
+            durable: log.map { log in { @Sendable in log.durable } })
+        return try backup.run(progress)
     }
 }

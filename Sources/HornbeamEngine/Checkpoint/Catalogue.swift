@@ -40,7 +40,7 @@ enum Catalogue {
             let number = try reader.integer(UInt64.self)
             let nextObjectKey = try reader.integer(UInt64.self)
             let nextTree = try reader.integer(UInt32.self)
-            guard number < StoreVersion.numberMax, nextObjectKey < StoreVersion.numberMax, nextTree <= TreeID.max.rawValue else {
+            guard number < StoreVersion.numberMax, nextObjectKey > 0, nextObjectKey < StoreVersion.numberMax, nextTree <= TreeID.max.rawValue else {
                 throw EngineError(.damaged, "The catalogue counts transactions, objects or trees beyond all bounds.")
             }
             var trees: [TreeRecord] = []
@@ -55,6 +55,9 @@ enum Catalogue {
             }
             guard reader.isAtEnd, trees.first?.id == StoreVersion.valuesTree else {
                 throw EngineError(.damaged, "The catalogue does not end where its trees do.")
+            }
+            guard trees.allSatisfy({ $0.id.rawValue < nextTree }) else {
+                throw EngineError(.damaged, "The catalogue's next number of a tree, \(nextTree), is taken.")
             }
             return StoreVersion(
                 number: TransactionNumber(number), trees: trees, names: names, nextTree: nextTree,

@@ -77,6 +77,9 @@ final class Checkpointer: Sendable {
         let (version, mark) = try engine.pipeline.durablePoint()
         defer { engine.registry.release(version.number) }
         let before = state.withLock { $0 }
+        guard before.latest.checkpoint + 1 < StoreVersion.numberMax else {
+            throw EngineError(.full, "All numbers of checkpoints are used up. Copy the store's content to a new one.", path: engine.files.directory)
+        }
         if !isClosing, !isForced, version.number == before.latest.transaction, mark == before.latest.log { return }
         // At the beginning and the end of the store's life nobody else commits.
         let image = try write(version, sequence: before.latest.checkpoint + 1, isAwaited: isAwaited || isClosing || log == nil, isPaced: isPaced)
@@ -93,7 +96,9 @@ final class Checkpointer: Sendable {
         meta.nextPageFile = engine.files.nextFile
         meta.nextLogSegment = log?.nextSegment ?? before.latest.nextLogSegment
         meta.isCleanlyClosed = isClosing || !(log?.hasGroups(before: mark.position) ?? false)
+        try log?.requireStore()
         try engine.meta.write(meta)
+        log?.restoreNote()
         engine.space.adopt(image.table, version.number, isCheckpoint: true)
         state.withLock { state in
             state.previous = state.latest

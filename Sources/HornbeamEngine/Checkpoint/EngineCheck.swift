@@ -52,7 +52,8 @@ private final class VersionCheck {
     }
 
     private func problem(_ tree: TreeRecord, _ text: String) {
-        report.problems.append("Tree \(tree.name.isEmpty ? "of named values" : tree.name) \(text).")
+        // The reason of an error is a sentence already.
+        report.problems.append("Tree \(tree.name.isEmpty ? "of named values" : tree.name) \(text)" + (text.hasSuffix(".") ? "" : "."))
     }
 
     /// The keys that may lie below a link: from `lower` on, below `upper`.

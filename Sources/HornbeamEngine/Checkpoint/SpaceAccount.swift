@@ -41,15 +41,22 @@ struct FileTable: Sendable, Equatable {
         try bytes.lend { raw throws(EngineError) in
             var reader = ByteReader(raw)
             var table = FileTable()
-            var total: Int64 = 0
+            var last: PageFileNumber?
             for _ in 0..<(try reader.integer(UInt32.self)) {
                 let number = PageFileNumber(try reader.integer(UInt32.self))
                 let live = try reader.integer(Int64.self)
-                guard live.magnitude < 1 << 60, total < 1 << 60 else {
+                let emptySince = try reader.integer(UInt64.self)
+                guard number >= .first, number <= .last, last.map({ $0 < number }) ?? true else {
+                    throw EngineError(.damaged, "The file table names the page file \(number.rawValue) out of order, or one that cannot be.")
+                }
+                guard live >= 0, live <= Int64(PageFiles.fileBytesMax) else {
                     throw EngineError(.damaged, "The file table counts \(live) live bytes in page file \(number).")
                 }
-                total += max(live, 0)
-                table.entries[number] = Entry(live: live, emptySince: try reader.integer(UInt64.self))
+                guard emptySince < StoreVersion.numberMax || emptySince == .max else {
+                    throw EngineError(.damaged, "The file table calls page file \(number) empty since transaction \(emptySince).")
+                }
+                table.entries[number] = Entry(live: live, emptySince: emptySince)
+                last = number
             }
             guard reader.isAtEnd else { throw EngineError(.damaged, "The file table is longer than its files.") }
             return table
@@ -135,7 +142,8 @@ final class SpaceAccount: Sendable {
         entries = entries.filter { present.contains($0.key) || $0.value.live > 0 }
         for (number, entry) in entries {
             let emptySince = entry.live > 0 ? UInt64.max : min(entry.emptySince, version.rawValue)
-            entries[number]!.emptySince = emptySince
+            // A table with a negative count is refused when the store is opened.
+            entries[number] = FileTable.Entry(live: max(entry.live, 0), emptySince: emptySince)
         }
         return FileTable(entries: entries)
     }

@@ -87,7 +87,7 @@ struct SpacePolicy: Sendable {
         if isOverdue(files) {
             let goal = dead - live / 100 * SpacePolicy.deadPercentGoal
             let worth = files.filter { $0.dead > $0.bytes / 100 * SpacePolicy.deadPercentWorth }
-            return SpacePolicy.take(worth.sorted { $0.live * $1.bytes < $1.live * $0.bytes }, goal: goal, budget: budget)
+            return SpacePolicy.take(worth.sorted { Double($0.live) / Double($0.bytes) < Double($1.live) / Double($1.bytes) }, goal: goal, budget: budget)
         }
         guard files.count > SpacePolicy.filesMax else { return [] }
         let small = files.filter { $0.bytes < fileSizeLimit(live: live) / 4 }.sorted { $0.bytes < $1.bytes }

@@ -7,6 +7,12 @@ internal import Darwin
 #endif
 
 extension EngineError {
+    /// What a child process gets that uses a store of its parent.
+    static func forked(_ path: String) -> EngineError {
+        EngineError(
+            .closed, "The store was opened before this process was forked. Open it anew in the child process.", path: path)
+    }
+
     /// The error for a system call that failed on a file; `doing` completes "… failed while ".
     static func system(_ number: Int32, doing: String, path: String) -> EngineError {
         EngineError(code(number), message(number, doing: doing), path: path, errno: number)

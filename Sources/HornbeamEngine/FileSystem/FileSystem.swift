@@ -18,8 +18,9 @@ package protocol FileSystem: Sendable {
     func remove(_ path: String) throws(EngineError)
     /// The same for a file that may be large: its room is given back a piece at a time, with rests, while `mayRest` says so.
     func remove(_ path: String, mayRest: () -> Bool) throws(EngineError)
-    /// Takes the exclusive lock of a file (created if missing); throws `storeInUse` when another holds it.
-    func lock(_ path: String) throws(EngineError) -> any FileLock
+    /// Takes the exclusive lock of a file, and notes this process in another, which is created if missing. Throws
+    /// `storeInUse` when another holds the lock, `notAStore` when there is no file to lock.
+    func lock(_ path: String, noting holder: String) throws(EngineError) -> any FileLock
     /// Whether somebody holds the lock of a file; false when the file is missing.
     func isLocked(_ path: String) throws(EngineError) -> Bool
     /// What kind of network file system a path lies on; nil for a local one, and for a path that does not exist.
@@ -32,6 +33,16 @@ extension FileSystem {
     package func networkFileSystem(of path: String) -> String? { nil }
     package func availableBytes(_ path: String) -> Int? { nil }
     package func remove(_ path: String, mayRest: () -> Bool) throws(EngineError) { try remove(path) }
+
+    /// Throws `notAStore` if there is something at a path that is no folder.
+    func requireFolderOrNothing(_ path: String) throws(EngineError) {
+        guard try exists(path) else { return }
+        do throws(EngineError) { _ = try list(path) } catch {
+            guard error.code == .notAStore else { throw error }
+            throw EngineError(
+                .notAStore, "There is a file at this path, and a store is a folder. Choose another path.", path: path, errno: error.errno)
+        }
+    }
 
     /// The names in a folder, unless the caller knows them already.
     func list(_ path: String, known: [String]?) throws(EngineError) -> [String] {
@@ -75,5 +86,18 @@ package protocol File: AnyObject, Sendable {
 
 /// A lock that lasts until it is released or its holder dies.
 package protocol FileLock: AnyObject, Sendable {
+    /// Throws `durabilityLost` unless the path that was locked still leads to the file that was locked.
+    func verify() throws(EngineError)
     func release()
+}
+
+extension EngineError {
+    /// The files of an open store are gone, or others are in their place.
+    static func storeGone(_ path: String) -> EngineError {
+        EngineError(
+            .durabilityLost,
+            "The store is gone: its folder, or the file \(lastComponent(ofPath: path)) in it, was removed, moved or replaced while the "
+                + "store was open. Nothing was saved, and nothing more can be. Close the store, and open it again where its folder is now.",
+            path: path)
+    }
 }

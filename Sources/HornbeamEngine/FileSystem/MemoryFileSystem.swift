@@ -15,7 +15,13 @@ package final class MemoryFileSystem: FileSystem {
     private struct State {
         /// By path without empty and `.` components; the root, whose path is empty, is implied.
         var entries: [String: Entry] = [:]
-        var locked: Set<String> = []
+        /// Locks are of files, not of paths.
+        var locked: Set<ObjectIdentifier> = []
+
+        func content(_ path: String) -> MemoryFile.Content? {
+            guard case .file(let content)? = entries[path] else { return nil }
+            return content
+        }
     }
 
     /// Guards the names; each file guards its own bytes.
@@ -114,21 +120,24 @@ package final class MemoryFileSystem: FileSystem {
 
     package func isLocked(_ path: String) throws(EngineError) -> Bool {
         let path = Self.normal(path)
-        return state.withLock { $0.locked.contains(path) }
+        return state.withLock { state in state.content(path).map { state.locked.contains(ObjectIdentifier($0)) } ?? false }
     }
 
-    package func lock(_ path: String) throws(EngineError) -> any FileLock {
-        let path = Self.normal(path)
-        try state.withLock { (state) throws(EngineError) in
-            try Self.checkParent(of: path, in: state)
-            guard state.locked.insert(path).inserted else {
+    package func lock(_ path: String, noting holder: String) throws(EngineError) -> any FileLock {
+        let (path, holder) = (Self.normal(path), Self.normal(holder))
+        let locked = try state.withLock { (state) throws(EngineError) -> MemoryFile.Content in
+            guard let content = state.content(path) else { throw Self.missing(path) }
+            guard state.locked.insert(ObjectIdentifier(content)).inserted else {
                 throw EngineError(
                     .storeInUse, "The store is open for writing in this process already. Use the one that is open, or close it.",
                     path: path)
             }
-            if state.entries[path] == nil { state.entries[path] = .file(MemoryFile.Content()) }
+            if state.entries[holder] == nil { state.entries[holder] = .file(MemoryFile.Content()) }
+            return content
         }
-        return MemoryFileLock { [weak self] in _ = self?.state.withLock { $0.locked.remove(path) } }
+        return MemoryFileLock(
+            path: path, isThere: { [weak self] in self?.state.withLock { $0.content(path) } === locked },
+            unlock: { [weak self] in _ = self?.state.withLock { $0.locked.remove(ObjectIdentifier(locked)) } })
     }
 
     private static func normal(_ path: String) -> String {
@@ -161,11 +170,23 @@ package final class MemoryFileSystem: FileSystem {
 
 /// A lock that runs a closure when it is released.
 final class MemoryFileLock: FileLock {
+    private let path: String
+    /// Whether the path leads to the file that was locked.
+    private let isThere: @Sendable () -> Bool
     private let unlock: @Sendable () -> Void
     private let isReleased = Atomic(false)
 
-    init(unlock: @escaping @Sendable () -> Void) { self.unlock = unlock }
+    init(path: String, isThere: @escaping @Sendable () -> Bool, unlock: @escaping @Sendable () -> Void) {
+        self.path = path
+        self.isThere = isThere
+        self.unlock = unlock
+    }
+
     deinit { release() }
+
+    func verify() throws(EngineError) {
+        if !isThere() { throw .storeGone(path) }
+    }
 
     func release() {
         if !isReleased.exchange(true, ordering: .relaxed) { unlock() }

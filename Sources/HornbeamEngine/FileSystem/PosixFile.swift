@@ -7,6 +7,7 @@ internal import Glibc
 #else
 internal import Darwin
 #endif
+internal import HornbeamThreads
 internal import Synchronization
 
 /// An open file of the operating system.
@@ -15,6 +16,7 @@ final class PosixFile: File {
     private let descriptor: Int32
     /// The process that opened the file: a forked child shares the descriptor and must not use it.
     private let owner = getpid()
+    private let forks = ProcessForks.watch()
     private let isClosed = Atomic(false)
 
     init(path: String, descriptor: Int32) {
@@ -33,6 +35,7 @@ final class PosixFile: File {
     }
 
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(EngineError) -> Int {
+        if forks != ProcessForks.count { try checkOwner() }
         var done = 0
         while done < buffer.count {
             let count = unsafe pread(descriptor, buffer.baseAddress! + done, buffer.count - done, off_t(offset) + off_t(done))
@@ -112,11 +115,7 @@ final class PosixFile: File {
     }
 
     private func checkOwner() throws(EngineError) {
-        guard getpid() == owner else {
-            throw EngineError(
-                .closed, "The store was opened before this process was forked. Open it anew in the child process.",
-                path: path)
-        }
+        guard getpid() == owner else { throw .forked(path) }
     }
 }
 

@@ -1,6 +1,11 @@
-// The writer's lock of a store: an open-file-description lock on byte 0, which other code of the process cannot drop
-// by closing the file and which the kernel drops when the holder dies, and a table of this process's own locks,
-// because such a lock does not tell two engines of one process apart on every system.
+// The writer's lock of a store: an open-file-description lock on byte 0 of a file that the store cannot live without. Other
+// code of the process cannot drop it by closing the file, as it could a lock of the process (`F_SETLK`), and the kernel
+// drops it when the holder dies. A table of this process's own locks is kept too, because such a lock does not tell two
+// engines of one process apart on every system.
+//
+// A lock is of a file, not of a path: when the file is removed, or another takes its place, a second writer could lock the
+// other one. `verify` finds that out. A child that is forked closes its copies of the descriptors at once, or it would
+// hold the parent's locks for as long as it lives.
 
 #if canImport(Glibc)
 internal import Glibc
@@ -16,73 +21,96 @@ final class PosixFileLock: FileLock {
     private struct Identity: Hashable {
         var device: UInt64
         var number: UInt64
+
+        init(_ status: stat) {
+            device = UInt64(truncatingIfNeeded: status.st_dev)
+            number = UInt64(status.st_ino)
+        }
     }
 
-    /// The files locked by this process.
-    private static let held = Guarded<Set<Identity>>([])
+    /// The files locked by this process, and the descriptors that hold the locks.
+    private static let held = Guarded<[Identity: Int32]>([:])
 
+    private let path: String
+    /// The file in which the holder's process is noted.
+    private let holder: String
     private let descriptor: Int32
     private let identity: Identity
     private let isReleased = Atomic(false)
+    private let forks: Int
 
-    /// Takes over the descriptor and closes it when the lock is not to be had.
-    init(path: String, descriptor: Int32) throws(EngineError) {
-        do {
-            identity = try Self.identity(of: descriptor, path)
-            try Self.enter(identity, path)
-        } catch {
-            _ = posixClose(descriptor)
-            throw error
-        }
-        self.descriptor = descriptor
-        do {
-            try Self.lock(descriptor, path)
-        } catch {
-            release()
-            throw error
+    /// Locks the file that `open` gives a descriptor of, which is closed with the lock, or when the lock cannot be had.
+    ///
+    /// The table is locked from before the file is opened: a child that is forked meanwhile would have a descriptor that is not in it.
+    init(path: String, holder: String, _ open: () throws(EngineError) -> Int32) throws(EngineError) {
+        Self.closeInChildren()
+        forks = ProcessForks.watch()
+        self.path = path
+        self.holder = holder
+        (descriptor, identity) = try Self.held.withLock { (held) throws(EngineError) in
+            let descriptor = try open()
+            do throws(EngineError) {
+                let identity = try Self.identity(of: descriptor, path)
+                guard held[identity] == nil else { throw Self.inUseHere(path) }
+                try Self.lock(descriptor, path, holder: holder)
+                held[identity] = descriptor
+                return (descriptor, identity)
+            } catch {
+                _ = posixClose(descriptor)
+                throw error
+            }
         }
     }
 
     deinit { release() }
 
     func release() {
-        guard !isReleased.exchange(true, ordering: .relaxed) else { return }
-        _ = posixClose(descriptor)
-        Self.held.withLock { _ = $0.remove(identity) }
+        // In a forked child the descriptor is closed already, and its number may be another file's.
+        guard !isReleased.exchange(true, ordering: .relaxed), forks == ProcessForks.count else { return }
+        Self.held.withLock { held in
+            // Not by closing alone: a child that was forked just now may not have closed its copy yet.
+            _ = try? Self.set(F_UNLCK, descriptor, path)
+            _ = posixClose(descriptor)
+            held[identity] = nil
+        }
+    }
+
+    func verify() throws(EngineError) {
+        var status = stat()
+        while unsafe stat(path, &status) != 0 {
+            guard errno == EINTR else { throw .storeGone(path) }
+        }
+        guard Identity(status) == identity else { throw .storeGone(path) }
     }
 
     private static func identity(of descriptor: Int32, _ path: String) throws(EngineError) -> Identity {
         var status = stat()
-        _ = try retrying("looking at the lock", path) { unsafe fstat(descriptor, &status) }
-        return Identity(device: UInt64(truncatingIfNeeded: status.st_dev), number: UInt64(status.st_ino))
+        _ = try retrying("looking at the locked file", path) { unsafe fstat(descriptor, &status) }
+        return Identity(status)
     }
 
-    private static func enter(_ identity: Identity, _ path: String) throws(EngineError) {
-        let isNew = held.withLock { $0.insert(identity).inserted }
-        guard isNew else {
-            throw EngineError(
-                .storeInUse, "The store is open for writing in this process already. Use the one that is open, or close it.",
-                path: path)
-        }
+    private static func inUseHere(_ path: String) -> EngineError {
+        EngineError(
+            .storeInUse, "The store is open for writing in this process already. Use the one that is open, or close it.", path: path)
     }
 
-    private static func lock(_ descriptor: Int32, _ path: String) throws(EngineError) {
-        var request = flock()
-        request.l_type = Int16(F_WRLCK)
-        request.l_whence = Int16(SEEK_SET)
-        request.l_len = 1
-        do {
-            _ = try retrying("locking the store", path) { unsafe fcntl(descriptor, setOpenFileLock, &request) }
-        } catch {
+    private static func lock(_ descriptor: Int32, _ path: String, holder: String) throws(EngineError) {
+        do throws(EngineError) { try set(F_WRLCK, descriptor, path) } catch {
             guard error.errno == EAGAIN || error.errno == EACCES else { throw error }
-            let holder = noted(descriptor).map { "Process \($0)" } ?? "Another process"
+            let holder = noted(in: holder).map { "Process \($0)" } ?? "Another process"
             throw EngineError(
                 .storeInUse,
-                "\(holder) has the store open for writing, or a child forked from it still does. "
-                    + "Close it there, or open the store read-only.",
+                "\(holder) has the store open for writing. Close it there, or open the store read-only.",
                 path: path, errno: error.errno)
         }
-        note(descriptor)
+    }
+
+    private static func set(_ type: Int32, _ descriptor: Int32, _ path: String) throws(EngineError) {
+        var request = flock()
+        request.l_type = Int16(type)
+        request.l_whence = Int16(SEEK_SET)
+        request.l_len = 1
+        _ = try retrying("locking the store", path) { unsafe fcntl(descriptor, setOpenFileLock, &request) }
     }
 
     /// Whether anybody holds the lock of an open file.
@@ -95,21 +123,45 @@ final class PosixFileLock: FileLock {
         return request.l_type != Int16(F_UNLCK)
     }
 
-    // MARK: Who holds it
+    // MARK: Forks
+
+    /// The table is locked while the process is forked, so that the child has it whole.
+    private static let isPrepared =
+        pthread_atfork(
+            { held.monitor.lock() }, { held.monitor.unlock() },
+            {
+                unsafe closeAll(&held.value.pointee)
+                held.monitor.unlock()
+            }) == 0
+
+    private static func closeInChildren() { _ = isPrepared }
+
+    private static func closeAll(_ held: inout [Identity: Int32]) {
+        for descriptor in held.values { _ = posixClose(descriptor) }
+        held.removeAll()
+    }
+
+    // MARK: The holder
 
     /// Where the holder's process is noted: such a lock does not tell its owner. For messages only.
     private static let holderOffset: off_t = 24
 
-    private static func note(_ descriptor: Int32) {
+    /// Notes this process. A message that cannot name the process later is all that a failure costs.
+    func note() {
+        let file = posixOpen(holder, O_RDWR | O_CREAT | O_CLOEXEC, 0o666)
+        guard file >= 0 else { return }
+        defer { _ = posixClose(file) }
         var process = UInt64(getpid())
-        // A message that cannot name the process later is all that a failure costs.
-        _ = unsafe pwrite(descriptor, &process, 8, holderOffset)
+        if file > 2 { _ = unsafe pwrite(file, &process, 8, Self.holderOffset) }
     }
 
     /// The process noted, if there is one of that number that is not this one.
-    private static func noted(_ descriptor: Int32) -> pid_t? {
+    private static func noted(in holder: String) -> pid_t? {
+        let file = posixOpen(holder, O_RDONLY | O_CLOEXEC, 0)
+        guard file >= 0 else { return nil }
+        defer { _ = posixClose(file) }
         var process: UInt64 = 0
-        guard unsafe pread(descriptor, &process, 8, holderOffset) == 8, let number = pid_t(exactly: process), number > 0,
+        guard unsafe pread(file, &process, 8, holderOffset) == 8, let number = pid_t(exactly: process), number > 0,
             number != getpid(), kill(number, 0) == 0 || errno == EPERM
         else { return nil }
         return number

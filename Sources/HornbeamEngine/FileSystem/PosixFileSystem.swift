@@ -64,15 +64,19 @@ package struct PosixFileSystem: FileSystem {
         _ = try retrying("removing the file", path) { posixRemove(path) }
     }
 
-    package func lock(_ path: String) throws(EngineError) -> any FileLock {
-        let descriptor = try retrying("opening the lock", path) { Self.openFile(path, O_RDWR | O_CREAT | O_CLOEXEC) }
-        return try PosixFileLock(path: path, descriptor: Self.aboveStandard(descriptor, path))
+    package func lock(_ path: String, noting holder: String) throws(EngineError) -> any FileLock {
+        let lock = try PosixFileLock(path: path, holder: holder) { () throws(EngineError) in
+            let descriptor = try retrying("opening the file to lock", path) { Self.openFile(path, O_RDWR | O_CLOEXEC) }
+            return try Self.aboveStandard(descriptor, path)
+        }
+        lock.note()
+        return lock
     }
 
     package func isLocked(_ path: String) throws(EngineError) -> Bool {
         let descriptor: Int32
         do throws(EngineError) {
-            descriptor = try retrying("opening the lock", path) { Self.openFile(path, O_RDONLY | O_CLOEXEC) }
+            descriptor = try retrying("opening the locked file", path) { Self.openFile(path, O_RDONLY | O_CLOEXEC) }
         } catch {
             if error.code == .notAStore { return false }
             throw error

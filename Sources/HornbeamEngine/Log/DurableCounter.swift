@@ -7,8 +7,9 @@
 //      | reserved | durable position |  check  | process |
 //      +----------+------------------+---------+---------+
 //
-// Byte 0 carries the writer's lock, whose holder notes its process for the message that others get. The check is XXH64
-// of the position, seeded with the store's identifier.
+// The writer, which holds the lock of `meta`, also notes its process, for the message that others get. The check is XXH64
+// of the position, seeded with the store's identifier. The position is noted when the store is opened for writing, so that
+// readers beside a writer always find one.
 
 internal import HornbeamThreads
 
@@ -17,12 +18,16 @@ package final class DurableCounter: Sendable {
     static let offset: UInt64 = 8
     static let bytes = 16
 
+    private let path: String
+    private let fileSystem: any FileSystem
     private let seed: UInt64
-    /// The file; nil after it failed once: the note is a help, and no commit fails for it.
+    /// The file; nil where it cannot be opened, and after a write failed, until the next one: no commit fails for the note.
     private let file: Guarded<(any File)?>
 
     /// The counter in the lock file at a path, which exists.
     package init(_ path: String, fileSystem: any FileSystem, store: StoreIdentifier, readOnly: Bool = false) {
+        self.path = path
+        self.fileSystem = fileSystem
         seed = store.high ^ PageHeader.mixed(store.low)
         do throws(EngineError) {
             file = Guarded(try fileSystem.open(path, readOnly ? .read : .readWrite))
@@ -31,21 +36,29 @@ package final class DurableCounter: Sendable {
         }
     }
 
-    /// The position noted; zero if there is none that can be read.
-    package var position: LogPosition {
-        guard let file = file.withLock({ $0 }) else { return .zero }
+    /// How often a note is read whose check does not fit: the writer may be at it.
+    private static let attemptsMax = 5
+
+    /// The position noted; nil if there is none that can be read.
+    package var position: LogPosition? {
+        for _ in 0..<DurableCounter.attemptsMax { if let position = readOnce() { return position } }
+        return nil
+    }
+
+    private func readOnce() -> LogPosition? {
+        guard let file = file.withLock({ $0 }) else { return nil }
         var bytes = [UInt8](repeating: 0, count: DurableCounter.bytes)
         do throws(EngineError) {
             let count = unsafe try bytes.withMutableBytes { (buffer) throws(EngineError) in
                 try unsafe file.read(into: buffer, at: DurableCounter.offset)
             }
-            guard count == DurableCounter.bytes else { return .zero }
+            guard count == DurableCounter.bytes else { return nil }
         } catch {
-            return .zero
+            return nil
         }
         return unsafe bytes.withBytes { buffer in
             let noted = unsafe buffer.integer(at: 0, as: UInt64.self)
-            guard unsafe buffer.integer(at: 8, as: UInt64.self) == check(buffer.part(0..<8)) else { return .zero }
+            guard unsafe buffer.integer(at: 8, as: UInt64.self) == check(buffer.part(0..<8)), noted <= LogPosition.last.rawValue else { return nil }
             return LogPosition(noted)
         }
     }
@@ -53,8 +66,9 @@ package final class DurableCounter: Sendable {
     /// Notes a position that a sync has just made durable.
     func note(_ position: LogPosition) {
         file.withLock { file in
-            guard let open = file else { return }
             do throws(EngineError) {
+                if file == nil { file = try fileSystem.open(path, .readWrite) }
+                guard let open = file else { return }
                 try unsafe withUnsafeTemporaryAllocation(byteCount: DurableCounter.bytes, alignment: 8) {
                     (buffer) throws(EngineError) in
                     unsafe buffer.set(position.rawValue, at: 0)
@@ -65,6 +79,18 @@ package final class DurableCounter: Sendable {
                 file = nil
             }
         }
+    }
+
+    /// Notes a position in the file that the path leads to now, which is made anew if it was removed: readers would find no note.
+    func restore(_ position: LogPosition) {
+        file.withLock { file in
+            do throws(EngineError) {
+                file = try fileSystem.open(path, try fileSystem.exists(path) ? .readWrite : .create)
+            } catch {
+                file = nil
+            }
+        }
+        note(position)
     }
 
     private func check(_ position: UnsafeRawBufferPointer) -> UInt64 { unsafe XXH64.hash(position, seed: seed) }

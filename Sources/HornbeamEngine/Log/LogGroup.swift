@@ -47,6 +47,12 @@ struct LogGroup {
         var isWhole = true
         for placed in frames {
             let number = TransactionNumber(placed.frame.value)
+            guard number.rawValue < StoreVersion.numberMax else {
+                throw EngineError(
+                    .damaged,
+                    "The log frame at position \(placed.frame.position.rawValue) has a valid check but names transaction \(number.rawValue), "
+                        + "which cannot be. Restore the store from a backup.", path: path)
+            }
             if placed.frame.kind == .commit && isWhole && !placed.frame.isCompressed {
                 unsafe try bytes.withBytes { (buffer) throws(EngineError) in
                     unsafe try body(number, buffer.part(placed.offset..<placed.offset + placed.frame.payloadBytes))

@@ -6,6 +6,10 @@ package struct LogPosition: Hashable, Sendable, Comparable, CustomStringConverti
     package let rawValue: UInt64
 
     package static let zero = LogPosition(0)
+    /// No log gets so far; sums with the lengths of segments do not overflow below.
+    package static let last = LogPosition(1 << 62 - LogPosition.unit)
+    /// Groups begin on multiples of it.
+    static let unit: UInt64 = 4096
 
     package init(_ rawValue: UInt64) { self.rawValue = rawValue }
     package static func < (a: LogPosition, b: LogPosition) -> Bool { a.rawValue < b.rawValue }
@@ -33,6 +37,9 @@ package struct LogMark: Hashable, Sendable, CustomStringConvertible {
 /// The number of a log segment; names its file, counts up by one, is never used again.
 package struct LogSegmentNumber: Hashable, Sendable, Comparable, CustomStringConvertible {
     package let rawValue: UInt64
+
+    /// The largest number that a file name of 16 digits can carry.
+    package static let last = LogSegmentNumber(9_999_999_999_999_999)
 
     package init(_ rawValue: UInt64) { self.rawValue = rawValue }
     package static func < (a: LogSegmentNumber, b: LogSegmentNumber) -> Bool { a.rawValue < b.rawValue }

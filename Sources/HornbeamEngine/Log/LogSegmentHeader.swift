@@ -14,6 +14,8 @@ struct LogSegmentHeader: Hashable {
     static let bytes = 4096
     static let magic: UInt64 = 0x474F_4C4D_4145_4248  // "HBEAMLOG"
     static let version: UInt32 = 2
+    /// What is read of a segment is at most so long.
+    static let segmentBytesMax: UInt64 = 1 << 32
 
     // Offsets of the fields.
     static let versionOffset = 8
@@ -71,7 +73,7 @@ struct LogSegmentHeader: Hashable {
         segmentBytes = word(LogSegmentHeader.segmentBytesOffset)
         self.check = check
         guard version == LogSegmentHeader.version else { throw .header("version") }
-        guard segmentBytes % 4096 == 0, segmentBytes >= 8192, segmentBytes < 1 << 48 else { throw .header("length") }
+        guard segmentBytes % 4096 == 0, segmentBytes >= 8192, segmentBytes <= LogSegmentHeader.segmentBytesMax else { throw .header("length") }
         let reserved = unsafe block.integer(at: LogSegmentHeader.reservedOffset, as: UInt32.self)
         let zeros = unsafe block.part(LogSegmentHeader.zerosOffset..<LogSegmentHeader.checkOffset)
         guard reserved == 0, unsafe zeros.isZero else { throw .header("reserved bytes") }

@@ -151,6 +151,12 @@ extension LogWriter {
     /// Makes the segment; if that fails nothing of it is left, and the next attempt has the same number.
     private func makeSpareOnce(bytes: Int, atLeast least: Int, isPaced: Bool) throws(EngineError) -> LogSpare {
         let number = LogSegmentNumber(nextNumber.load(ordering: .relaxed))
+        guard number <= .last else {
+            throw EngineError(.full, "All numbers of log segments are used up. Copy the store's content to a new one.", path: directory)
+        }
+        guard UInt64(bytes) <= LogSegmentHeader.segmentBytesMax else {
+            throw EngineError(.tooLarge, "A group of transactions of \(least) bytes does not fit into a segment of the log.", path: directory)
+        }
         let path = join(directory, LogSpare.fileName)
         hasFiles.store(true, ordering: .relaxed)
         if try fileSystem.exists(path) { try fileSystem.remove(path) }

@@ -73,6 +73,8 @@ package final class LogWriter: Sendable {
     let hasFiles: Atomic<Bool>
     private let durablePosition: Atomic<UInt64>
     private let counter: DurableCounter?
+    /// The writer's lock of the store: nothing is logged once it is of a file that is not the store's any more.
+    private let lock: (any FileLock)?
 
     /// Continues a log in a new segment, made at the first append.
     ///
@@ -81,9 +83,10 @@ package final class LogWriter: Sendable {
     package init(
         directory: String, fileSystem: any FileSystem, store: StoreIdentifier, continuing end: LogMark,
         nextSegment: LogSegmentNumber, options: LogOptions = LogOptions(), counter: DurableCounter? = nil,
-        listing: [String]? = nil, giveReserve: @escaping @Sendable () -> Bool = { false }
+        listing: [String]? = nil, lock: (any FileLock)? = nil, giveReserve: @escaping @Sendable () -> Bool = { false }
     ) throws(EngineError) {
         self.giveReserve = giveReserve
+        self.lock = lock
         self.directory = directory
         self.fileSystem = fileSystem
         self.store = store
@@ -100,6 +103,19 @@ package final class LogWriter: Sendable {
         nextNumber = Atomic(number.rawValue)
         durablePosition = Atomic(end.position.rawValue)
         self.counter = counter
+        // A store that is only looked at is not written to.
+        if let counter, counter.position != end.position { counter.note(end.position) }
+    }
+
+    /// Throws `durabilityLost`, and refuses everything from then on, if the store's files are gone or others are in their place.
+    package func requireStore() throws(EngineError) { try state.withLock { (state) throws(EngineError) in try requireStore(&state) } }
+
+    private func requireStore(_ state: inout State) throws(EngineError) {
+        if let refusal = state.refusal { throw refusal }
+        do throws(EngineError) { try lock?.verify() } catch {
+            state.refusal = error
+            throw error
+        }
     }
 
     /// The end of the last group.
@@ -145,7 +161,10 @@ package final class LogWriter: Sendable {
         _ group: some Collection<TransactionRecord>, bound: Int, frees: Bool, isAhead: Bool = false
     ) throws(EngineError) -> LogMark? {
         try state.withLock { (state) throws(EngineError) in
-            if let refusal = state.refusal { throw refusal }
+            try requireStore(&state)
+            guard state.mark.position.rawValue + UInt64(bound) < LogPosition.last.rawValue else {
+                throw EngineError(.full, "The log has used up all its positions. Copy the store's content to a new one.", path: directory)
+            }
             guard let file = state.file, let current = state.current, hasRoom(state, for: bound, frees: frees) else { return nil }
             if state.buffer.count < bound || state.buffer.count > max(bound, 4 << 20) {
                 state.buffer = WriteBuffer(bytes: max(bound, 1 << 16))
@@ -219,6 +238,9 @@ package final class LogWriter: Sendable {
     func hasRoom(_ state: borrowing State, for bound: Int, frees: Bool) -> Bool {
         state.hasRoom(for: bound, isHalfHeldBack: !frees && lacksRoom.load(ordering: .relaxed))
     }
+
+    /// Sees to it that readers find the note of how far the log is durable.
+    func restoreNote() { counter?.restore(durable) }
 
     func noteDurable(_ position: LogPosition) {
         durablePosition.store(position.rawValue, ordering: .releasing)

@@ -112,11 +112,23 @@ struct MetaBlock {
         guard version == MetaBlock.version else { throw .damaged("the format version") }
         let size = state.pageSize
         guard size >= 512, size <= 16384, size & (size - 1) == 0 else { throw .damaged("the page size") }
-        guard state.checkpoint > 0 else { throw .damaged("the checkpoint's number") }
-        guard state.log.position.rawValue % 4096 == 0 else { throw .damaged("the log position") }
+        if let field = MetaBlock.fault(in: state) { throw .damaged(field) }
         guard unsafe block.part(MetaBlock.reservedOffset..<MetaBlock.checkOffset).isZero
             || state.compatibleFeatures != 0
         else { throw .damaged("the reserved bytes") }
+    }
+
+    /// The first number of a state that no store reaches; what is counted up from it must not overflow, nor get out of bounds.
+    private static func fault(in state: MetaState) -> String? {
+        guard state.checkpoint > 0, state.checkpoint < StoreVersion.numberMax else { return "the checkpoint's number" }
+        guard state.log.position <= .last, state.log.position.rawValue % LogPosition.unit == 0 else { return "the log position" }
+        guard state.transaction.rawValue < StoreVersion.numberMax else { return "the transaction's number" }
+        guard state.nextObjectKey > 0, state.nextObjectKey < StoreVersion.numberMax else { return "the next object key" }
+        guard state.oldestLogSegment.rawValue > 0, state.oldestLogSegment <= state.nextLogSegment else { return "the oldest log segment" }
+        guard state.nextLogSegment <= LogSegmentNumber.last.next else { return "the next log segment" }
+        guard state.nextPageFile >= .first, state.nextPageFile <= PageFileNumber.last.next else { return "the next page file" }
+        guard !state.catalogue.isEmpty || state.transaction == .zero else { return "the reference of the catalogue" }
+        return nil
     }
 
     private static func state(in block: UnsafeRawBufferPointer) -> MetaState {

@@ -14,12 +14,15 @@ import HornbeamThreads
 
 extension Recovery {
     /// Opens the store for reading; nothing is written, not even where nothing forbids it.
-    func openForReading() throws(EngineError) -> Engine {
+    ///
+    /// `floor`: a position of the log that was seen to be durable; the state is not an older one.
+    func openForReading(from floor: LogPosition = .zero) throws(EngineError) -> Engine {
         try requireLocalDisk()
         guard try fileSystem.exists(metaPath) else {
+            try fileSystem.requireFolderOrNothing(path)
             throw EngineError(.notAStore, "There is no store at this path.", path: path)
         }
-        return try patiently { () throws(EngineError) in try readOnce() }
+        return try patiently { () throws(EngineError) in try readOnce(from: floor) }
     }
 
     /// How often an opening is tried while a writer is at work, and when nobody is.
@@ -32,7 +35,7 @@ extension Recovery {
         while true {
             do throws(EngineError) { return try body() } catch {
                 guard [.damaged, .logDamaged, .notAStore].contains(error.code) else { throw error }
-                let isWritten = (try? fileSystem.isLocked(lockPath)) ?? false
+                let isWritten = (try? fileSystem.isLocked(metaPath)) ?? false
                 guard attempt < (isWritten ? Recovery.attemptsMax : Recovery.attemptsAlone) else { throw error }
             }
             if attempt > 2 { usleep(useconds_t(min(attempt, 20) * 1000)) }
@@ -40,11 +43,11 @@ extension Recovery {
         }
     }
 
-    private func readOnce() throws(EngineError) -> Engine {
+    private func readOnce(from floor: LogPosition) throws(EngineError) -> Engine {
         let meta = try MetaFile.open(metaPath, fileSystem: fileSystem, readOnly: true)
         let states = meta.states
-        let isWritten = try fileSystem.isLocked(lockPath)
-        let durable = durablePosition(states[0].store)
+        let isWritten = try fileSystem.isLocked(metaPath)
+        let durable = max(try durablePosition(states[0].store, isWritten: isWritten), floor)
         return try withReadableState(states) { (i) throws(EngineError) in
             let files = try PageFiles(
                 directory: path, fileSystem: fileSystem, salt: states[i].salt, nextFile: states[i].nextPageFile,
@@ -61,8 +64,18 @@ extension Recovery {
         }
     }
 
-    func durablePosition(_ store: StoreIdentifier) -> LogPosition {
-        DurableCounter(lockPath, fileSystem: fileSystem, store: store, readOnly: true).position
+    /// How far the log is durable, as its writer notes it. Without a writer zero, if nothing is noted: the log tells all then.
+    ///
+    /// Throws `damaged` while there is a writer and its note cannot be read: any position might leave out acknowledged commits.
+    func durablePosition(_ store: StoreIdentifier, isWritten: Bool) throws(EngineError) -> LogPosition {
+        let counter = DurableCounter(lockPath, fileSystem: fileSystem, store: store, readOnly: true)
+        if let position = counter.position { return position }
+        guard isWritten else { return .zero }
+        throw EngineError(
+            .damaged,
+            "It cannot be told how far the store's writer has got: the file lock, in which it notes that, is missing or cannot be "
+                + "read. Try again; if that does not help, close the store in the process that writes it and open it there again.",
+            path: lockPath)
     }
 
     /// Throws unless the meta file still names a state: then every file that it needs is still there.
@@ -101,8 +114,13 @@ final class Follower: Sendable {
             }
             if states[0] != place.state {
                 try restart(engine, &place)
-            } else if case let durable = recovery.durablePosition(place.state.store), durable > place.end.position {
-                do throws(EngineError) { try goOn(engine, &place, to: durable) } catch { try restart(engine, &place) }
+            } else {
+                let durable = try recovery.patiently { () throws(EngineError) in
+                    try recovery.durablePosition(place.state.store, isWritten: try recovery.fileSystem.isLocked(recovery.metaPath))
+                }
+                if durable > place.end.position {
+                    do throws(EngineError) { try goOn(engine, &place, to: durable) } catch { try restart(engine, &place) }
+                }
             }
             return engine.latest != newest
         }
@@ -114,9 +132,9 @@ final class Follower: Sendable {
         place.end = try recovery.replay(from: place.state, place.end, engine, reaching: durable, upTo: durable).mark
     }
 
-    /// From the newest checkpoint, with a pool of its own; snapshots of the old one can be read on.
+    /// From the newest checkpoint, with a pool of its own, and not to an older state; snapshots of the old one can be read on.
     private func restart(_ engine: Engine, _ place: inout Place) throws(EngineError) {
-        let fresh = try recovery.openForReading()
+        let fresh = try recovery.openForReading(from: place.end.position)
         guard let follower = fresh.follower else { preconditionFailure("An engine opened for reading has a follower.") }
         place = follower.place.withLock { $0 }
         engine.take(fresh)

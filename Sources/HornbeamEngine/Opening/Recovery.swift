@@ -20,15 +20,18 @@ struct Recovery {
         try requireLocalDisk()
         var isNew = false
         if try !fileSystem.exists(metaPath) {
+            try fileSystem.requireFolderOrNothing(path)
             guard options.createIfMissing else {
                 throw EngineError(.notAStore, "There is no store at this path.", path: path)
             }
             try StoreCreation(path: path, fileSystem: fileSystem, pageSize: options.pageSize).run()
             isNew = true
         }
-        let lock = try fileSystem.lock(lockPath)
+        let lock = try fileSystem.lock(metaPath, noting: lockPath)
         do throws(EngineError) {
-            let (engine, log) = try openForWriting(isNew: isNew)
+            // Another store may have taken the place between opening the file and locking it.
+            try lock.verify()
+            let (engine, log) = try openForWriting(lock, isNew: isNew)
             return (engine, log, lock)
         } catch {
             lock.release()
@@ -49,7 +52,7 @@ struct Recovery {
             path: path)
     }
 
-    private func openForWriting(isNew: Bool) throws(EngineError) -> (Engine, LogWriter) {
+    private func openForWriting(_ lock: any FileLock, isNew: Bool) throws(EngineError) -> (Engine, LogWriter) {
         let meta = try MetaFile.open(metaPath, fileSystem: fileSystem)
         let states = meta.states
         // The process that made the store may have ended before its name was durable.
@@ -62,7 +65,7 @@ struct Recovery {
                 directory: path, fileSystem: fileSystem, salt: states[i].salt, nextFile: states[i].nextPageFile, listing: names)
             let previous = i + 1 < states.count ? states[i + 1] : nil
             return try openForWriting(
-                Opened(meta: meta, states: states, chosen: i, previous: previous, files: files, listing: names))
+                Opened(meta: meta, states: states, chosen: i, previous: previous, files: files, listing: names), lock)
         }
     }
 
@@ -94,16 +97,17 @@ struct Recovery {
         var state: MetaState { states[chosen] }
     }
 
-    private func openForWriting(_ opened: Opened) throws(EngineError) -> (Engine, LogWriter) {
+    private func openForWriting(_ opened: Opened, _ lock: any FileLock) throws(EngineError) -> (Engine, LogWriter) {
         let engine = try makeEngine(opened)
         let state = opened.state
         let counter = DurableCounter(lockPath, fileSystem: fileSystem, store: state.store)
-        let replayed = try replay(opened, engine, reaching: counter.position)
+        let noted = counter.position ?? .zero
+        let replayed = try replay(opened, engine, reaching: noted)
         engine.loss = replayed.loss
         var mark = replayed.end.mark
         // No number is left out between the segments that are there and those to come: the older state of `meta` may need both.
         var next = replayed.end.lastSegment?.next ?? state.nextLogSegment
-        if replayed.loss != nil { (mark, next) = try beyond(opened, mark, next, counter.position) }
+        if replayed.loss != nil { (mark, next) = try beyond(opened, mark, next, noted) }
         let reserve = engine.core.reserve
         reserve.note(opened.listing ?? [])
         var hasRecovered = false
@@ -117,7 +121,7 @@ struct Recovery {
         let log = try LogWriter(
             directory: path, fileSystem: fileSystem, store: state.store, continuing: mark, nextSegment: next,
             options: options.log, counter: counter, listing: opened.listing,
-            giveReserve: { reserve.release() })
+            lock: lock, giveReserve: { reserve.release() })
         if hasRecovered, isShortOfRoom(reserve) { freeOldStates(engine, log) }
         return (engine, log)
     }
@@ -144,6 +148,10 @@ struct Recovery {
     func makeEngine(_ opened: Opened, follower: Follower? = nil) throws(EngineError) -> Engine {
         var state = opened.state
         let (version, table) = try load(state.catalogue, state.fileTable, opened.files, pageSize: state.pageSize)
+        guard version.number == state.transaction else {
+            throw EngineError(
+                .damaged, "The checkpoint is of transaction \(state.transaction), its catalogue of \(version.number).", path: metaPath)
+        }
         let pool = try FramePool(
             pageSize: state.pageSize, bytes: options.poolBytes, ceiling: options.frameCeiling, files: opened.files)
         let core = EngineCore(
@@ -159,8 +167,24 @@ struct Recovery {
         _ catalogue: PageReference, _ fileTable: PageReference, _ files: PageFiles, pageSize: Int
     ) throws(EngineError) -> (StoreVersion, FileTable) {
         guard !catalogue.isEmpty else { return (.empty, FileTable()) }
-        let version = try Catalogue.decode(try files.readBlob(catalogue), pageSize: pageSize)
-        return (version, try FileTable.decode(try files.readBlob(fileTable)))
+        let version = try place("catalogue", catalogue, files) { (bytes) throws(EngineError) in
+            try Catalogue.decode(bytes, pageSize: pageSize)
+        }
+        return (version, try place("file table", fileTable, files) { (bytes) throws(EngineError) in try FileTable.decode(bytes) })
+    }
+
+    /// Decodes a record; what is wrong in it is reported with its place.
+    private func place<R>(
+        _ name: String, _ reference: PageReference, _ files: PageFiles, _ decode: ([UInt8]) throws(EngineError) -> R
+    ) throws(EngineError) -> R {
+        let bytes = try files.readBlob(reference)
+        do throws(EngineError) { return try decode(bytes) } catch {
+            throw EngineError(
+                error.code,
+                "The \(name) at offset \(reference.offset) of \(reference.file.fileName) is damaged: \(error.message) "
+                    + "Restore the store from a backup.",
+                path: files.path(of: reference.file))
+        }
     }
 
     // MARK: Replay

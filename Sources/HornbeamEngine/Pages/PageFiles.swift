@@ -39,6 +39,8 @@ package final class PageFiles: Sendable {
 
     /// Files kept open for reading; a store may have more than a process may open.
     static let openFilesMax = 256
+    /// Where the last record that a reference can name ends: 2³² places of 8 bytes and a record's length.
+    static let fileBytesMax: UInt64 = 1 << 35 + 1 << 19
 
     package let directory: String
     let fileSystem: any FileSystem
@@ -74,7 +76,7 @@ package final class PageFiles: Sendable {
         var summaries: [PageFileSummary] = []
         for number in try fileSystem.list(directory).compactMap(PageFileNumber.init(fileName:)) {
             do throws(EngineError) {
-                summaries.append(PageFileSummary(number: number, bytes: try handle(number).file.size()))
+                summaries.append(PageFileSummary(number: number, bytes: min(try handle(number).file.size(), PageFiles.fileBytesMax)))
             } catch {
                 // A checkpoint on another thread may have removed it since the folder was listed.
                 guard error.code == .damaged, try !fileSystem.exists(path(of: number)) else { throw error }
@@ -140,7 +142,11 @@ package final class PageFiles: Sendable {
             defer { state.nextFile = state.nextFile.next }
             return state.nextFile
         }
-        let file = try fileSystem.open(path(of: number), .create)
+        let file: any File
+        do throws(EngineError) { file = try fileSystem.open(path(of: number), .create) } catch {
+            // Only the folder can be missing.
+            throw error.code == .notAStore ? .storeGone(join(directory, "meta")) : error
+        }
         state.withLock { state in
             state.makeRoom()
             state.entries[number] = Entry(file: file, appender: appender)

@@ -1,109 +1,153 @@
 // Epochs protect frames of the pool while someone reads them without a lock or a count.
 //
 // A reader enters before it touches a frame and leaves after; a frame that was taken out of use waits in limbo
-// until every reader that could have seen it has left. What holds: a frame is unpublished before its epoch is
+// until every reader that could have seen it has left. Invariant: a frame is unpublished before its epoch is
 // stamped, so a reader that enters later cannot find it any more.
 //
 // A reader only stores its epoch into a cell of its thread's own, without a barrier, which would make each read wait for
-// the ones before it. Whoever looks for the oldest reader pays instead: it has the kernel put a barrier on every thread of
-// the process first. Before that barrier a reader's epoch was stored, and is seen; or its reads come after it, and they
-// find nothing that was unpublished. Where the kernel has no such thing, readers use a barrier.
+// the ones before it. The thread that looks for the oldest reader pays instead: it has the kernel put a barrier on every
+// thread of the process first. Before that barrier a reader's epoch was stored, and is seen; or its reads come after it,
+// and they find nothing that was unpublished. Where the kernel has no such call, or refuses it, readers use a barrier.
+//
+// Each thread has a cell of its own, however many threads there are, so a read inside of another read always finds the
+// outer one and no read waits. The first cells are allocated with the epochs; more come in chunks, each as large as all
+// before it, when a thread first needs one.
 
 internal import CSystem
 import Glibc
 import HornbeamThreads
 import Synchronization
 
-/// Who is reading, and since when.
+/// The cells of the threads that read, and the current epoch.
 @safe final class Epochs: Sendable {
-    /// Threads that have a cell of their own, by number; more than that share the cells behind.
-    private let ownCount: Int
-    private static let sharedCount = 32
+    typealias Cell = Atomic<UInt64>
+
+    /// A read under way; without a cell inside of another read of the same thread, which protects the inner one too.
+    @safe struct Reader {
+        let cell: UnsafeMutablePointer<Cell>?
+    }
+
+    /// Threads whose cells are allocated at once, by number.
+    private let firstCount: Int
     /// Cells lie a cache line apart.
     private static let stride = 8
-    /// What `enter` answers inside of another read of the same thread, which protects the inner one too.
-    private static let nested = -1
+    /// Chunks double: with the first cells they are enough for more threads than a process can have.
+    private static let chunkCount = 24
     /// True where the kernel can put a barrier on the process's threads.
-    private static let hasBarrier = membarrier_prepare() == 0
+    private static let isBarrierPrepared = membarrier_prepare() == 0
+    /// After the kernel refused a barrier, readers that entered without one are waited for: far longer than a processor keeps a store to itself.
+    private let pauseNanoseconds: UInt64
 
     private let current = Atomic<UInt64>(1)
     private let isInterleaved = Interleaving.isUnderWay
-    private let hasBarrier = Epochs.hasBarrier
+    /// The kernel puts a barrier on all threads; 0 if it did.
+    private let putBarrier: @Sendable () -> Int32
+    /// False once the kernel refused a barrier.
+    private let hasBarrier: Atomic<Bool>
+    /// When it did.
+    private let refusedAt = Atomic<UInt64>(0)
     private let threadKey = ThreadNumber.key
-    nonisolated(unsafe) private let cells: UnsafeMutablePointer<Atomic<UInt64>>  // fixed at init; atomic cells
+    nonisolated(unsafe) private let cells: UnsafeMutablePointer<Cell>  // fixed at init; atomic cells
+    /// Addresses of the chunks, 0 before they are needed.
+    nonisolated(unsafe) private let chunks: UnsafeMutablePointer<Atomic<UInt>>  // fixed at init; atomic
 
-    init(ownCount: Int = 128) {
-        self.ownCount = ownCount
-        let count = (ownCount + Epochs.sharedCount) * Epochs.stride
-        unsafe cells = .allocate(capacity: count)
-        for i in 0..<count { unsafe (cells + i).initialize(to: Atomic(0)) }
+    init(
+        firstCount: Int = 128, hasBarrier: Bool = Epochs.isBarrierPrepared,
+        putBarrier: @escaping @Sendable () -> Int32 = { membarrier_of_process() }, pauseNanoseconds: UInt64 = 1_000_000_000
+    ) {
+        precondition(firstCount > 0, "The first chunk of cells has one cell at least.")
+        self.firstCount = firstCount
+        self.hasBarrier = Atomic(hasBarrier)
+        self.putBarrier = putBarrier
+        self.pauseNanoseconds = pauseNanoseconds
+        unsafe cells = Epochs.makeCells(firstCount)
+        unsafe chunks = .allocate(capacity: Epochs.chunkCount)
+        for i in 0..<Epochs.chunkCount { unsafe (chunks + i).initialize(to: Atomic(0)) }
     }
 
     deinit {
-        unsafe cells.deinitialize(count: (ownCount + Epochs.sharedCount) * Epochs.stride)
+        unsafe Epochs.free(cells, firstCount)
+        for i in 0..<Epochs.chunkCount {
+            if let chunk = unsafe chunk(i) { unsafe Epochs.free(chunk, firstCount << i) }
+        }
+        unsafe chunks.deinitialize(count: Epochs.chunkCount)
+        unsafe chunks.deallocate()
+    }
+
+    private static func makeCells(_ count: Int) -> UnsafeMutablePointer<Cell> {
+        let cells = UnsafeMutablePointer<Cell>.allocate(capacity: count * stride)
+        for i in 0..<count * stride { unsafe (cells + i).initialize(to: Atomic(0)) }
+        return unsafe cells
+    }
+
+    private static func free(_ cells: UnsafeMutablePointer<Cell>, _ count: Int) {
+        unsafe cells.deinitialize(count: count * stride)
         unsafe cells.deallocate()
     }
 
     /// Starts a read; give the answer back to `leave`.
     @inline(__always)
-    func enter() -> Int {
+    func enter() -> Reader {
         let number = Int(bitPattern: unsafe pthread_getspecific(threadKey)) - 1
-        guard number >= 0, number < ownCount else { return enterFirst(number) }
-        return enter(number)
+        guard number >= 0, number < firstCount else { return enterFirst(number) }
+        return unsafe enter(cells + number * Epochs.stride)
     }
 
     @inline(__always)
-    private func enter(_ number: Int) -> Int {
-        let place = number * Epochs.stride
-        if unsafe cells[place].load(ordering: .relaxed) != 0 { return Epochs.nested }
+    private func enter(_ cell: UnsafeMutablePointer<Cell>) -> Reader {
+        if unsafe cell.pointee.load(ordering: .relaxed) != 0 { return unsafe Reader(cell: nil) }
         let epoch = current.load(ordering: .acquiring)
         point("a reader that has not said so yet")
-        unsafe cells[place].store(epoch, ordering: .relaxed)
-        if hasBarrier {
+        unsafe cell.pointee.store(epoch, ordering: .relaxed)
+        // Looked at after the store: a thread that is preempted in between stores its epoch, or sees a refusal.
+        if hasBarrier.load(ordering: .relaxed) {
             // Costs nothing: it keeps the compiler from moving reads before the store.
             atomicMemoryFence(ordering: .acquiringAndReleasing)
         } else {
             atomicMemoryFence(ordering: .sequentiallyConsistent)
         }
         point("the start of a read")
-        return place
+        return unsafe Reader(cell: cell)
     }
 
-    /// A thread's first read of any store; or one of a thread that has no cell.
+    /// A thread's first read of any store; or one of a thread whose cell is in a chunk.
     @inline(never)
-    private func enterFirst(_ known: Int) -> Int {
+    private func enterFirst(_ known: Int) -> Reader {
         let number = known >= 0 ? known : ThreadNumber.make()
-        return number < ownCount ? enter(number) : enterShared(number)
+        if number < firstCount { return unsafe enter(cells + number * Epochs.stride) }
+        let (index, place) = place(number)
+        return unsafe enter((chunk(index) ?? makeChunk(index)) + place)
     }
 
-    private func enterShared(_ number: Int) -> Int {
-        var tries = 0
-        while true {
-            let place = (ownCount + (number + tries) % Epochs.sharedCount) * Epochs.stride
-            let epoch = current.load(ordering: .sequentiallyConsistent)
-            point("a reader that has not said so yet")
-            let (taken, _) = unsafe cells[place].compareExchange(
-                expected: 0, desired: epoch, ordering: .sequentiallyConsistent)
-            if taken {
-                atomicMemoryFence(ordering: .sequentiallyConsistent)
-                point("the start of a read")
-                return place
-            }
-            tries += 1
-            if tries % Epochs.sharedCount == 0 { sched_yield() }
+    /// The chunk that holds a thread's cell, and where in it.
+    private func place(_ number: Int) -> (chunk: Int, place: Int) {
+        let index = Int.bitWidth - 1 - (number / firstCount).leadingZeroBitCount
+        precondition(index < Epochs.chunkCount, "A process has fewer than \(firstCount << Epochs.chunkCount) threads.")
+        return (index, (number - firstCount << index) * Epochs.stride)
+    }
+
+    private func chunk(_ index: Int) -> UnsafeMutablePointer<Cell>? {
+        unsafe UnsafeMutablePointer(bitPattern: chunks[index].load(ordering: .acquiring))
+    }
+
+    /// Two threads may make the same chunk; one of the two counts.
+    private func makeChunk(_ index: Int) -> UnsafeMutablePointer<Cell> {
+        let made = unsafe Epochs.makeCells(firstCount << index)
+        let (isFirst, other) = unsafe chunks[index].compareExchange(
+            expected: 0, desired: UInt(bitPattern: made), ordering: .acquiringAndReleasing)
+        if !isFirst, let other = unsafe UnsafeMutablePointer<Cell>(bitPattern: other) {
+            unsafe Epochs.free(made, firstCount << index)
+            return unsafe other
         }
+        return unsafe made
     }
 
     @inline(__always)
-    func leave(_ place: Int) {
-        guard place >= 0 else { return }
+    func leave(_ reader: Reader) {
+        guard let cell = unsafe reader.cell else { return }
         point("the end of a read")
-        unsafe cells[place].store(0, ordering: .releasing)
+        unsafe cell.pointee.store(0, ordering: .releasing)
     }
-
-    /// The cell that `leave` would clear; nil inside of another read.
-    @inline(__always)
-    func cell(_ place: Int) -> UnsafeMutablePointer<Atomic<UInt64>>? { place >= 0 ? unsafe cells + place : nil }
 
     /// A place where another thread may go on, if threads are interleaved on purpose; costs next to nothing otherwise.
     @inline(__always)
@@ -117,22 +161,38 @@ import Synchronization
         return current.wrappingAdd(1, ordering: .sequentiallyConsistent).oldValue
     }
 
-    /// The epoch in which the oldest active reader entered; `UInt64.max` if nobody reads.
+    /// The epoch in which the oldest active reader entered; `UInt64.max` if nobody reads, 0 if that is not known just now.
     func oldestReader() -> UInt64 {
         atomicMemoryFence(ordering: .sequentiallyConsistent)
-        if hasBarrier {
-            let status = membarrier_of_process()
-            precondition(status == 0, "The kernel refused a barrier that it had promised.")
-        }
+        guard reachedAllReaders() else { return 0 }
         var oldest = UInt64.max
-        func look(_ number: Int) {
-            let epoch = unsafe cells[number * Epochs.stride].load(ordering: .sequentiallyConsistent)
-            if epoch != 0, epoch < oldest { oldest = epoch }
-        }
-        for number in 0..<min(ThreadNumber.end, ownCount) { look(number) }
-        if ThreadNumber.end > ownCount {
-            for number in ownCount..<(ownCount + Epochs.sharedCount) { look(number) }
+        let end = ThreadNumber.end
+        for number in 0..<min(end, firstCount) { unsafe look(cells + number * Epochs.stride, &oldest) }
+        guard end > firstCount else { return oldest }
+        for number in firstCount..<end {
+            let (index, place) = place(number)
+            // Threads of a chunk that is not there have never read.
+            if let chunk = unsafe chunk(index) { unsafe look(chunk + place, &oldest) }
         }
         return oldest
+    }
+
+    private func look(_ cell: UnsafeMutablePointer<Cell>, _ oldest: inout UInt64) {
+        let epoch = unsafe cell.pointee.load(ordering: .sequentiallyConsistent)
+        if epoch != 0, epoch < oldest { oldest = epoch }
+    }
+
+    /// True once the epoch of each reader can be seen. A kernel that prepared barriers may refuse one later: a filter of
+    /// system calls, or no memory. From then on readers use barriers themselves; those that entered before need none
+    /// once a pause is over.
+    private func reachedAllReaders() -> Bool {
+        if hasBarrier.load(ordering: .relaxed) {
+            if putBarrier() == 0 { return true }
+            refusedAt.store(Retention.monotonic(), ordering: .relaxed)
+            hasBarrier.store(false, ordering: .sequentiallyConsistent)
+            return false
+        }
+        let refused = refusedAt.load(ordering: .relaxed)
+        return refused == 0 || Retention.monotonic() &- refused > pauseNanoseconds
     }
 }

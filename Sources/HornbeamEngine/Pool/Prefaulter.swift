@@ -3,12 +3,14 @@
 // do that meanwhile.
 
 import Glibc
+internal import HornbeamThreads
 import Synchronization
 
 /// Populates one range of a pool's memory after the other on a thread that lives as long as the range takes.
 @safe final class Prefaulter: Sendable {
     private let isBusy = Atomic(false)
     private let isStopped = Atomic(false)
+    private let forks = ProcessForks.watch()
     nonisolated(unsafe) private var thread: pthread_t?  // guarded by the pool's lock
 
     private static let populateForWriting: Int32 = 23  // MADV_POPULATE_WRITE; older kernels refuse it, which costs only time
@@ -67,7 +69,8 @@ import Synchronization
 
     private func join() {
         guard let running = unsafe thread else { return }
-        pthread_join(running, nil)
+        // Threads are not forked with their process.
+        if forks == ProcessForks.count { pthread_join(running, nil) }
         unsafe thread = nil
     }
 }

@@ -103,6 +103,9 @@ final class CommitPipeline: Sendable {
     /// Gives the room of log segments that wait to be used again to a full disk; false if there was none.
     func giveUpSegments() -> Bool { monitor.withLock { unsafe state.log }?.giveUpSegments() ?? false }
 
+    /// Throws if the store's files are gone or others are in their place.
+    func requireStore() throws(EngineError) { try monitor.withLock { unsafe state.log }?.requireStore() }
+
     // MARK: Turns
 
     /// Waits for the writer's turn; gives back the version to build on.
@@ -370,8 +373,9 @@ final class CommitPipeline: Sendable {
         undone(number)
     }
 
-    /// Writes and syncs all that was executed so far.
+    /// Writes and syncs all that was executed so far. Page files are written to next, so the store must be there.
     func drain() throws(EngineError) {
+        try requireStore()
         let (number, round) = monitor.withLock { unsafe (state.executed.number, state.undone.enter()) }
         try wait(for: number, round: round, needsSync: true)
     }

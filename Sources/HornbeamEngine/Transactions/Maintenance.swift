@@ -10,6 +10,11 @@ import HornbeamThreads
     nonisolated(unsafe) private var isStopped = false  // guarded by the monitor
     nonisolated(unsafe) private var isAwake = false  // guarded by the monitor
     nonisolated(unsafe) private var thread: pthread_t?  // guarded by the monitor
+    private let forks = ProcessForks.watch()
+    /// False where the system is to have no thread to give, in tests.
+    private let mayStart: @Sendable () -> Bool
+
+    init(mayStart: @escaping @Sendable () -> Bool = { true }) { self.mayStart = mayStart }
 
     private final class Start: Sendable {
         let maintenance: Maintenance
@@ -22,12 +27,15 @@ import HornbeamThreads
         }
     }
 
-    /// Does some work now and then, and when it is woken; nothing if it was stopped before.
-    func start(_ engine: Engine, _ work: @escaping @Sendable (Engine) -> Void) {
-        monitor.withLock { if unsafe !isStopped { unsafe thread = makeThread(Start(self, engine, work)) } }
+    /// Does some work now and then, and when it is woken. False if it was stopped before, or the system has no thread to give.
+    func start(_ engine: Engine, _ work: @escaping @Sendable (Engine) -> Void) -> Bool {
+        monitor.withLock {
+            if unsafe thread == nil, unsafe !isStopped, mayStart() { unsafe thread = makeThread(Start(self, engine, work)) }
+            return unsafe thread != nil
+        }
     }
 
-    private func makeThread(_ start: Start) -> pthread_t {
+    private func makeThread(_ start: Start) -> pthread_t? {
         let start = unsafe Unmanaged.passRetained(start).toOpaque()
         var id = pthread_t()
         let created = unsafe pthread_create(
@@ -37,7 +45,10 @@ import HornbeamThreads
                 while start.maintenance.rest() { if let engine = unsafe start.engine { start.work(engine) } }
                 return nil
             }, start)
-        precondition(created == 0, "The engine could not start its background thread.")
+        guard created == 0 else {
+            unsafe Unmanaged<Start>.fromOpaque(start).release()
+            return nil
+        }
         return id
     }
 
@@ -59,6 +70,8 @@ import HornbeamThreads
 
     /// Ends the thread and waits for it, unless it is the caller.
     func stop() {
+        // Threads are not forked with their process.
+        guard forks == ProcessForks.count else { return }
         let running: pthread_t? = monitor.withLock {
             unsafe isStopped = true
             monitor.signalAll(.turn)

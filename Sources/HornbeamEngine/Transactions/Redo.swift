@@ -167,7 +167,7 @@ extension WriteTransaction {
     private func replay(_ code: RedoCode, _ reader: inout ByteReader) throws(EngineError) {
         if code == .sequence {
             let next = try reader.integer(UInt64.self)
-            guard next < StoreVersion.numberMax else {
+            guard next > 0, next < StoreVersion.numberMax else {
                 throw EngineError(.damaged, "The log sets the sequence of object keys beyond all bounds.")
             }
             return setNextObjectKey(next)

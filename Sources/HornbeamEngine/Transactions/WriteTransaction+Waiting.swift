@@ -25,7 +25,7 @@ extension WriteTransaction {
 
     /// Records an entry to be put later and says whether it is, as `putNew` does; nil if it cannot wait.
     func putLater(_ key: Bytes, _ value: Bytes, in editor: TreeEditor, onlyNew: Bool) throws(EngineError) -> Bool? {
-        guard mayWait, value.count <= blobThreshold else { return nil }
+        guard mayWait(editor), value.count <= blobThreshold else { return nil }
         if try look({ () throws(EngineError) in try editor.contains(key) }), onlyNew { return false }
         beginWaiting(editor)
         redo.put(editor.id, key, value, isBlob: false)
@@ -34,14 +34,16 @@ extension WriteTransaction {
 
     /// Records a row to be put later and says whether it is new; nil if it cannot wait. `room` is what its variable cells may take.
     func putLater(_ row: RowBuffer, key: UInt64, in editor: TreeEditor, room: Int) throws(EngineError) -> Bool? {
-        guard mayWait, row.variableBytes <= room else { return nil }
+        guard mayWait(editor), row.variableBytes <= room else { return nil }
         let isNew = try look { () throws(EngineError) in try !editor.contains(key) }
         beginWaiting(editor)
         redo.putRow(editor.id, key, row)
         return isNew
     }
 
-    private var mayWait: Bool { !waiting.isOver && waiting.count < WaitingChanges.countMax }
+    private func mayWait(_ editor: TreeEditor) -> Bool {
+        !waiting.isOver && waiting.count < WaitingChanges.countMax && editor.root.count < NodeCheck.countMax - UInt64(WaitingChanges.countMax)
+    }
 
     private func beginWaiting(_ editor: TreeEditor) {
         if waiting.count == 0 { waiting.start = redo.bytes.count }

@@ -125,6 +125,7 @@ package final class WriteTransaction {
         try requireOpen()
         precondition(count >= 0, "The number of keys to reserve is negative.")
         let first = nextObjectKey
+        guard first + UInt64(count) < StoreVersion.numberMax else { throw full("object keys") }
         setNextObjectKey(first + UInt64(count))
         return first
     }
@@ -435,6 +436,16 @@ package final class WriteTransaction {
         guard isOpen else { return }
         isOpen = false
         engine.abort(self)
+    }
+
+    /// Throws when the transaction counts beyond what a store may: it would be refused at the next opening.
+    func requireBounds() throws(EngineError) {
+        guard number.rawValue < StoreVersion.numberMax else { throw full("transaction numbers") }
+        guard editors.values.allSatisfy({ $0.root.count <= NodeCheck.countMax }) else { throw full("entries of a tree") }
+    }
+
+    private func full(_ what: String) -> EngineError {
+        EngineError(.full, "All \(what) of the store are used up. Copy its content to a new one.", path: engine.path)
     }
 
     /// True if there is something to commit.

@@ -141,7 +141,7 @@ struct SlottedNode {
     func cellFault(_ i: Int) -> String? {
         let start = cell(i)
         let length = tailLength(i) + valueLength(i)
-        guard length == 0 || (start >= page.heapStart && start + length <= page.limit) else {
+        guard start + length <= page.limit, length == 0 || start >= page.heapStart else {
             return "entry \(i) lies outside the heap"
         }
         return nil

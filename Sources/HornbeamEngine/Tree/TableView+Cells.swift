@@ -218,7 +218,7 @@ package enum TextCell: Sendable {
                 let row = leaf.row(location.slot)
                 if location.hasNeighbours { row.fetchNeighbour(column) }
                 if !row.isNull(column), let bytes = unsafe leaf.bytesInLeaf(column, location.slot), let start = bytes.baseAddress {
-                    return unsafe BorrowedBytes(start: start, count: bytes.count, reader: UnsafeMutableRawPointer(pool.epochs.cell(epoch)))
+                    return unsafe BorrowedBytes(start: start, count: bytes.count, reader: UnsafeMutableRawPointer(epoch.cell))
                 }
             }
             pool.epochs.leave(epoch)

@@ -22,9 +22,15 @@ public struct SalvageReport: Sendable, Hashable, CustomStringConvertible {
         }
 
         public var description: String {
-            let place = keys.map { " with keys from \($0.lowerBound) to \($0.upperBound)" } ?? ""
+            let place = keys.map(Self.describe) ?? ""
             let rest = found == 0 ? "" : found == count ? ", all found elsewhere" : ", \(found) found elsewhere that may be older"
             return "\(name): \(count)\(place)\(rest). \(reason)"
+        }
+
+        /// The last part of a table has no end: its keys go up to the largest that there is.
+        private static func describe(_ keys: ClosedRange<UInt64>) -> String {
+            guard keys.upperBound < .max else { return keys.lowerBound == 0 ? "" : " with keys from \(keys.lowerBound) on" }
+            return " with keys from \(keys.lowerBound) to \(keys.upperBound)"
         }
     }
 

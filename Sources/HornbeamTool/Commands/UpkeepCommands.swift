@@ -54,13 +54,15 @@ extension Command {
         run: { arguments in
             let path = try arguments.word("the path of the store")
             try arguments.finish()
+            // What the folder has, before the store is opened and after it was closed.
+            let files = StoreFiles(path: path)
+            let before = files.byteCount
             try StoreInspection.withStore(path, forWriting: true) { store in
-                let before = try store.space()
                 var line = ProgressLine("compacting")
                 try store.compact { line.update($0.fraction, $0.part) }
                 line.finish("done")
-                Console.line("\(Figures.bytes(before.fileBytes)) before, \(Figures.bytes(try store.space().fileBytes)) now")
             }
+            Console.line("\(Figures.bytes(before)) before, \(Figures.bytes(files.byteCount)) now")
         })
 
     private static func sourceAndTarget(_ arguments: inout Arguments) throws -> (source: String, target: String) {

@@ -29,6 +29,17 @@ import Testing
         }
 
         func path(_ name: String) -> String { root + "/" + name }
+
+        /// Locks a file, which is made if there is none.
+        func lock(_ name: String) throws -> any FileLock {
+            if try !fileSystem.exists(path(name)) { _ = try fileSystem.open(path(name), .create) }
+            return try fileSystem.lock(path(name), noting: path("holder"))
+        }
+    }
+
+    func code(_ body: () throws -> Void) -> EngineError.Code? {
+        do { try body() } catch { return (error as? EngineError)?.code }
+        return nil
     }
 
     func write(_ bytes: [UInt8], to file: any File, at offset: UInt64) throws {
@@ -152,10 +163,6 @@ import Testing
         let place = try Place(kind)
         let disk = place.fileSystem
         _ = try disk.open(place.path("f"), .create)
-        func code(_ body: () throws -> Void) -> EngineError.Code? {
-            do { try body() } catch { return (error as? EngineError)?.code }
-            return nil
-        }
         #expect(code { _ = try disk.open(place.path("no"), .read) } == .notAStore)
         #expect(code { _ = try disk.open(place.path("no"), .readWrite) } == .notAStore)
         #expect(code { _ = try disk.open(place.path("f"), .create) } == .inputOutput)
@@ -170,18 +177,18 @@ import Testing
     @Test(arguments: Kind.allCases)
     func aLockIsHeldOnce(kind: Kind) throws {
         let place = try Place(kind)
-        let lock = try place.fileSystem.lock(place.path("lock"))
-        #expect(message { try place.fileSystem.lock(place.path("lock")) } == """
+        let lock = try place.lock("lock")
+        #expect(message { try place.lock("lock") } == """
             storeInUse: The store is open for writing in this process already. Use the one that is open, or close it. \
             [\(place.path("lock"))]
             """)
         lock.release()
         lock.release()
-        var second: (any FileLock)? = try place.fileSystem.lock(place.path("lock"))
-        #expect(throws: EngineError.self) { _ = try place.fileSystem.lock(place.path("lock")) }
+        var second: (any FileLock)? = try place.lock("lock")
+        #expect(throws: EngineError.self) { _ = try place.lock("lock") }
         withExtendedLifetime(second) {}
         second = nil
-        _ = try place.fileSystem.lock(place.path("lock"))
+        _ = try place.lock("lock")
     }
 
     @Test func anotherHolderOfTheLockIsNamedAsSuch() throws {
@@ -193,22 +200,35 @@ import Testing
         request.l_type = Int16(F_WRLCK)
         request.l_len = 1
         try #require(fcntl(descriptor, 37, &request) == 0)
-        #expect(message { try place.fileSystem.lock(place.path("lock")) } == """
-            storeInUse: Another process has the store open for writing, or a child forked from it still does. Close it \
-            there, or open the store read-only. [\(place.path("lock"))]
+        #expect(message { try place.lock("lock") } == """
+            storeInUse: Another process has the store open for writing. Close it there, or open the store read-only. \
+            [\(place.path("lock"))]
             """)
         // The failed attempt leaves no trace.
         request.l_type = Int16(F_UNLCK)
         try #require(fcntl(descriptor, 37, &request) == 0)
-        try place.fileSystem.lock(place.path("lock")).release()
+        try place.lock("lock").release()
+    }
+
+    @Test(arguments: Kind.allCases)
+    func aLockTellsWhenItsFileIsNoLongerThere(kind: Kind) throws {
+        let place = try Place(kind)
+        let lock = try place.lock("lock")
+        try lock.verify()
+        try place.fileSystem.remove(place.path("lock"))
+        #expect(code { try lock.verify() } == .durabilityLost)
+        let second = try place.lock("lock")
+        #expect(code { try lock.verify() } == .durabilityLost)
+        try second.verify()
+        #expect(code { _ = try place.fileSystem.lock(place.path("none"), noting: place.path("holder")) } == .notAStore)
     }
 
     @Test func theLockIsOfTheFileNotOfThePath() throws {
         let place = try Place(.posix)
         try place.fileSystem.createDirectory(place.path("store"))
         try #require(symlink(place.path("store"), place.path("alias")) == 0)
-        let lock = try place.fileSystem.lock(place.path("store/lock"))
-        #expect(throws: EngineError.self) { _ = try place.fileSystem.lock(place.path("alias/lock")) }
+        let lock = try place.lock("store/lock")
+        #expect(throws: EngineError.self) { _ = try place.lock("alias/lock") }
         lock.release()
     }
 

@@ -63,7 +63,7 @@ final class InterruptedDisk: FileSystem {
     func syncDirectory(_ path: String, _ site: SyncSite) throws(EngineError) { try inner.syncDirectory(path, site) }
     func rename(_ source: String, to target: String) throws(EngineError) { try inner.rename(source, to: target) }
     func remove(_ path: String) throws(EngineError) { try inner.remove(path) }
-    func lock(_ path: String) throws(EngineError) -> any FileLock { try inner.lock(path) }
+    func lock(_ path: String, noting holder: String) throws(EngineError) -> any FileLock { try inner.lock(path, noting: holder) }
 }
 
 private final class InterruptedFile: File {

@@ -120,7 +120,7 @@ import Testing
             let disk = interrupted(written, call)
             let reader = try Engine.open("s.hornbeam", fileSystem: written.disk, options: Self.reading)
             let source = Recovery(path: "s.hornbeam", fileSystem: disk, options: reader.options)
-            _ = try Backup(recovery: source, target: "copy.hornbeam", targetSystem: written.disk).run(nil)
+            _ = try Backup(recovery: source, target: "copy.hornbeam", targetSystem: written.disk, durable: nil).run(nil)
             try expectSound(try Engine.open("copy.hornbeam", fileSystem: written.disk, options: Self.oracle.options), atLeast: 40, call)
             return disk
         }

@@ -3,27 +3,33 @@ import Testing
 
 @testable import HornbeamEngine
 
-@Suite struct EpochTests {
-    @Test("no reader is overlooked, whether threads have cells of their own or share them", arguments: [0, 4, 128], [1, 20])
-    func noReaderIsOverlooked(ownCount: Int, readers: Int) {
-        let epochs = Epochs(ownCount: ownCount)
-        let (inside, onward, outside) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+@Suite(.timeLimit(.minutes(2))) struct EpochTests {
+    /// Threads that are all inside of a read at once; each reads once more inside of it.
+    @Test("no reader is overlooked and none waits, however many threads there are", arguments: [1, 4, 128], [1, 8, 128, 200, 1000])
+    func noReaderIsOverlooked(firstCount: Int, readers: Int) {
+        let epochs = Epochs(firstCount: firstCount)
+        let (inside, nested) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let (onward, outward, outside) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         for _ in 0..<readers {
             Thread.detachNewThread {
                 let outer = epochs.enter()
-                // A read inside of a read does not end it.
-                epochs.leave(epochs.enter())
                 inside.signal()
                 onward.wait()
+                // A read inside of a read does not end it.
+                epochs.leave(epochs.enter())
+                nested.signal()
+                outward.wait()
                 epochs.leave(outer)
                 outside.signal()
             }
         }
         for _ in 0..<readers { inside.wait() }
+        for _ in 0..<readers { onward.signal() }
+        for _ in 0..<readers { nested.wait() }
         let stamp = epochs.stamp()
         for _ in 0..<readers {
             #expect(epochs.oldestReader() <= stamp)
-            onward.signal()
+            outward.signal()
             outside.wait()
         }
         #expect(epochs.oldestReader() == .max)
@@ -36,5 +42,19 @@ import Testing
         let reader = epochs.enter()
         #expect(epochs.oldestReader() > stamp)
         epochs.leave(reader)
+    }
+
+    @Test("a kernel that refuses a barrier costs a pause, and no reader is overlooked after it")
+    func aRefusedBarrierIsDoneWithout() {
+        let epochs = Epochs(hasBarrier: true, putBarrier: { -1 }, pauseNanoseconds: 50_000_000)
+        let stamp = epochs.stamp()
+        #expect(epochs.oldestReader() == 0, "nothing may be reused while it is not known who reads")
+        usleep(60_000)
+        #expect(epochs.oldestReader() > stamp)
+        let reader = epochs.enter()
+        let later = epochs.stamp()
+        #expect(epochs.oldestReader() <= later)
+        epochs.leave(reader)
+        #expect(epochs.oldestReader() == .max)
     }
 }

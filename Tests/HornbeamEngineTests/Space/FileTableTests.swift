@@ -12,7 +12,7 @@ import Testing
         return table
     }
 
-    @Test(arguments: [[], [0], [7, -3, 4096], [1 << 40, 1 << 40]] as [[Int64]])
+    @Test(arguments: [[], [0], [7, 3, 4096], [1 << 35 + 1 << 19, 1 << 35]] as [[Int64]])
     func aTableComesBackAsItWas(_ live: [Int64]) throws {
         let decoded = try FileTable.decode(table(live).encode())
         #expect(decoded.entries.mapValues(\.live) == table(live).entries.mapValues(\.live))
@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test(arguments: [
-        [1 << 60], [-(1 << 60)], [.min], Array(repeating: (1 << 60) - 1, count: 9), [1 << 59, 1 << 59, 0],
+        [1 << 60], [-(1 << 60)], [.min], [-1], [4096, -1], [1 << 35 + 1 << 19 + 1], Array(repeating: (1 << 60) - 1, count: 9),
     ] as [[Int64]])
     func countsThatNoStoreHasAreDamage(_ live: [Int64]) throws {
         let bytes = table(live).encode()

@@ -216,3 +216,45 @@ import Testing
         try store.engine.close()
     }
 }
+
+/// The system has no thread to give: commits do what the threads would.
+@Suite struct WithoutThreadsTests {
+    private final class Switch: Sendable {
+        let isOn = Atomic(false)
+    }
+
+    private func isTended(_ store: TestStore) -> Bool { store.engine.isTended.load(ordering: .relaxed) }
+
+    @Test("commits, lazy ones too, are durable in time, and checkpoints are made")
+    func commitsDoTheUpkeep() throws {
+        let store = try TestStore(pageSize: 512) { options in
+            options.usesBackgroundThread = true
+            options.mayStartThread = { false }
+            options.checkpointLogBytes = 4000
+            options.pageFileBytes = 8 << 10
+        }
+        for round in 0..<200 {
+            let transaction = try store.engine.begin()
+            try transaction.setValue("\(round % 20)", [UInt8](repeating: UInt8(round), count: 100))
+            _ = try transaction.commit(.lazy(maxDelay: .seconds(3600)))
+        }
+        let statistics = store.engine.core.pipeline.statistics
+        #expect(statistics.syncs >= 200, "a lazy commit does not wait for a thread that is not there")
+        #expect(store.engine.checkpointer.statistics.checkpoints > 1)
+        try store.engine.close()
+    }
+
+    @Test func theNextCommitTriesAgain() throws {
+        let mayStart = Switch()
+        let store = try TestStore(pageSize: 512) { options in
+            options.usesBackgroundThread = true
+            options.mayStartThread = { mayStart.isOn.load(ordering: .relaxed) }
+        }
+        try store.write { try $0.setValue("a", [1]) }
+        #expect(!isTended(store))
+        mayStart.isOn.store(true, ordering: .relaxed)
+        try store.write { try $0.setValue("b", [1]) }
+        #expect(isTended(store))
+        try store.engine.close()
+    }
+}

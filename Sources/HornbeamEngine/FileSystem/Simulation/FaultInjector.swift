@@ -119,9 +119,9 @@ package final class FaultInjector: FileSystem {
         try inner.remove(path)
     }
 
-    package func lock(_ path: String) throws(EngineError) -> any FileLock {
+    package func lock(_ path: String, noting holder: String) throws(EngineError) -> any FileLock {
         try check(.lock, path)
-        return try inner.lock(path)
+        return try inner.lock(path, noting: holder)
     }
 
     package func isLocked(_ path: String) throws(EngineError) -> Bool { try inner.isLocked(path) }

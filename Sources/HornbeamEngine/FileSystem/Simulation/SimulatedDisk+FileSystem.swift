@@ -76,18 +76,20 @@ extension SimulatedDisk {
         state.withLock { state in state.live.node(at: path).map { state.locked.contains($0) } ?? false }
     }
 
-    package func lock(_ path: String) throws(EngineError) -> any FileLock {
+    package func lock(_ path: String, noting holder: String) throws(EngineError) -> any FileLock {
         let node = try state.withLock { (state) throws(EngineError) in
-            let present = state.live.node(at: path)
-            let node = if let present { present } else { try Self.create(path, isDirectory: false, &state) }
+            guard let node = state.live.node(at: path) else { throw Self.missing(path) }
             guard state.locked.insert(node).inserted else {
                 throw EngineError(
                     .storeInUse, "The store is open for writing in this process already. Use the one that is open, or close it.",
                     path: path)
             }
+            if state.live.node(at: holder) == nil { _ = try Self.create(holder, isDirectory: false, &state) }
             return node
         }
-        return MemoryFileLock { [weak self] in _ = self?.state.withLock { $0.locked.remove(node) } }
+        return MemoryFileLock(
+            path: path, isThere: { [weak self] in self?.state.withLock { $0.live.node(at: path) == node } ?? false },
+            unlock: { [weak self] in _ = self?.state.withLock { $0.locked.remove(node) } })
     }
 
     private static func create(_ path: String, isDirectory: Bool, _ state: inout State) throws(EngineError) -> Int {

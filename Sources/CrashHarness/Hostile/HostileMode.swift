@@ -1,0 +1,39 @@
+import HornbeamEngine
+
+/// Sets the numbers of each kind of block to their extremes, alone and in pairs, with all checks made right.
+enum HostileMode: Mode {
+    static let name = "hostile"
+    static let summary = "numbers of blocks set to their extremes, alone and in pairs, with checks made right"
+    static let unit = "hostile blocks"
+
+    private static let perKind = 40
+
+    static func round(_ seed: UInt64, _ run: Run) throws {
+        var random = SimulationRandom(seed: seed)
+        for kind in HostileField.Kind.allCases {
+            for store in [HostileStore.closed, HostileStore.unclosed] {
+                let fields = HostileField.fields(of: kind, in: store.image)
+                guard !fields.isEmpty else { continue }
+                for number in 0..<perKind {
+                    let edits = edits(fields, count: number % 2 + 1, &random)
+                    let opening = HostileStore.Opening.allCases.randomElement(using: &random)!
+                    let title = "\(kind.rawValue) \(number): \(edits.map(\.name).joined(separator: " and ")) (\(opening))"
+                    guard run.includes(title) else { continue }
+                    try run.trying(title)
+                    run.add("\(number % 2 == 0 ? "alone" : "in pairs"), \(kind.rawValue)")
+                    try HostileStore.use(store.image.files(edits.map(\.edit)), opening)
+                }
+            }
+        }
+    }
+
+    private static func edits(
+        _ fields: [HostileField], count: Int, _ random: inout SimulationRandom
+    ) -> [(name: String, edit: StoreImage.Edit)] {
+        (0..<count).map { _ in
+            let field = fields.randomElement(using: &random)!
+            let value = field.extremes.randomElement(using: &random)!
+            return ("\(field.name) at \(field.offset) = \(value)", field.edit(value))
+        }
+    }
+}

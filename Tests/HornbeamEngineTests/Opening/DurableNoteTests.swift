@@ -1,0 +1,104 @@
+import HornbeamThreads
+import Testing
+
+@testable import HornbeamEngine
+
+/// Readers and backups beside a writer go as far as the writer notes in `lock`. They do not guess where they cannot read that.
+@Suite struct DurableNoteTests {
+    private static let path = "s.hornbeam"
+    private let disk = MemoryFileSystem()
+
+    private static func options(isReadOnly: Bool = false) -> EngineOptions {
+        var options = EngineOptions()
+        options.pageSize = 1024
+        options.poolBytes = 64 << 10
+        options.usesBackgroundThread = false
+        options.log.firstSegmentBytes = 64 << 10
+        options.isReadOnly = isReadOnly
+        return options
+    }
+
+    private func makeWriter(commits: Int) throws -> Engine {
+        let writer = try Engine.open(Self.path, fileSystem: disk, options: Self.options())
+        for number in 0..<commits { try put(number, writer) }
+        return writer
+    }
+
+    private func put(_ number: Int, _ writer: Engine) throws {
+        let transaction = try writer.begin()
+        try transaction.setValue("\(number)", [1])
+        _ = try transaction.commit()
+    }
+
+    private func makeReader() throws -> Engine { try Engine.open(Self.path, fileSystem: disk, options: Self.options(isReadOnly: true)) }
+
+    private func refusal(_ body: () throws -> Void) -> String? {
+        do { try body() } catch { return "\(error)" }
+        return nil
+    }
+
+    private static let unknown = """
+        damaged: It cannot be told how far the store's writer has got: the file lock, in which it notes that, is missing or cannot be \
+        read. Try again; if that does not help, close the store in the process that writes it and open it there again. [s.hornbeam/lock]
+        """
+
+    enum Loss: CaseIterable { case removed, emptied, garbled }
+
+    private func lose(_ loss: Loss) throws {
+        switch loss {
+        case .removed: try disk.remove(Self.path + "/lock")
+        case .emptied:
+            try disk.remove(Self.path + "/lock")
+            _ = try disk.open(Self.path + "/lock", .create)
+        case .garbled: try [UInt8](repeating: 0x5A, count: 8).withUnsafeBytes { try disk.open(Self.path + "/lock", .readWrite).write($0, at: 8) }
+        }
+    }
+
+    @Test("without the note a reader says so and shows nothing older, and the writer's own backup is whole", arguments: Loss.allCases)
+    func aLostNoteIsNotGuessed(_ loss: Loss) throws {
+        let writer = try makeWriter(commits: 5)
+        let reader = try makeReader()
+        #expect(reader.latest == writer.latest)
+        try lose(loss)
+        #expect(refusal { _ = try makeReader() } == Self.unknown)
+        #expect(refusal { _ = try reader.refresh() } == Self.unknown)
+        #expect(reader.latest == writer.latest, "a reader that could not be refreshed shows what it showed")
+        #expect(refusal { try reader.backup(to: "other.hornbeam") } == Self.unknown)
+        #expect(try !disk.exists("other.hornbeam"))
+        #expect(try writer.backup(to: "copy.hornbeam").transaction == writer.latest)
+        let copy = try Engine.open("copy.hornbeam", fileSystem: disk, options: Self.options())
+        #expect(try copy.snapshot().value("4") == [1])
+        try copy.close()
+        // The next checkpoint restores it.
+        try put(5, writer)
+        try writer.checkpoint()
+        #expect(try makeReader().latest == writer.latest)
+        #expect(try reader.refresh())
+        #expect(reader.latest == writer.latest)
+        try writer.close()
+    }
+
+    @Test("a reader finds a note before the first commit of a writer")
+    func theNoteIsThereFromTheStart() throws {
+        let writer = try makeWriter(commits: 0)
+        #expect(try makeReader().latest == writer.latest)
+        try put(1, writer)
+        try writer.close()
+        try disk.remove(Self.path + "/lock")
+        #expect(try makeReader().latest.rawValue == 1, "without a writer the log tells all")
+        let again = try Engine.open(Self.path, fileSystem: disk, options: Self.options())
+        #expect(try makeReader().latest == again.latest)
+        try again.close()
+    }
+
+    @Test("a reader that starts again does not go back behind what it has seen")
+    func aRestartDoesNotGoBack() throws {
+        let writer = try makeWriter(commits: 3)
+        let seen = try #require(writer.state.withLock { $0.log }).durable
+        let recovery = Recovery(path: Self.path, fileSystem: disk, options: Self.options(isReadOnly: true))
+        DurableCounter(Self.path + "/lock", fileSystem: disk, store: writer.storeIdentifier).note(LogPosition(4096))
+        #expect(try recovery.openForReading().latest.rawValue == 1)
+        #expect(try recovery.openForReading(from: seen).latest == writer.latest)
+        try writer.close()
+    }
+}
