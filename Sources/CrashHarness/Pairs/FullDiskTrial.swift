@@ -112,8 +112,7 @@ struct FullDiskTrial {
             throw Finding("\(batches.count) batches are there")
         }
         // Of every eighth image most is deleted, of the others some.
-        let isOneOfMany = image.name.utf8.reduce(0) { $0 &+ Int($1) } % 8 == 0
-        let doomed = isOneOfMany ? batches.count * 3 / 4 : batches.count / 5
+        let doomed = PairsMode.isOneOf(8, image.name) ? batches.count * 3 / 4 : batches.count / 5
         for number in batches.prefix(doomed) {
             try saying("deleting batch \(number) of \(batches.count)") { try delete(number, from: tree, engine) }
             engine.maintain()
