@@ -47,7 +47,8 @@ final class PendingView {
         }
         objects[key] = object
         if object.isInserted { alteredKeys.remove(key) } else { alteredKeys.insert(key) }
-        for index in indexes.keys { enter(object, index) }
+        // Walking the dictionary itself would make each entry a copy of it.
+        for index in Array(indexes.keys) { enter(object, index) }
     }
 
     private func isRelevant(_ object: ManagedObject) -> Bool {

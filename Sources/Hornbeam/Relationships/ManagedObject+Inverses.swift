@@ -105,6 +105,14 @@ extension ManagedObject {
     final func link(_ member: ManagedObject, to property: PropertyDescription, at place: Int? = nil) {
         let id = member.objectID
         let isStored = isStoredMember(id, of: property)
+        if place == nil, isPendingOrderWithout(id, isStored, property) {
+            // The order is not copied: appending many members is linear.
+            undoStack?.register(.link(self, property, member, place: memberCount(of: property)))
+            return changeMembers(of: property) { change in
+                change.add(id, isStored: isStored)
+                change.order?.append(id)
+            }
+        }
         let order = property.isOrdered ? members(of: property) : nil
         undoStack?.register(.link(self, property, member, place: order.map { min(place ?? $0.count, $0.count) }))
         changeMembers(of: property) { change in
@@ -113,6 +121,12 @@ extension ManagedObject {
             order.insert(id, at: min(place ?? order.count, order.count))
             change.order = order
         }
+    }
+
+    /// True when the order of a relationship was changed here and does not name an object.
+    private func isPendingOrderWithout(_ id: ManagedObjectID, _ isStored: Bool, _ property: PropertyDescription) -> Bool {
+        guard property.isOrdered, let change = record?.toMany[property.index], change.order != nil else { return false }
+        return change.added[id] == nil && (!isStored || change.removed.contains(id))
     }
 
     final func unlink(_ member: ManagedObject, from property: PropertyDescription) {

@@ -175,4 +175,22 @@ import Testing
         let many = try cost(4_000, change: Self.changes[change].1, ways[way])
         #expect(many < few * 5 + .milliseconds(5), "\(Self.changes[change].0): \(few) with 20, \(many) with 4,000")
     }
+
+    @Test("appending to an ordered relationship costs the same behind few and behind many appended members")
+    func appendsAreFlat() throws {
+        func cost(_ count: Int) throws -> Duration {
+            let stack = try Company.stack(.inMemory)
+            let context = stack.newContext()
+            let project = context.project("p")
+            let steps = (0 ..< count + 200).map { _ in Step(context: context) }
+            for step in steps.prefix(count) { project.tasks.append(step) }
+            let taken = processorTime { for step in steps.dropFirst(count) { project.tasks.append(step) } }
+            #expect(project.tasks.objectIDs == steps.map(\.objectID))
+            withExtendedLifetime(stack) {}
+            return taken
+        }
+        let few = try (0 ..< 3).map { _ in try cost(20) }.min() ?? .zero
+        let many = try (0 ..< 3).map { _ in try cost(4_000) }.min() ?? .zero
+        #expect(many < few * 5 + .milliseconds(5), "\(few) behind 20, \(many) behind 4,000")
+    }
 }

@@ -1,0 +1,96 @@
+import Hornbeam
+
+/// Owners and their items: the objects of the performance shapes.
+final class Owner: ManagedObject {
+    static let code = Attribute<String>("code", unique: true)
+    static let rank = Attribute<Int>("rank", default: 0, indexed: true)
+    static let note = Attribute<String?>("note")
+    static let items = ToMany<Item>("items", inverse: "owner")
+    static let steps = OrderedToMany<Item>("steps", inverse: "stepOwner")
+}
+
+final class Item: ManagedObject {
+    static let number = Attribute<Int>("number", default: 0)
+    static let owner = ToOne<Owner>("owner", inverse: "items")
+    static let stepOwner = ToOne<Owner>("stepOwner", inverse: "steps")
+}
+
+/// What there is many of while an operation is measured.
+enum ShapeAxis: String, CaseIterable {
+    case inverse = "changed through the inverse"
+    case updated = "changed"
+    case inserted = "new"
+    case deleted = "deleted"
+    case registered = "registered"
+    case members = "members"
+
+    /// True where objects are pending, so that a save would write them all.
+    var isPending: Bool { self != .registered && self != .members }
+}
+
+/// A store with a context in the state of one axis.
+struct ShapeStage {
+    /// Owners of the store that no axis touches, by code “spare n”.
+    static let spares = 400
+
+    let container: PersistentContainer
+    let context: ManagedObjectContext
+    /// The objects that operations work on, not changed by the axis.
+    let owners: [Owner]
+    let items: [Item]
+    /// Keeps what the axis is about.
+    private let kept: [ManagedObject]
+
+    init(_ axis: ShapeAxis, _ count: Int) throws {
+        let model = try ManagedObjectModel {
+            Entity("Owner") { Owner.code; Owner.rank; Owner.note; Owner.items; Owner.steps }
+            Entity("Item") { Item.number; Item.owner; Item.stepOwner }
+        }
+        container = try .inMemory(model: model, classes: [Owner.self, Item.self])
+        let maker = container.newContext()
+        for number in 0..<Self.spares {
+            Owner(context: maker)[Owner.code] = "spare \(number)"
+            Item(context: maker)[Item.number] = -1
+        }
+        for number in 0..<count {
+            let owner = Owner(context: maker)
+            owner[Owner.code] = "c\(number)"
+            owner[Owner.rank] = 1
+            Item(context: maker)[Item.owner] = owner
+        }
+        try maker.save()
+        let context = container.newContext()
+        self.context = context
+        owners = try context.fetch(FetchRequest<Owner>(predicate: Owner.code.beginsWith("spare")))
+        items = try context.fetch(FetchRequest<Item>(predicate: Item.number == -1))
+        kept = try Self.make(axis, count, context, owners[0])
+        context.processPendingChanges()
+    }
+
+    private static func make(_ axis: ShapeAxis, _ count: Int, _ context: ManagedObjectContext, _ first: Owner) throws -> [ManagedObject] {
+        func many() throws -> [Owner] { try context.fetch(FetchRequest<Owner>(predicate: Owner.rank == 1)) }
+        switch axis {
+        case .inverse:
+            for owner in try many() { Item(context: context)[Item.owner] = owner }
+        case .updated:
+            for owner in try many() { owner[Owner.note] = "changed" }
+        case .inserted:
+            for number in 0..<count { Owner(context: context)[Owner.code] = "new \(number)" }
+        case .deleted:
+            for owner in try many() { context.delete(owner) }
+        case .registered:
+            let owners = try many()
+            for owner in owners { _ = owner[Owner.code] }
+            return owners
+        case .members:
+            for number in 0..<count {
+                let item = Item(context: context)
+                item[Item.number] = number
+                item[Item.owner] = first
+                item[Item.stepOwner] = first
+            }
+            try context.save()
+        }
+        return []
+    }
+}
