@@ -82,12 +82,12 @@ struct SaveTests {
         #expect(
             version.error.message
                 == "The object with key \(desk.key) was changed in the store since it was read (version 1 was expected, "
-                + "2 is stored). Refresh it, or set a merge policy.")
+                + "2 is stored).")
         try library.insert("Author", ["name": "Ada"])
         let unique = try #require(throws: SaveConflicts.self) { try library.insert("Author", ["name": "Ada"]) }
         #expect(
             unique.error.message
-                == "“name” of Author must be unique, and another object has the same value. Change it, or set a merge policy.")
+                == "“name” of Author must be unique, and another object has the same value. Give it another value.")
         #expect(unique.error.code == .constraintConflict)
     }
 

@@ -99,6 +99,19 @@ final class Truck: Vehicle {
         #expect(hornbeamError { _ = try context.fetch(FetchRequest<Vehicle>()) }?.code == .unknownEntity)
     }
 
+    /// Found by a class forgotten in `classes`: the getter ended the process when the relationship was first followed.
+    @Test("OBJ-16, REL-1: a typed relationship whose class is not bound is an error when the container is made")
+    func relationshipsLeadToBoundClasses() throws {
+        let error = hornbeamError {
+            _ = try PersistentContainer(name: "x", model: Company.model(), classes: [Employee.self, Project.self, Step.self])
+        }
+        #expect(error?.code == .unboundClass && error?.entity == "Employee" && error?.key == "department")
+        #expect(error?.message.contains("objects of Department, which are of class ManagedObject, not Department. Name Department in `classes`") == true)
+        let two = hornbeamError { _ = try PersistentContainer(name: "x", model: Company.model(), classes: [Employee.self]) }
+        #expect(two?.details.map(\.key) == ["department", "projects"])
+        _ = try PersistentContainer(name: "x", model: Company.model())
+    }
+
     #if !os(iOS)
     @Test("OBJ-16: making an object of such a class ends with a sentence")
     func makingAnObjectOfSeveralEntities() async {

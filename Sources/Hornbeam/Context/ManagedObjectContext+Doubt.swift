@@ -79,7 +79,7 @@ extension ManagedObjectContext {
         guard let record = object.record, !object.isInserted, !object.state.contains(.deleted) else { return }
         for (index, change) in record.toMany where change.isEmpty {
             record.toMany[index] = nil
-            record.changed.remove(index)
+            record.removeChange(of: index)
         }
         settleUpdatedState(of: object)
     }

@@ -108,10 +108,10 @@ struct SaveDraft {
     }
 
     private mutating func addCheck(_ object: ManagedObject) {
+        let version = object.writableRecord().version
+        // An object whose row was gone when the watch began is a conflict like others.
         changes[object.scope.slot].checks.append(
-            .init(
-                entity: object.scope.entity, key: object.key,
-                expectedVersion: object.record?.version ?? object.storedVersion()))
+            .init(entity: object.scope.entity, key: object.key, expectedVersion: max(version, 1)))
     }
 
     /// The values to be written; derived ones are the store's to compute.

@@ -59,7 +59,7 @@ extension SaveConflicts {
             ? "\(uniques.count) values that must be unique are taken"
             : "\(versions.count) objects were changed or deleted in the store since they were read"
         return HornbeamError(
-            code, "The save was refused: \(what). See the details, or set a merge policy.",
+            code, "The save was refused: \(what). See the details.",
             objectIDs: objectIDs, details: details)
     }
 }
@@ -71,7 +71,7 @@ extension VersionConflict {
             : "was changed in the store since it was read (version \(expectedVersion) was expected, \(storedVersion) is stored)"
         return HornbeamError(
             .mergeConflict,
-            "The object with key \(reference.key) \(what). Refresh it, or set a merge policy.")
+            "The object with key \(reference.key) \(what).")
     }
 }
 
@@ -83,7 +83,7 @@ extension UniqueConflict {
             : "another object has the same value"
         return HornbeamError(
             .constraintConflict,
-            "“\(names)” of \(entity.name) must be unique, and \(who). Change it, or set a merge policy.",
+            "“\(names)” of \(entity.name) must be unique, and \(who). Give it another value.",
             entity: entity.name, key: properties.first?.name, value: values.first)
     }
 }
