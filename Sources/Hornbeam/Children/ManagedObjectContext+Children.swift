@@ -15,8 +15,9 @@ extension ManagedObjectContext {
     /// try draft.save()        // now `context` has the change; or let go of `draft`, and nothing happened
     /// ```
     /// A child keeps its parent alive, and lives where the parent lives. A child of the view context does by itself what the view context
-    /// does by itself: it processes its changes at the end of the main actor's turn, and takes in saves and the parent's changes. IDs of new objects stay temporary until
-    /// the outermost context saves, and change in all contexts then. Source: MOC-6, SAV-6.
+    /// does by itself: it processes its changes at the end of the main actor's turn, and takes in saves and the parent's changes.
+    ///
+    /// IDs of new objects stay temporary until the outermost context saves, and change in all contexts then. Source: MOC-6, SAV-6.
     public func newChildContext() -> ManagedObjectContext {
         let child = ManagedObjectContext(parent: self)
         child.eventBegan = eventBegan
@@ -73,6 +74,17 @@ extension ManagedObjectContext {
         }
         rebaseMembers()
         return merged
+    }
+
+    /// The parent has written what this context saw of it as unsaved: reads go to the rows that it wrote.
+    func followSave() {
+        mergeByItself { try move() }
+        followSaveBelow()
+    }
+
+    /// Takes the contexts below to the state that this one has saved.
+    func followSaveBelow() {
+        for child in children { child.context?.followSave() }
     }
 
     /// Objects that were new have the IDs that they keep, in this context and in those below.

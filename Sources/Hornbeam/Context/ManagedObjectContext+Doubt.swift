@@ -65,6 +65,7 @@ extension ManagedObjectContext {
         // What others did meanwhile cannot be told from what was lost: everything is compared.
         inbox.overflow()
         try move()
+        followSaveBelow()
         rebaseMembers()
         for object in inserted.map(\.0) + updated.map(\.0) { dropSettledMembers(of: object) }
         // New objects that were deleted meanwhile have vanished here; their rows are to be deleted like any others.

@@ -117,6 +117,7 @@ extension ManagedObjectContext {
         moveOn(to: receipt, saved)
         for object in saved { object.didSave() }
         for object in draft.deleted { dismiss(object) }
+        followSaveBelow()
         if let changes { post(.didSaveObjectIDs, DidSave(changes: changes), changes) }
         sweepIfDue()
     }
