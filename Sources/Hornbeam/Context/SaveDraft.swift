@@ -178,12 +178,17 @@ struct SaveDraft {
             let member = { (id: ManagedObjectID) in try reference(id, of: property, object) }
             var link = ChangeSet.Link(relationship: property, owner: reference(object).local)
             if !followsToOne {
-                link.added = try change.addedInOrder.compactMap(member)
+                link.added = try change.addedInOrder.filter(staysAfterSave).compactMap(member)
                 link.removed = try change.removed.sorted { $0.reference < $1.reference }.compactMap(member)
             }
-            link.order = try change.order?.compactMap(member)
+            link.order = try change.order?.filter(staysAfterSave).compactMap(member)
             changes[object.scope.slot].links.append(link)
         }
+    }
+
+    /// False for an object that this save deletes, to which no relationship may lead.
+    private func staysAfterSave(_ id: ManagedObjectID) -> Bool {
+        context.registeredObject(for: id).map { !$0.state.contains(.deleted) } ?? true
     }
 
     private func reference(_ object: ManagedObject) -> ObjectReference {

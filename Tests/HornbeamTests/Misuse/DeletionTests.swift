@@ -22,6 +22,31 @@ import Testing
         #expect(try stack.newContext().count(FetchRequest<Employee>()) == 0)
     }
 
+    /// Found by a hook of validation that added a friend to the object that the save was to delete: the check of the store found the link.
+    @Test("DEL-2, REL-3: no relationship leads to an object that the save deletes, whatever was added to it after the deletion",
+          arguments: Setting.saved)
+    func relationshipsOfDeletedObjects(setting: Setting) throws {
+        let stack = try Company.stack(setting.kind)
+        let context = setting.context(of: stack)
+        let (gone, friend) = (context.employee("gone"), context.employee("friend"))
+        let (department, project, step) = (context.department("d"), context.project("p"), Step(context: context))
+        step.name = "s"
+        try setting.settle(context)
+        context.delete(gone)
+        context.delete(step)
+        gone.friends.insert(friend)
+        gone.projects.insert(project)
+        friend.spouse = gone
+        department.employees.insert(gone)
+        project.tasks.append(step)
+        try context.saveToStore()
+        #expect(friend.friends.isEmpty && friend.spouse == nil && department.employees.isEmpty)
+        #expect(project.employees.isEmpty && project.tasks.isEmpty)
+        let coordinator = stack.container.persistentStoreCoordinator
+        #expect(try coordinator.check(coordinator.persistentStores[0]).isSound)
+        #expect(try stack.newContext().fetch(FetchRequest<Employee>()).map(\.name) == ["friend"])
+    }
+
     @Test("DEL-4: deny holds the save back for objects that were never saved too (delete.004)", arguments: Setting.all)
     func denyHoldsForUnsavedObjects(setting: Setting) throws {
         let stack = try Parity.stack(setting.kind)
