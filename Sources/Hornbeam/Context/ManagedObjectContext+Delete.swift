@@ -15,8 +15,12 @@ extension ManagedObjectContext {
             "The \(object.scope.entity.name) belongs to another context, or its context is gone. Delete it where it belongs.")
         var waiting = [object]
         while let next = waiting.popLast() {
+            // The hook may delete the object itself.
+            guard !next.state.contains(.preparing) else { continue }
+            next.state.insert(.preparing)
             next.prepareForDeletion()
-            guard !next.state.contains(.deleted), !next.state.contains(.detached) else { continue }
+            next.state.remove(.preparing)
+            guard !next.state.contains(.deleted), !next.isDetached else { continue }
             mark(next)
             waiting.append(contentsOf: propagate(next).reversed())
             if next.isInserted, !next.isDeletionDenied { forget(next) }
