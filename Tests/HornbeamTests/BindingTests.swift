@@ -42,7 +42,7 @@ final class Truck: Vehicle {
             _ = try PersistentContainer(name: "x", model: model, classes: [Misfit.self, Nowhere.self])
         })
         #expect(error.description == """
-            Error 1560: There are 7 errors; each of them is among the details.
+            Error 1560: There are 8 errors; each of them is among the details.
               - Error 9005 at Misfit.name: The class Misfit does not fit: it is integer64 in the class and string in the model.
               - Error 9005 at Misfit.title: The class Misfit does not fit: it is required in the model, and the class declares an \
             optional type.
@@ -55,6 +55,8 @@ final class Truck: Vehicle {
             “name”?).
               - Error 9005: The model has no entity for the class Nowhere. Override `entityName` in the class, or name the class \
             in the entity.
+              - Error 9005 at Misfit.owner: The class Misfit does not fit: the relationship leads to objects of Owner, which are of \
+            class ManagedObject, not Department. Name Department in `classes` when the container is made.
             """)
     }
 

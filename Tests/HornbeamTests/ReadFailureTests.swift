@@ -100,8 +100,11 @@ final class Paper: ManagedObject {
         try context.refresh(bad, mergeChanges: false)
         #expect(!bad.isFailed && bad.title == "bad")
         bad.title = "changed"
+        #expect(context.hasChanges && context.readFailures.isEmpty)
+        context.rollback()
+        Paper(context: context).title = "new"
         try context.save()
-        #expect(try context.count(FetchRequest<Paper>().where("title == 'changed'")) == 1)
+        #expect(try context.count(FetchRequest<Paper>().where("title == 'new'")) == 1)
     }
 
     @Test("MOC-21, MOC-22: rollback keeps the report, since what was shown was wrong; reset ends it")

@@ -96,7 +96,9 @@ final class Careless: ManagedObject {
         }
         #expect(Self.text(name).contains("Employee has no property “nmae”. Use value(forKey:) for names that may be wrong."))
         let value = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            try Company.stack(.inMemory).newContext().employee("e")["salary"] = "much"
+            let context = try Company.stack(.inMemory).newContext()
+            context.employee("e")["salary"] = "much"
+            context.reset()
         }
         #expect(Self.text(value).contains("9008"))
         let frozen = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
