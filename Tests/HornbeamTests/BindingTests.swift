@@ -42,7 +42,7 @@ final class Truck: Vehicle {
             _ = try PersistentContainer(name: "x", model: model, classes: [Misfit.self, Nowhere.self])
         })
         #expect(error.description == """
-            Error 1560: There are 7 errors; each of them is among the details.
+            Error 1560: There are 8 errors; each of them is among the details.
               - Error 9005 at Misfit.name: The class Misfit does not fit: it is integer64 in the class and string in the model.
               - Error 9005 at Misfit.title: The class Misfit does not fit: it is required in the model, and the class declares an \
             optional type.
@@ -55,6 +55,8 @@ final class Truck: Vehicle {
             “name”?).
               - Error 9005: The model has no entity for the class Nowhere. Override `entityName` in the class, or name the class \
             in the entity.
+              - Error 9005 at Misfit.owner: The class Misfit does not fit: the relationship leads to objects of Owner, which are of \
+            class ManagedObject, not Department. Name Department in `classes` when the container is made.
             """)
     }
 
@@ -97,6 +99,19 @@ final class Truck: Vehicle {
         for name in ["Car", "Bus", "Bus"] { try context.insert(entityNamed: name) }
         #expect(try context.fetch(FetchRequest<Vehicle>(entityName: "Bus")).count == 2)
         #expect(hornbeamError { _ = try context.fetch(FetchRequest<Vehicle>()) }?.code == .unknownEntity)
+    }
+
+    /// Found by a class forgotten in `classes`: the getter ended the process when the relationship was first followed.
+    @Test("OBJ-16, REL-1: a typed relationship whose class is not bound is an error when the container is made")
+    func relationshipsLeadToBoundClasses() throws {
+        let error = hornbeamError {
+            _ = try PersistentContainer(name: "x", model: Company.model(), classes: [Employee.self, Project.self, Step.self])
+        }
+        #expect(error?.code == .unboundClass && error?.entity == "Employee" && error?.key == "department")
+        #expect(error?.message.contains("objects of Department, which are of class ManagedObject, not Department. Name Department in `classes`") == true)
+        let two = hornbeamError { _ = try PersistentContainer(name: "x", model: Company.model(), classes: [Employee.self]) }
+        #expect(two?.details.map(\.key) == ["department", "projects"])
+        _ = try PersistentContainer(name: "x", model: Company.model())
     }
 
     #if !os(iOS)

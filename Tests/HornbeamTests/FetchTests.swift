@@ -4,18 +4,25 @@ import Testing
 
 @Suite struct FetchTests {
     private func stack(_ kind: StoreKind, names: [String]) throws -> (Stack, ManagedObjectContext) {
-        let stack = try Company.stack(kind)
+        try stack(Setting(kind: kind), names: names)
+    }
+
+    /// Stored employees, and another context as the setting wants it.
+    private func stack(_ setting: Setting, names: [String]) throws -> (Stack, ManagedObjectContext) {
+        let stack = try Company.stack(setting.kind)
         let context = stack.newContext()
         for (i, name) in names.enumerated() { _ = context.employee(name, salary: i * 10) }
         try context.save()
-        return (stack, stack.newContext())
+        let reader = setting.context(of: stack)
+        if setting.isBusy { reader.department("unrelated") }
+        return (stack, reader)
     }
 
     private let byName = FetchRequest<Employee>().sorted(by: "name")
 
-    @Test("MOC-11: a second fetch gives the same instances with their values in memory", arguments: StoreKind.allCases)
-    func fetchIsUniquing(kind: StoreKind) throws {
-        let (_, context) = try stack(kind, names: ["a", "b"])
+    @Test("MOC-11: a second fetch gives the same instances with their values in memory", arguments: Setting.saved)
+    func fetchIsUniquing(setting: Setting) throws {
+        let (_, context) = try stack(setting, names: ["a", "b"])
         let first = try context.fetch(byName)
         first[0].salary = 99
         let second = try context.fetch(byName)
@@ -34,9 +41,9 @@ import Testing
         #expect(try stack.newContext().fetch(request).allSatisfy { !$0.isFault })
     }
 
-    @Test("FET-4: limit and offset, also beyond the end (fetch.009)", arguments: StoreKind.allCases)
-    func limitAndOffset(kind: StoreKind) throws {
-        let (_, context) = try stack(kind, names: ["a", "b", "c", "d"])
+    @Test("FET-4: limit and offset, also beyond the end (fetch.009)", arguments: Setting.saved)
+    func limitAndOffset(setting: Setting) throws {
+        let (_, context) = try stack(setting, names: ["a", "b", "c", "d"])
         #expect(try context.fetch(byName.offset(1)).map(\.name) == ["b", "c", "d"])
         #expect(try context.fetch(byName.offset(4)).isEmpty)
         #expect(try context.fetch(byName.offset(1).limit(2)).map(\.name) == ["b", "c"])
@@ -45,9 +52,9 @@ import Testing
         #expect(hornbeamError { _ = try context.fetch(byName.limit(-1)) }?.code == .predicateInvalid)
     }
 
-    @Test("FET-2: unsaved inserts, changes and deletions take part in order (fetch.001)", arguments: StoreKind.allCases)
-    func pendingChangesTakePart(kind: StoreKind) throws {
-        let (_, context) = try stack(kind, names: ["zebra", "apple", "mango", "fig"])
+    @Test("FET-2: unsaved inserts, changes and deletions take part in order (fetch.001)", arguments: Setting.saved)
+    func pendingChangesTakePart(setting: Setting) throws {
+        let (_, context) = try stack(setting, names: ["zebra", "apple", "mango", "fig"])
         _ = context.employee("banana")
         let all = try context.fetch(byName)
         #expect(all.map(\.name) == ["apple", "banana", "fig", "mango", "zebra"])
@@ -63,11 +70,11 @@ import Testing
         #expect(Set(try context.fetchIDs(stored)).count == 4)
     }
 
-    @Test("FET-4: pending changes with limit and offset agree with a reference model", arguments: StoreKind.allCases, [11 as UInt64, 12, 13])
-    func pendingChangesAgreeWithReference(kind: StoreKind, seed: UInt64) throws {
+    @Test("FET-4: pending changes with limit and offset agree with a reference model", arguments: Setting.saved, [11 as UInt64, 12, 13])
+    func pendingChangesAgreeWithReference(setting: Setting, seed: UInt64) throws {
         var random = SplitMix(seed)
         let names = (0..<30).map { "n\($0 % 7)-\($0)" }
-        let (_, context) = try stack(kind, names: names)
+        let (_, context) = try stack(setting, names: names)
         var expected = try context.fetch(FetchRequest<Employee>())
         for round in 0..<12 {
             switch random.next() % 3 {
@@ -84,19 +91,19 @@ import Testing
             let part = whole.dropFirst(offset).prefix(limit == 0 ? .max : limit)
             #expect(try context.fetch(request).map(\.name) == part.map(\.name), "seed \(seed), round \(round)")
             #expect(try context.count(request) == part.count, "seed \(seed), round \(round)")
-            if round == 6 { try context.save() }
+            if round == 6 { try context.saveToStore() }
         }
     }
 
-    @Test("FET-3: predicates and orders through relationships see unsaved changes at the other end", arguments: StoreKind.allCases)
-    func pathsSeePendingChanges(kind: StoreKind) throws {
-        let stack = try Company.stack(kind)
-        let context = stack.newContext()
+    @Test("FET-3: predicates and orders through relationships see unsaved changes at the other end", arguments: Setting.saved)
+    func pathsSeePendingChanges(setting: Setting) throws {
+        let stack = try Company.stack(setting.kind)
+        let context = setting.context(of: stack)
         let (d1, d2) = (context.department("one"), context.department("two"))
         let employees = ["a", "b", "c"].map { context.employee($0) }
         employees[0].department = d1
         employees[1].department = d2
-        try context.save()
+        try context.saveToStore()
         let inTwo = try FetchRequest<Employee>().where("department.name == 'two'").sorted(by: "name")
         #expect(try context.fetch(inTwo).map(\.name) == ["b"])
         d1.name = "two"
@@ -107,7 +114,7 @@ import Testing
         #expect(try context.fetch(ordered).map(\.name) == ["b", "c", "a"])
         let any = try FetchRequest<Department>().where("ANY employees.name == 'c'")
         #expect(try context.fetch(any) == [d2])
-        try context.save()
+        try context.saveToStore()
         #expect(try context.fetch(inTwo).map(\.name) == ["a"])
         #expect(try stack.newContext().fetch(any).map(\.name) == ["aaa"])
     }

@@ -3,9 +3,9 @@ import Hornbeam
 import Testing
 
 @Suite struct ObjectTests {
-    @Test("MOC-9, ATT-4: a new object has its defaults and a temporary ID", arguments: StoreKind.allCases)
-    func newObjectHasDefaultsAndTemporaryID(kind: StoreKind) throws {
-        let context = try Parity.stack(kind).newContext()
+    @Test("MOC-9, ATT-4: a new object has its defaults and a temporary ID", arguments: Setting.saved)
+    func newObjectHasDefaultsAndTemporaryID(setting: Setting) throws {
+        let context = setting.context(of: try Parity.stack(setting.kind))
         let object = PEntity(context: context)
         #expect(object.counter == 7)
         #expect(object.name == nil)
@@ -15,12 +15,12 @@ import Testing
         #expect(context.hasChanges)
     }
 
-    @Test("ATT-4: defaults survive save and refaulting (object.004, object.005)", arguments: StoreKind.allCases)
-    func defaultsSurviveSaveAndRefaulting(kind: StoreKind) throws {
-        let stack = try Parity.stack(kind)
-        let context = stack.newContext()
+    @Test("ATT-4: defaults survive save and refaulting (object.004, object.005)", arguments: Setting.saved)
+    func defaultsSurviveSaveAndRefaulting(setting: Setting) throws {
+        let stack = try Parity.stack(setting.kind)
+        let context = setting.context(of: stack)
         let object = PEntity(context: context)
-        try context.save()
+        try context.saveToStore()
         try context.refresh(object, mergeChanges: true)
         #expect(object.isFault)
         #expect(object.counter == 7)
@@ -64,35 +64,35 @@ import Testing
         for (key, value) in values { #expect(try read.value(forKey: key) == value, "\(key)") }
     }
 
-    @Test("OBJ-10, OBJ-12: changed and committed values around a save (object.009)", arguments: StoreKind.allCases)
-    func changedAndCommittedValues(kind: StoreKind) throws {
-        let context = try Parity.stack(kind).newContext()
+    @Test("OBJ-10, OBJ-12: changed and committed values around a save (object.009)", arguments: Setting.saved)
+    func changedAndCommittedValues(setting: Setting) throws {
+        let context = setting.context(of: try Parity.stack(setting.kind))
         let object = PEntity(context: context)
         object.name = "committed"
-        try context.save()
+        try context.saveToStore()
         object.name = "pending"
         #expect(object.changedValues == ["name": "pending"])
         #expect(object.committedValues(forKeys: ["name"]) == ["name": "committed"])
         #expect(object.isUpdated && object.hasPersistentChangedValues)
-        try context.save()
+        try context.saveToStore()
         #expect(object.changedValues.isEmpty && !object.hasChanges)
         #expect(object.committedValues(forKeys: ["name"]) == ["name": "pending"])
     }
 
-    @Test("OBJ-12: a committed nil is a null (object.024)", arguments: StoreKind.allCases)
-    func committedNilIsNull(kind: StoreKind) throws {
-        let context = try Parity.stack(kind).newContext()
+    @Test("OBJ-12: a committed nil is a null (object.024)", arguments: Setting.saved)
+    func committedNilIsNull(setting: Setting) throws {
+        let context = setting.context(of: try Parity.stack(setting.kind))
         let object = PEntity(context: context)
-        try context.save()
+        try context.saveToStore()
         #expect(object.committedValues(forKeys: ["name"]) == ["name": .null])
     }
 
-    @Test("1.29 no. 10: setting the stored value again is no change", arguments: StoreKind.allCases)
-    func equalValueIsNoChange(kind: StoreKind) throws {
-        let context = try Parity.stack(kind).newContext()
+    @Test("1.29 no. 10: setting the stored value again is no change", arguments: Setting.saved)
+    func equalValueIsNoChange(setting: Setting) throws {
+        let context = setting.context(of: try Parity.stack(setting.kind))
         let object = PEntity(context: context)
         object.name = "a"
-        try context.save()
+        try context.saveToStore()
         object.name = "a"
         #expect(!context.hasChanges)
         object.name = "b"
@@ -178,9 +178,9 @@ import Testing
         #expect(other.container.persistentStoreCoordinator.managedObjectID(forURIRepresentation: uri) == nil)
     }
 
-    @Test("MOC-17: permanent IDs before the save are kept by it (object.018, object.019)", arguments: StoreKind.allCases)
-    func permanentIDsBeforeSave(kind: StoreKind) throws {
-        let context = try Company.stack(kind).newContext()
+    @Test("MOC-17: permanent IDs before the save are kept by it (object.018, object.019)", arguments: Setting.saved)
+    func permanentIDsBeforeSave(setting: Setting) throws {
+        let context = setting.context(of: try Company.stack(setting.kind))
         let department = context.department("d")
         let employee = context.employee("e")
         employee.department = department
@@ -190,7 +190,7 @@ import Testing
         #expect(!permanent.isTemporaryID && permanent != temporary && department.isInserted)
         #expect(employee.department === department)
         #expect(context.object(with: permanent) === department)
-        try context.save()
+        try context.saveToStore()
         #expect(department.objectID == permanent)
         #expect(employee.department === department && department.employees.count == 1)
         try context.obtainPermanentIDs(for: [department])

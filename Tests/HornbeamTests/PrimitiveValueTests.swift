@@ -66,10 +66,11 @@ import Testing
         let posts = Posts(context, [ManagedObjectContext.didSaveObjectIDsNotification])
         object.setPrimitiveValue(9, Stamped.created)
         #expect(object[Stamped.created] == 9 && object.primitiveValue(Stamped.created) == 9)
-        #expect(!object.hasChanges && !context.hasChanges && object.hasPersistentChangedValues)
+        #expect(!object.hasChanges && !context.hasChanges && !object.hasPersistentChangedValues && object.changedValues.isEmpty)
         try context.save()
         #expect(posts.changes.isEmpty)
         object[Stamped.name] = "a"
+        #expect(object.changedValues == ["name": "a"])
         try context.save()
         let same = try stack.newContext().existingObject(Stamped.self, with: object.objectID)
         #expect(same[Stamped.created] == 9 && same[Stamped.name] == "a")

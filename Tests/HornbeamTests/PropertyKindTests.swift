@@ -55,6 +55,31 @@ private func drafts(_ kind: StoreKind) throws -> Stack {
         #expect(try FetchPredicate(format: "mood == 'glad'").evaluate(with: draft), "in memory it is asked as any other")
     }
 
+    @Test("ATT-10, MOC-6: a child shows its parent's transient values, whether the parent has changes or not (nested.010)",
+          arguments: StoreKind.allCases, [false, true])
+    func transientInAChild(kind: StoreKind, isRead: Bool) throws {
+        let context = try drafts(kind).newContext()
+        let draft = Draft(context: context)
+        draft.name = "a"
+        draft.mood = "glad"
+        let child = context.newChildContext()
+        func mood() throws -> String? {
+            _ = try child.count(FetchRequest<Draft>())
+            return try child.existingObject(Draft.self, with: draft.objectID).mood
+        }
+        if isRead { #expect(try mood() == "glad") }
+        try context.save()
+        let held = try child.existingObject(Draft.self, with: draft.objectID)
+        #expect(try mood() == "glad" && !context.hasChanges)
+        draft.name = "b"
+        #expect(try mood() == "glad" && held.name == "b")
+        try context.save()
+        draft.setPrimitiveValue("sad", Draft.mood)
+        #expect(try mood() == "sad")
+        try context.refresh(draft, mergeChanges: false)
+        #expect(try mood() == nil)
+    }
+
     @Test("ATT-10: refreshing with changes keeps transient values, without them drops them; a child hands them up", arguments: StoreKind.allCases)
     func transientOverRefresh(kind: StoreKind) throws {
         let context = try drafts(kind).newContext()

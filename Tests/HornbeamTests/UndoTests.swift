@@ -2,9 +2,11 @@ import Hornbeam
 import Testing
 
 @Suite struct UndoTests {
-    private func context(_ kind: StoreKind) throws -> (Stack, ManagedObjectContext) {
-        let stack = try Company.stack(kind)
-        let context = stack.newContext()
+    private func context(_ kind: StoreKind) throws -> (Stack, ManagedObjectContext) { try context(Setting(kind: kind)) }
+
+    private func context(_ setting: Setting) throws -> (Stack, ManagedObjectContext) {
+        let stack = try Company.stack(setting.kind)
+        let context = setting.context(of: stack)
         context.undoStack = UndoStack()
         return (stack, context)
     }
@@ -19,9 +21,9 @@ import Testing
         #expect(ada.name == "ada")
     }
 
-    @Test("UND-1, UND-2: changes of one event are one step; undo takes it back, redo does it again", arguments: StoreKind.allCases)
-    func eventsAreSteps(kind: StoreKind) throws {
-        let (_, context) = try context(kind)
+    @Test("UND-1, UND-2: changes of one event are one step; undo takes it back, redo does it again", arguments: Setting.saved)
+    func eventsAreSteps(setting: Setting) throws {
+        let (_, context) = try context(setting)
         let stack = try #require(context.undoStack)
         let ada = context.employee("ada", salary: 1)
         context.processPendingChanges()
@@ -35,7 +37,7 @@ import Testing
         context.redo()
         context.redo()
         #expect(ada.salary == 5 && ada.name == "Ada" && ada.isInserted && context.registeredObject(for: ada.objectID) === ada)
-        try context.save()
+        try context.saveToStore()
         #expect(try context.count(FetchRequest<Employee>()) == 1)
     }
 
@@ -66,9 +68,9 @@ import Testing
         #expect(object.calls == ["insert", "2", "2", "8", "8", "4", "16", "32"])
     }
 
-    @Test("UND-2: a new change forgets what could be done again", arguments: StoreKind.allCases)
-    func newChangeDropsRedo(kind: StoreKind) throws {
-        let (_, context) = try context(kind)
+    @Test("UND-2: a new change forgets what could be done again", arguments: Setting.saved)
+    func newChangeDropsRedo(setting: Setting) throws {
+        let (_, context) = try context(setting)
         let ada = context.employee("ada")
         context.processPendingChanges()
         ada.salary = 1
@@ -112,27 +114,27 @@ import Testing
         #expect(!stack.canRedo)
     }
 
-    @Test("UND-3, UND-4: saving keeps the steps, rollback and reset drop them, and no other context has them", arguments: StoreKind.allCases)
-    func saveKeepsSteps(kind: StoreKind) throws {
-        let (stack, context) = try context(kind)
+    @Test("UND-3, UND-4: saving keeps the steps, rollback and reset drop them, and no other context has them", arguments: Setting.saved)
+    func saveKeepsSteps(setting: Setting) throws {
+        let (stack, context) = try context(setting)
         let ada = context.employee("ada", salary: 1)
-        try context.save()
+        try context.saveToStore()
         ada.salary = 2
-        try context.save()
+        try context.saveToStore()
         context.delete(ada)
-        try context.save()
+        try context.saveToStore()
         context.undo()
         #expect(ada.isInserted && ada.salary == 2 && ada.name == "ada")
-        try context.save()
+        try context.saveToStore()
         #expect(try stack.newContext().existingObject(Employee.self, with: ada.objectID).salary == 2)
         context.undo()
-        try context.save()
+        try context.saveToStore()
         #expect(try stack.newContext().existingObject(Employee.self, with: ada.objectID).salary == 1)
         context.undo()
-        try context.save()
+        try context.saveToStore()
         #expect(try stack.newContext().count(FetchRequest<Employee>()) == 0)
         for _ in 0..<3 { context.redo() }
-        try context.save()
+        try context.saveToStore()
         #expect(try stack.newContext().count(FetchRequest<Employee>()) == 0)
         context.undo()
         context.rollback()
@@ -144,9 +146,9 @@ import Testing
         #expect(context.undoStack?.canUndo == false)
     }
 
-    @Test("UND-2: undoing a deletion restores both ends of every relationship", arguments: StoreKind.allCases, [false, true])
-    func deletionsAreUndone(kind: StoreKind, saves: Bool) throws {
-        let (stack, context) = try context(kind)
+    @Test("UND-2: undoing a deletion restores both ends of every relationship", arguments: Setting.saved, [false, true])
+    func deletionsAreUndone(setting: Setting, saves: Bool) throws {
+        let (stack, context) = try context(setting)
         let department = context.department("d")
         let ada = context.employee("ada")
         let bob = context.employee("bob")
@@ -160,17 +162,17 @@ import Testing
             step.name = name
             project.tasks.append(step)
         }
-        try context.save()
+        try context.saveToStore()
         let before = try context.companyDump()
         context.delete([ada, department, project])
         context.processPendingChanges()
-        if saves { try context.save() }
+        if saves { try context.saveToStore() }
         #expect(try context.companyDump().split(separator: "\n").count == 1)
         #expect(bob.department == nil && bob.spouse == nil && bob.friends.isEmpty)
         context.undo()
         #expect(try context.companyDump() == before)
         #expect(context.hasChanges == saves)
-        try context.save()
+        try context.saveToStore()
         #expect(try stack.newContext().companyDump() == before)
     }
 

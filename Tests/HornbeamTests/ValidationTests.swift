@@ -119,6 +119,24 @@ import Testing
         #expect(error.code == .multipleErrors && error.details.map(\.key) == ["other", "name"])
     }
 
+    @Test("VAL-1, VAL-2, VAL-3: an error of another type keeps its identity as the underlying one (validate.009)", arguments: Setting.all)
+    func foreignErrorsKeepTheirIdentity(setting: Setting) throws {
+        let model = try ManagedObjectModel { Entity("Strict") { Strict.name } }
+        let context = setting.context(of: try Stack(setting.kind, model, [Strict.self]))
+        let objects = [Strict(context: context), Strict(context: context)]
+        if setting.isSaved { try context.saveToStore() }
+        objects[0].name = "hook"
+        #expect(hornbeamError { try context.save() }?.underlyingError as? Strict.Refusal == .hook)
+        objects[0].name = "value"
+        let error = hornbeamError { try context.save() }
+        #expect(error?.underlyingError as? Strict.Refusal == .value && error?.key == "name" && error?.code == .validation)
+        objects[1].name = "hook"
+        let several = hornbeamError { try context.save() }
+        #expect(several?.code == .multipleErrors)
+        #expect(several?.details.map { $0.underlyingError as? Strict.Refusal } == [.value, .hook])
+        #expect(several?.details.map(\.objectIDs) == objects.map { [$0.objectID] })
+    }
+
     @Test("SAV-13: a failed save leaves all changes, and rollback forgets them (context.004)", arguments: StoreKind.allCases)
     func failedSaveLeavesChanges(kind: StoreKind) throws {
         let stack = try Parity.stack(kind)
@@ -151,5 +169,26 @@ final class Checked: ManagedObject {
             errors.append(HornbeamError(.validation, "“name” is bad.", entity: "Checked", key: "name"))
         }
         if let error = HornbeamError.combining(errors) { throw error }
+    }
+}
+
+/// Refuses some names with errors of its own.
+final class Strict: ManagedObject {
+    enum Refusal: Error { case hook, value }
+
+    static let name = Attribute<String?>("name")
+    override class var tokens: [any PropertyToken] { [name] }
+    var name: String? { get { self[Self.name] } set { self[Self.name] = newValue } }
+
+    override func validate(_ value: PropertyValue, forKey key: String) throws {
+        if value == "value" { throw Refusal.value }
+    }
+    override func validateForInsert() throws {
+        if name == "hook" { throw Refusal.hook }
+        try super.validateForInsert()
+    }
+    override func validateForUpdate() throws {
+        if name == "hook" { throw Refusal.hook }
+        try super.validateForUpdate()
     }
 }

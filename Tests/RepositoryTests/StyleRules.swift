@@ -64,6 +64,16 @@ import Testing
         #expect(bare == [])
     }
 
+    /// `preconditionFailure` says nothing in release builds; `misuse` prints its sentence in all.
+    @Test func mistakesOfProgramsEndWithASentenceInEveryBuild() {
+        let silent = Repository.sourceFiles.filter { $0.module == "Hornbeam" && !$0.path.hasSuffix("ObjectRegistry.swift") }.flatMap { file in
+            file.lines.indices.filter { index in
+                ["precondition(", "preconditionFailure("].contains { file.lines[index].contains($0) }
+            }.map(file.place)
+        }
+        #expect(silent == [])
+    }
+
     @Test func theTopLevelHoldsNothingElse() throws {
         let expected: Set<String> = [
             "Package.swift", "Package.resolved", "Sources", "Tests", "Benchmarks", "Docs", "README.md", "Scripts", ".ci", ".gitignore",

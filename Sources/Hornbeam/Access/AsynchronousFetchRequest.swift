@@ -93,7 +93,7 @@ extension ManagedObjectContext {
         _ asynchronous: AsynchronousFetchRequest<Object>,
         completion: @escaping @MainActor (Result<[Object], any Error>) -> Void
     ) {
-        precondition(isViewContext, "Only the view context lives on the main actor; await the fetch of any other.")
+        require(isViewContext, "Only the view context lives on the main actor; await the fetch of any other.")
         Task { @MainActor in
             do { completion(.success(try await self.fetch(asynchronous))) } catch { completion(.failure(error)) }
         }

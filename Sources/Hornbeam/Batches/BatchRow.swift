@@ -78,7 +78,7 @@ public final class BatchRow {
 
     private func property(_ nameID: PropertyNameID) -> PropertyDescription {
         guard let index = entity.index(of: nameID) else {
-            preconditionFailure("\(entity.name) has no property of the token that was set in a batch row.")
+            misuse("\(entity.name) has no property of the token that was set in a batch row.")
         }
         return entity.properties[index]
     }

@@ -25,7 +25,7 @@ extension ManagedObjectContext {
         let isDirect = request.onConflict == .fail && !request.validatesValues && !BatchWriter.needsValues(entity)
         let row = BatchRow(entity, writer, isDirect: isDirect) { store.reference($0) }
         var result = BatchResult(request.resultType)
-        try reportingConflicts {
+        try reportingConflicts("Or say with onConflict that such rows are skipped or update the stored ones.") {
             while try !request.fill(row) { result.count(try row.write(), store) }
             try writer.finish()
         }
@@ -143,8 +143,12 @@ extension ManagedObjectContext {
         if follows { try advance() }
     }
 
-    private func reportingConflicts<Result>(_ body: () throws -> Result) throws -> Result {
-        do { return try body() } catch let conflicts as SaveConflicts { throw conflicts.error }
+    private func reportingConflicts<Result>(_ advice: String = "", _ body: () throws -> Result) throws -> Result {
+        do { return try body() } catch let conflicts as SaveConflicts {
+            var error = conflicts.error
+            if !advice.isEmpty { error.message += " " + advice }
+            throw error
+        }
     }
 }
 

@@ -12,6 +12,8 @@ struct ContextChanges: Sendable {
         var slot: StoreSlot
         /// True when a new object was told so.
         var isAssigned: Bool
+        /// True when the save is to fail where others changed the object (MOC-26).
+        var isWatched: Bool
         /// Attributes and to-ones by property index.
         var values: [(index: Int, value: PropertyValue)] = []
         /// Changed members of to-many relationships by property index, ascending.
@@ -24,7 +26,9 @@ struct ContextChanges: Sendable {
     init(_ objects: [ManagedObject]) {
         for object in objects {
             guard let kind = Kind(object) else { continue }
-            var change = Change(id: object.objectID, kind: kind, slot: object.scope.slot, isAssigned: object.state.contains(.assigned))
+            var change = Change(
+                id: object.objectID, kind: kind, slot: object.scope.slot, isAssigned: object.state.contains(.assigned),
+                isWatched: object.state.contains(.watched))
             if kind == .inserted || kind == .updated, let record = object.record {
                 let indexes = kind == .inserted ? record.held : record.changed
                 change.values = indexes.compactMap { index in
@@ -71,7 +75,7 @@ extension ManagedObjectContext {
         for (object, change) in pairs { takeOrders(of: change, into: object) }
         for (object, change) in pairs {
             if change.kind == .deleted, !object.isDeleted { delete(object) }
-            if change.kind == .watched { detectConflicts(for: object) }
+            if change.isWatched, change.kind != .deleted { detectConflicts(for: object) }
         }
     }
 
@@ -131,7 +135,7 @@ extension ManagedObjectContext {
 extension ManagedObjectID {
     fileprivate func entityIndex(in model: ManagedObjectModel) -> Int {
         guard let entity = model.entitiesByName[entityName] else {
-            preconditionFailure("The ID \(self) is of an entity that the parent's model does not have.")
+            misuse("The ID \(self) is of an entity that the parent's model does not have.")
         }
         return entity.index
     }

@@ -14,10 +14,13 @@ extension ManagedObjectContext {
     /// event.name = "Perhaps"
     /// try draft.save()        // now `context` has the change; or let go of `draft`, and nothing happened
     /// ```
-    /// A child keeps its parent alive, and lives where the parent lives. IDs of new objects stay temporary until
-    /// the outermost context saves, and change in all contexts then. Source: MOC-6, SAV-6.
+    /// A child keeps its parent alive, and lives where the parent lives. A child of the view context does by itself what the view context
+    /// does by itself: it processes its changes at the end of the main actor's turn, and takes in saves and the parent's changes.
+    ///
+    /// IDs of new objects stay temporary until the outermost context saves, and change in all contexts then. Source: MOC-6, SAV-6.
     public func newChildContext() -> ManagedObjectContext {
         let child = ManagedObjectContext(parent: self)
+        child.eventBegan = eventBegan
         children.removeAll { $0.context == nil }
         children.append(WeakContext(context: child))
         return child
@@ -49,26 +52,39 @@ extension ManagedObjectContext {
     }
 
     /// Shows what the parent shows since it changed: unchanged objects are read anew, changed ones take the
-    /// parent's values as their base where both do not disagree.
-    func followParent() {
-        guard let parent, editsSeen != parent.edits else { return }
+    /// parent's values as their base where both do not disagree. A watched object stays what it was.
+    func followParent() -> MergedChanges {
+        var merged = MergedChanges()
+        guard let parent, editsSeen != parent.edits else { return merged }
         editsSeen = parent.edits
-        guard automaticallyMergesChangesFromParent else { return }
-        var refreshed: Set<ManagedObjectID> = []
-        for object in registry.objects where !object.isInserted {
+        guard automaticallyMergesChangesFromParent else { return merged }
+        merged.isElsewhere = true
+        edits &+= 1
+        for object in registry.objects where !object.isInserted && !object.state.contains(.watched) {
             if object.hasChanges {
-                if let row = try? parentRow(of: object) { rebase(object, on: row) }
+                if let row = noting(object, { try parentRow(of: object) }) { rebase(object, on: row) }
             } else if object.isOwnView || parentObject(forKey: object.registryKey) != nil {
                 object.record = nil
                 object.hint = RowHint()
                 object.state.remove(.gone)
                 object.state.insert(.fault)
-                refreshed.insert(object.objectID)
+                merged.changes.refreshed.insert(object.objectID)
                 hub?.noteChange(object)
             }
         }
         rebaseMembers()
-        tellListeners(ObjectChanges(refreshed: refreshed))
+        return merged
+    }
+
+    /// The parent has written what this context saw of it as unsaved: reads go to the rows that it wrote.
+    func followSave() {
+        mergeByItself { try move() }
+        followSaveBelow()
+    }
+
+    /// Takes the contexts below to the state that this one has saved.
+    func followSaveBelow() {
+        for child in children { child.context?.followSave() }
     }
 
     /// Objects that were new have the IDs that they keep, in this context and in those below.
@@ -89,14 +105,16 @@ struct WeakContext {
 }
 
 extension ManagedObject {
-    /// True when the object does not just show its row.
+    /// True when the object does not just show its row. Transient values count: a child shows them whether there are changes or not.
     final var isOwnView: Bool {
-        hasChanges || record?.frozenRow != nil || !state.isDisjoint(with: [.gone, .temporary])
+        if hasChanges || !state.isDisjoint(with: [.gone, .temporary]) { return true }
+        guard let record else { return false }
+        return record.frozenRow != nil || !record.held.isDisjoint(with: scope.shape.transient)
     }
 
     /// The object above that this one reads instead of a row; nil in a context without a parent.
     final var parentObject: ManagedObject? {
-        scope.isNested ? scope.context.parentObject(forKey: registryKey) : nil
+        scope.isNested && !state.contains(.detached) ? scope.context.parentObject(forKey: registryKey) : nil
     }
 
     /// Attributes and to-ones as they are in memory, transient ones included.

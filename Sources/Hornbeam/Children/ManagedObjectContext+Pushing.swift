@@ -34,7 +34,8 @@ extension ManagedObjectContext {
     private func conflictsWithParent() throws -> [(ManagedObject, VersionConflict)] {
         var conflicts: [(ManagedObject, VersionConflict)] = []
         for object in tracked.all where !object.isInserted && object.hasChanges || object.state.contains(.watched) {
-            guard !object.state.contains(.gone), let base = object.record?.frozenRow else { continue }
+            let isChecked = !object.state.contains(.gone) || object.state.contains(.watched)
+            guard isChecked, let base = object.record?.frozenRow else { continue }
             let row = try parentRow(of: object)
             if let row, row.values == base.values { continue }
             conflicts.append(
@@ -53,15 +54,20 @@ extension ManagedObjectContext {
             HornbeamError(
                 .mergeConflict,
                 "The \(object.scope.entity.name) was \(conflict.storedValues == nil ? "deleted" : "changed") in the parent "
-                    + "context since this context read it. Refresh it, or set a merge policy.",
+                    + "context since this context read it.",
                 entity: object.scope.entity.name, objectIDs: [object.objectID])
         }
-        if details.count == 1 { return details[0] }
+        let refused = RefusedConflicts(merges: conflicts.map { object, conflict in object.mergeConflict(conflict) })
+        if var error = details.first, details.count == 1 {
+            error.message += " " + adviceForConflicts
+            error.underlyingError = refused
+            return error
+        }
         return HornbeamError(
             .mergeConflict,
             "The save was refused: \(details.count) objects were changed or deleted in the parent context since they were "
-                + "read. See the details, or set a merge policy.",
-            objectIDs: conflicts.map(\.0.objectID), details: details)
+                + "read. See the details. " + adviceForConflicts,
+            objectIDs: conflicts.map(\.0.objectID), details: details, underlyingError: refused)
     }
 
     private func announcement(of saved: [ManagedObject]) -> ObjectChanges {

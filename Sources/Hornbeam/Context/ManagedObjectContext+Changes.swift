@@ -8,7 +8,7 @@ extension ManagedObjectContext {
     public var hasChanges: Bool { tracked.all.contains { $0.hasChanges } }
 
     /// The new objects of the next save (MOC-7).
-    public var insertedObjects: Set<ManagedObject> { Set(tracked.all.filter(\.isInserted)) }
+    public var insertedObjects: Set<ManagedObject> { Set(tracked.all.filter { $0.isInserted && !$0.isDeleted }) }
     /// The changed objects of the next save, without new and deleted ones (MOC-7).
     public var updatedObjects: Set<ManagedObject> { Set(tracked.all.filter(\.isUpdated)) }
     /// The objects that the next save deletes (MOC-7).
@@ -16,7 +16,7 @@ extension ManagedObjectContext {
 
     /// Marks an object as changed. Called by every change.
     func noteChange(of object: ManagedObject, isNew: Bool = false) {
-        precondition(
+        require(
             !isAfterlife,
             "An object of \(object.scope.entity.name) was changed after its context was released. Keep the "
                 + "context until it has saved.")
@@ -40,22 +40,16 @@ extension ManagedObjectContext {
         if object.record?.changed.isEmpty ?? true { object.state.remove(.updated) }
     }
 
-    /// Checks an unchanged object at the next save: it fails when others changed it (MOC-26).
+    /// Checks an unchanged object at the next save, which throws when others changed or deleted the object since this call (MOC-26).
+    ///
+    /// For decisions that rest on objects which the save does not change. A context that follows shows others' changes of the object, and
+    /// the save is refused all the same; a child shows the object as it was. `refresh` begins anew. Merge policies other than `error` let
+    /// others' change stand. Does nothing for detached objects.
     public func detectConflicts(for object: ManagedObject) {
+        guard !object.isDetached else { return }
         _ = object.writableRecord()
         object.state.insert(.watched)
         if !object.state.contains(.tracked) { tracked.append(object) }
-    }
-
-    func noteFailure(_ error: any Error, of object: ManagedObject) {
-        let error = error as? HornbeamError
-            ?? HornbeamError(.general, "Reading an object failed.", cause: "\(error)")
-        failures[ObjectIdentifier(object)] = error
-    }
-
-    /// Why the object could not be read; nil when it could.
-    func failure(of object: ManagedObject) -> HornbeamError? {
-        object.state.contains(.failed) ? failures[ObjectIdentifier(object)] : nil
     }
 
     /// Settles what happened since the last time, and tells observers (MOC-18).
@@ -88,6 +82,16 @@ extension ManagedObjectContext {
         sweepIfDue()
     }
 
+    /// The end of the main actor's turn: the view context and the contexts below it settle their changes, and those below take in what
+    /// happened above them.
+    func endOfTurn() {
+        processPendingChanges()
+        for child in children.compactMap(\.context) {
+            if child.automaticallyMergesChangesFromParent { child.mergeByItself { try child.mergeChanges() } }
+            child.endOfTurn()
+        }
+    }
+
     /// Between two uses: a context that follows the store moves on, and one that holds no object lets go of
     /// its state of the store, which is what keeps old pages alive.
     func rest() {
@@ -98,8 +102,20 @@ extension ManagedObjectContext {
             isAway = false
             snapshot = nil
         } else if automaticallyMergesChangesFromParent {
-            // A failure shows at the next use, which reads the same store.
-            try? advance()
+            mergeByItself { try advance() }
+        }
+    }
+
+    /// Takes in what others saved where no caller waits; a failure goes to `onMergeFailure`.
+    func mergeByItself(_ merge: () throws -> Void) {
+        do {
+            try merge()
+            lastMergeFailure = nil
+        } catch {
+            let failure = error as? HornbeamError
+                ?? HornbeamError(.general, "Merging changes failed.", cause: "\(error)", underlyingError: error)
+            lastMergeFailure = failure
+            onMergeFailure?(failure)
         }
     }
 

@@ -4,26 +4,32 @@ internal import HornbeamStore
 extension ManagedObjectContext {
     /// Marks an object for deletion and applies its delete rules at once (MOC-10, DEL-1 … DEL-5).
     ///
-    /// An object that was never saved just vanishes. Objects at the end of `cascade` relationships follow,
-    /// depth first, in the order of the relationships and their members. A `deny` rule is looked at by the
-    /// save. Until the save, `insert(_:)` takes the mark back.
+    /// An object that was never saved just vanishes, unless a `deny` rule holds it back. Objects at the end of `cascade` relationships
+    /// follow, depth first, in the order of the relationships and their members. A `deny` rule is looked at by the save. Until the save,
+    /// `insert(_:)` takes the mark back. Does nothing for objects that are deleted or detached already; ends the process with a sentence
+    /// for those of another context.
     public func delete(_ object: ManagedObject) {
-        precondition(
+        if object.isDetached { return }
+        require(
             object.managedObjectContext === self,
-            "The \(object.scope.entity.name) belongs to another context or to none. Delete it there.")
+            "The \(object.scope.entity.name) belongs to another context, or its context is gone. Delete it where it belongs.")
         var waiting = [object]
         while let next = waiting.popLast() {
+            // The hook may delete the object itself.
+            guard !next.state.contains(.preparing) else { continue }
+            next.state.insert(.preparing)
             next.prepareForDeletion()
-            guard !next.state.contains(.deleted), !next.state.contains(.detached) else { continue }
+            next.state.remove(.preparing)
+            guard !next.state.contains(.deleted), !next.isDetached else { continue }
             mark(next)
             waiting.append(contentsOf: propagate(next).reversed())
-            if next.state.contains(.inserted) { forget(next) }
+            if next.isInserted, !next.isDeletionDenied { forget(next) }
         }
     }
 
     /// Deletes several objects; those that went with another one are left alone.
     public func delete(_ objects: some Sequence<ManagedObject>) {
-        for object in objects where !object.state.contains(.detached) { delete(object) }
+        for object in objects { delete(object) }
     }
 
     /// Deletes the objects that a request finds, as `delete(_:)` does; all of an entity with a plain request (DEL-6).
@@ -73,6 +79,21 @@ extension ManagedObjectContext {
     func forget(_ object: ManagedObject) {
         edits &+= 1
         registry.remove(object.registryKey)
-        object.state = object.state.subtracting([.inserted, .updated, .deleted]).union([.detached])
+        object.detach()
+    }
+
+    /// Lets go of objects that were deleted before they were ever saved, once no `deny` rule holds them back.
+    func forgetUnsavedDeletions() {
+        let unsaved = tracked.all.filter { $0.state.isSuperset(of: [.inserted, .deleted]) }
+        guard !unsaved.isEmpty else { return }
+        for object in unsaved { forget(object) }
+        tracked.compact()
+    }
+}
+
+extension ManagedObject {
+    /// The object leaves its context and keeps no change that a save could act upon.
+    final func detach() {
+        state = state.subtracting([.inserted, .updated, .deleted, .watched, .stirred]).union(.detached)
     }
 }

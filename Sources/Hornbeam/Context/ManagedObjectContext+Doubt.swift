@@ -65,6 +65,7 @@ extension ManagedObjectContext {
         // What others did meanwhile cannot be told from what was lost: everything is compared.
         inbox.overflow()
         try move()
+        followSaveBelow()
         rebaseMembers()
         for object in inserted.map(\.0) + updated.map(\.0) { dropSettledMembers(of: object) }
         // New objects that were deleted meanwhile have vanished here; their rows are to be deleted like any others.
@@ -79,7 +80,7 @@ extension ManagedObjectContext {
         guard let record = object.record, !object.isInserted, !object.state.contains(.deleted) else { return }
         for (index, change) in record.toMany where change.isEmpty {
             record.toMany[index] = nil
-            record.changed.remove(index)
+            record.removeChange(of: index)
         }
         settleUpdatedState(of: object)
     }

@@ -17,7 +17,7 @@ extension ManagedObjectContext {
     public func object(with id: ManagedObjectID) -> ManagedObject {
         if let object = registeredObject(for: id) { return object }
         guard let entity = persistentStoreCoordinator.managedObjectModel.entitiesByName[id.entityName] else {
-            preconditionFailure(
+            misuse(
                 "The ID \(id) is of the entity \(id.entityName), which this container's model does not have.")
         }
         if id.isTemporaryID, let above = objectAbove(id) {
@@ -173,10 +173,10 @@ extension ManagedObjectContext {
 
     /// Gives new objects the IDs that they will keep; they are still to be saved (MOC-17).
     ///
-    /// Objects that have one keep it. The IDs change in the contexts above and below too.
+    /// Objects that have one keep it, and so do detached ones. The IDs change in the contexts above and below too.
     /// - Throws: The store's error.
     public func obtainPermanentIDs(for objects: [ManagedObject]) throws {
-        let temporary = objects.filter { $0.state.contains(.temporary) && !$0.state.contains(.gone) }
+        let temporary = objects.filter { $0.state.contains(.temporary) && !$0.isDetached }
         guard !temporary.isEmpty else { return }
         let stack = persistentStoreCoordinator.stack
         try placeNewObjects(in: stack)

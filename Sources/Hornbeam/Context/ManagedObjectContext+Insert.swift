@@ -5,7 +5,7 @@ internal import Synchronization
 extension ManagedObjectContext {
     /// Makes a new object of an entity (MOC-9).
     ///
-    /// - Throws: `unknownEntity` when the model has no such entity, or it is abstract (MOD-3).
+    /// - Throws: `unknownEntity` when the model has no such entity, or it is abstract (MOD-3); `closed` when no store is open.
     @discardableResult
     public func insert(entityNamed name: String) throws -> ManagedObject {
         let model = persistentStoreCoordinator.managedObjectModel
@@ -17,17 +17,30 @@ extension ManagedObjectContext {
                 .unknownEntity,
                 "\(name) is abstract: it has no objects of its own. Insert one of its subentities.", entity: name)
         }
+        try requireStore(for: entity)
         let scope = scope(at: entity.index)
         let object = scope.objectClass.init(birth(in: scope))
         finishInsertion(of: object)
         return object
     }
 
-    /// Takes a deletion back that was not saved yet (DEL-7). Does nothing for other objects of this context.
+    /// Makes a new object of a class, as `Object(context:)` does; for generic code, where the class may be any (MOC-9).
+    ///
+    /// - Throws: `unboundClass` when the class is not bound to exactly one entity, `unknownEntity` when that is abstract, `closed` when no
+    ///   store is open. `Object(context:)` ends the process with the same sentence.
+    @discardableResult
+    public func insert<Object: ManagedObject>(_ type: Object.Type) throws -> Object {
+        let object = Object(try birthOfNewObject(of: type))
+        finishInsertion(of: object)
+        return object
+    }
+
+    /// Takes a deletion back that was not saved yet (DEL-7). Does nothing for other objects of this context and for detached ones.
     public func insert(_ object: ManagedObject) {
-        precondition(
+        if object.isDetached { return }
+        require(
             object.managedObjectContext === self,
-            "The \(object.scope.entity.name) belongs to another context or to none. Make a new object here.")
+            "The \(object.scope.entity.name) belongs to another context, or its context is gone. Make a new object here.")
         guard object.state.contains(.deleted) else { return }
         object.undoStack?.register(.undelete(object))
         noteChange(of: object)
@@ -36,16 +49,29 @@ extension ManagedObjectContext {
     }
 
     /// The birth of a new object of a class that stands for exactly one entity.
-    func birthOfNewObject(of type: ManagedObject.Type) -> ObjectBirth {
+    func birthOfNewObject(of type: ManagedObject.Type) throws -> ObjectBirth {
         guard let entity = persistentStoreCoordinator.binding.entity(of: type) else {
-            preconditionFailure(
+            throw HornbeamError(
+                .unboundClass,
                 "The class \(type) is not bound to exactly one entity of this container's model. Name it in "
                     + "`classes` when the container is made, or insert by entity name.")
         }
-        precondition(
-            !entity.isAbstract,
-            "\(entity.name) is abstract: it has no objects of its own. Make an object of a subentity.")
+        guard !entity.isAbstract else {
+            throw HornbeamError(
+                .unknownEntity, "\(entity.name) is abstract: it has no objects of its own. Make an object of a subentity.",
+                entity: entity.name)
+        }
+        try requireStore(for: entity)
         return birth(in: scope(at: entity.index))
+    }
+
+    /// - Throws: `closed` when there is no store that new objects could go into.
+    private func requireStore(for entity: EntityDescription) throws {
+        if entity.index < birthScopes.count, birthScopes[entity.index] != nil { return }
+        guard stack.isEmpty else { return }
+        throw HornbeamError(
+            .closed, "No store is open. Call loadPersistentStores() before making objects, and make none after close().",
+            entity: entity.name)
     }
 
     private func birth(in scope: EntityScope) -> ObjectBirth {

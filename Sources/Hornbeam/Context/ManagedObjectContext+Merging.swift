@@ -14,7 +14,10 @@ extension ManagedObjectContext {
     /// Moves to the newest state of the store unless the context is pinned.
     func advance() throws {
         if !isPinned, isPlainlyNewest { return }
-        guard isPinned else { return try move() }
+        guard isPinned else {
+            try move()
+            return
+        }
         if !staysBeforeDoubt() { try settleDoubt() }
         _ = try readingSnapshot()
     }
@@ -37,14 +40,16 @@ extension ManagedObjectContext {
     /// Moves to the newest state of the store and takes in what was announced.
     ///
     /// - Parameter settled: Keys of objects that were just saved, which show their new rows in any case.
-    func move(toAtLeast transaction: UInt64 = 0, settled: Set<UInt64> = []) throws {
-        if staysBeforeDoubt() { return followParent() }
+    /// - Returns: What observers were told.
+    @discardableResult
+    func move(toAtLeast transaction: UInt64 = 0, settled: Set<UInt64> = []) throws -> ObjectChanges {
+        if staysBeforeDoubt() { return announce(followParent()) }
         try settleDoubt()
         let arrived = inbox.drain()
         try parent?.advance()
         let cameFromAway = isAway || parent?.isAway == true
         let old = snapshot
-        if let old, arrived.isEmpty, try isNewest(old, transaction) { return followParent() }
+        if let old, arrived.isEmpty, try isNewest(old, transaction) { return announce(followParent()) }
         let new = try newestSnapshot()
         if let old, old.stack !== new.stack { leaveRemovedStores(old, new) }
         if cameFromAway {
@@ -58,9 +63,23 @@ extension ManagedObjectContext {
         }
         snapshot = new
         edits &+= 1
-        takeIn(taken, new)
+        var merged = takeIn(taken, new)
         if !taken.isEmpty || !ignored.isEmpty { rebaseMembers() }
-        followParent()
+        let merges = merged.changes
+        merged.formUnion(followParent())
+        if !merges.isEmpty { post(.didMergeChangesObjectIDs, DidMergeChanges(changes: merges), merges) }
+        return announce(merged)
+    }
+
+    /// Tells observers once of everything that was taken in, when all objects show it.
+    @discardableResult
+    func announce(_ merged: MergedChanges) -> ObjectChanges {
+        if !merged.changes.isEmpty {
+            postObjectsDidChange(merged.changes)
+        } else if merged.isElsewhere {
+            tellListeners(merged.changes)
+        }
+        return merged.changes
     }
 
     /// What this context takes in, and what it passes over since it follows neither the store nor whoever saved.
@@ -124,50 +143,44 @@ extension ManagedObjectContext {
         }
     }
 
-    private func takeIn(_ changes: [ForeignChange], _ new: StackSnapshot) {
-        var summary = ObjectChanges()
-        var isElsewhere = false
+    private func takeIn(_ changes: [ForeignChange], _ new: StackSnapshot) -> MergedChanges {
+        var merged = MergedChanges()
         let namesInserted = hearsOfMerges
         for change in changes {
             // A store may be gone again by the time its last commits are heard of.
             for reference in change.inserted where namesInserted && new[reference.slot] != nil {
-                summary.inserted.insert(objectID(reference))
+                merged.changes.inserted.insert(objectID(reference))
             }
             for reference in change.updated {
                 guard let object = registry[reference.key] else {
-                    isElsewhere = true
+                    merged.isElsewhere = true
                     continue
                 }
                 if !object.hasChanges, !object.scope.isNested { object.record?.frozenRow = nil }
                 rebase(object, new)
-                summary.refreshed.insert(object.objectID)
+                merged.changes.refreshed.insert(object.objectID)
                 hub?.noteChange(object)
             }
             for reference in change.deleted {
                 guard let object = registry[reference.key] else {
-                    isElsewhere = true
+                    merged.isElsewhere = true
                     continue
                 }
-                summary.deleted.insert(object.objectID)
+                merged.changes.deleted.insert(object.objectID)
                 takeInDeletion(of: object)
                 hub?.noteChange(object)
             }
         }
-        guard !summary.isEmpty else {
-            // An object that nobody holds here may be a result from now on.
-            if isElsewhere { tellListeners(summary) }
-            return
-        }
-        post(.didMergeChangesObjectIDs, DidMergeChanges(changes: summary), summary)
-        event.refreshed.formUnion(summary.refreshed)
-        postObjectsDidChange(summary)
+        return merged
     }
 
     /// Gives pending changes of an object the new row as their base, unless both sides changed a value.
     func rebase(_ object: ManagedObject, _ new: StackSnapshot, settling: Bool = false) {
         object.hint = RowHint()
         guard let record = object.record, record.version != 0, !object.isInserted, !object.scope.isNested else { return }
-        guard let row = try? new[object.scope.slot]?.values(object.scope.entity, object.key) else { return }
+        // The save compares a watched object with what it was.
+        guard settling || !object.state.contains(.watched) else { return }
+        guard let row = noting(object, { try new[object.scope.slot]?.values(object.scope.entity, object.key) }) else { return }
         // Changes that were taken back leave a record behind, whose next change is one of the new row.
         guard object.hasChanges else { return record.version = row.version }
         rebase(object, on: row, settling: settling)
@@ -177,7 +190,7 @@ extension ManagedObjectContext {
     ///
     /// - Parameter settling: True to keep what both sides changed as it is here, and to report it.
     func rebase(_ object: ManagedObject, on row: RowValues, settling: Bool = false) {
-        guard let record = object.record else { return }
+        guard let record = object.record, settling || !object.state.contains(.watched) else { return }
         guard !object.state.contains(.deleted) else {
             // A deletion of what others changed is for the save's policy to judge.
             guard settling else { return }
@@ -224,6 +237,20 @@ extension ManagedObjectContext {
     }
 }
 
+/// What a context took in, for its observers.
+struct MergedChanges {
+    var changes = ObjectChanges()
+    /// True when objects changed that the context does not hold, which may be results of fetches from now on.
+    var isElsewhere = false
+
+    mutating func formUnion(_ other: MergedChanges) {
+        changes.inserted.formUnion(other.changes.inserted)
+        changes.refreshed.formUnion(other.changes.refreshed)
+        changes.deleted.formUnion(other.changes.deleted)
+        isElsewhere = isElsewhere || other.isElsewhere
+    }
+}
+
 /// What others did, as far as this context cares.
 private struct ForeignChange {
     var inserted: [ObjectReference] = []
@@ -262,7 +289,7 @@ extension ManagedObject {
             record.originals[index] = stored[index]
             guard stored[index] == record.values[index] else { continue }
             record.originals[index] = nil
-            record.changed.remove(index)
+            record.removeChange(of: index)
             record.release(index)
         }
     }

@@ -18,7 +18,6 @@ extension ManagedObjectContext {
             object.state.remove([.tracked, .touched])
         }
         tracked.removeAll()
-        failures.removeAll()
         event = PendingEvent()
         mergeReport = MergeReport()
         doubt = nil
@@ -36,7 +35,7 @@ extension ManagedObjectContext {
         for object in tracked.all {
             let told = states[ObjectIdentifier(object)] ?? object.state
             if object.isInserted {
-                if !untold.contains(ObjectIdentifier(object)) { changes.deleted.insert(object.objectID) }
+                if !untold.contains(ObjectIdentifier(object)), !told.contains(.deleted) { changes.deleted.insert(object.objectID) }
             } else if told.contains(.deleted) {
                 changes.inserted.insert(object.objectID)
             } else if told.contains(.updated) || object.hasChanges {
@@ -55,7 +54,9 @@ extension ManagedObjectContext {
         if record.held.isEmpty, record.frozenRow == nil { object.record = nil }
     }
 
-    /// Forgets all objects and changes. References to objects that you hold must not be used any more (MOC-22).
+    /// Forgets all objects and changes (MOC-22).
+    ///
+    /// Objects that you hold are detached: they read as zeros, and setting their properties changes nothing.
     public func reset() {
         undoStack?.removeAllActions()
         for object in registry.objects {
@@ -70,7 +71,7 @@ extension ManagedObjectContext {
         FreedMemory.giveBack(after: count)
         forgetAhead()
         tracked.removeAll()
-        failures.removeAll()
+        failures = ReadFailures()
         event = PendingEvent()
         inbox.skip()
         snapshot = nil
@@ -110,7 +111,7 @@ extension ManagedObjectContext {
     /// Gives pending changes what the parent or the store has now as their base.
     private func renewBase(of object: ManagedObject, settling: Bool) {
         if parent != nil {
-            if let row = try? parentRow(of: object) { rebase(object, on: row, settling: settling) }
+            if let row = noting(object, { try parentRow(of: object) }) { rebase(object, on: row, settling: settling) }
         } else {
             object.record?.frozenRow = nil
             if let snapshot { rebase(object, snapshot, settling: settling) }
@@ -119,7 +120,8 @@ extension ManagedObjectContext {
 
     /// - Parameter settling: True when this decides what both sides changed, instead of leaving it to the save.
     func renew(_ object: ManagedObject, mergeChanges: Bool, settling: Bool = false) {
-        failures[ObjectIdentifier(object)] = nil
+        failures.forget(object.objectID)
+        edits &+= 1
         tracked.views.forget()
         object.state.remove(.failed)
         if mergeChanges, object.hasChanges {
@@ -130,5 +132,6 @@ extension ManagedObjectContext {
             object.state.remove([.deleted, .updated])
             object.turnIntoFault(keepingTransients: mergeChanges)
         }
+        if settling, object.state.contains(.watched) { object.watchAnew() }
     }
 }

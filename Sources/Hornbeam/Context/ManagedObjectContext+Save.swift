@@ -12,13 +12,14 @@ extension ManagedObjectContext {
     /// `reopenFailedStores()` was called. After `incompleteSave` (134040) the save has happened, and one of several stores could not write
     /// its part yet. The next save finds out or finishes it, and writes nothing twice.
     /// - Throws: Validation errors, all together in one (`multipleErrors` 1560); `mergeConflict` 133020,
-    ///   `constraintConflict` 133021; what a custom merge policy threw; what reading an object failed with; the store's error.
+    ///   `constraintConflict` 133021; what a custom merge policy threw; what getters could not read (`readFailures`); the store's error.
     public func save() throws {
-        precondition(!isSaving, "save() was called inside willSave or didSave of the same context.")
+        require(!isSaving, "save() was called inside willSave or didSave of the same context.")
         isSaving = true
         defer { isSaving = false }
         processPendingChanges()
         tracked.compact()
+        try requireNoReadFailures()
         if let failure = firstFailure() { throw failure }
         try settleDoubt()
         if let doubt { throw doubt.save.error }
@@ -28,6 +29,8 @@ extension ManagedObjectContext {
         try mergeBeforeSave()
         try withoutUndo { try computeDerivedValues() }
         try validate()
+        try requireNoReadFailures()
+        forgetUnsavedDeletions()
         if let parent { try push(into: parent) } else { try write() }
     }
 
@@ -114,6 +117,7 @@ extension ManagedObjectContext {
         moveOn(to: receipt, saved)
         for object in saved { object.didSave() }
         for object in draft.deleted { dismiss(object) }
+        followSaveBelow()
         if let changes { post(.didSaveObjectIDs, DidSave(changes: changes), changes) }
         sweepIfDue()
     }
@@ -152,6 +156,7 @@ extension ManagedObjectContext {
         } catch {
             snapshot = nil
             isAway = true
+            mergeByItself { throw error }
         }
     }
 
@@ -174,7 +179,6 @@ extension ManagedObjectContext {
 
     func dismiss(_ object: ManagedObject) {
         registry.remove(object.registryKey)
-        object.state.remove(.deleted)
-        object.state.insert(.detached)
+        object.detach()
     }
 }

@@ -10,7 +10,7 @@ extension ManagedObjectContext {
         let stack = stack
         let entity = persistentStoreCoordinator.managedObjectModel.entities[index]
         let scope = scope(at: index, in: stack.slotForNewObjects(of: entity), of: stack)
-        if isAfterlife { return scope }
+        if isAfterlife || stack.isEmpty { return scope }
         EntityScope.keep(scope, at: index, in: &birthScopes)
         return scope
     }
@@ -28,8 +28,10 @@ extension ManagedObjectContext {
         let entity = persistentStoreCoordinator.managedObjectModel.entities[index]
         let own = slot.index == 0 ? stack.only ?? stack[slot]?.store : stack[slot]?.store
         guard let store = own ?? persistentStoreCoordinator.stack[slot]?.store else {
-            preconditionFailure(
-                "No store is open. Call loadPersistentStores() before making objects, and use no context after close().")
+            // For objects that are met when all stores are closed: reading them finds nothing. A store may come, so it is not kept.
+            return EntityScope(
+                entity: entity, slot: slot, objectClass: persistentStoreCoordinator.binding.objectClass(of: entity),
+                origin: persistentStoreCoordinator.shapes[entity].temporaryOrigin, context: self)
         }
         let scope = EntityScope(
             entity: entity, slot: slot, objectClass: persistentStoreCoordinator.binding.objectClass(of: entity),

@@ -72,8 +72,15 @@ public final class ManagedObjectContext {
     @exclusivity(unchecked) var event = PendingEvent()
     /// Grows with everything that a child could see of this context.
     @exclusivity(unchecked) var edits: UInt64 = 0
-    /// Errors of objects that could not be read, thrown by the next save.
-    @exclusivity(unchecked) var failures: [ObjectIdentifier: HornbeamError] = [:]
+    /// What could not be read; thrown by the next fetch, count and save.
+    @exclusivity(unchecked) var failures = ReadFailures()
+    /// Called when the context fails to take in what others saved where no call could throw the error; see `lastMergeFailure`.
+    ///
+    /// That is where the context follows the store by itself: the view context and its children, and a `BackgroundContext` between two
+    /// calls. Called where the context is used.
+    public var onMergeFailure: ((HornbeamError) -> Void)?
+    /// Why the context could not take in what others saved when it last tried by itself; nil once it could.
+    public internal(set) var lastMergeFailure: HornbeamError?
     /// Called with the first change of an event; the view context's has it settled when the main actor comes to rest.
     var eventBegan: (() -> Void)?
     @exclusivity(unchecked) var isSaving = false

@@ -26,7 +26,7 @@ struct PendingEvent {
         var updated: [ManagedObject] = []
         for (object, before, isNew) in touched {
             if isNew || newLater.contains(ObjectIdentifier(object)) {
-                if object.isInserted { changes.inserted.insert(object.objectID) }
+                if object.isInserted, !object.isDeleted { changes.inserted.insert(object.objectID) }
             } else if before.contains(.deleted) {
                 if !object.isDeleted, !object.state.contains(.detached) { changes.inserted.insert(object.objectID) }
             } else if object.state.contains(.deleted) || (before.contains(.inserted) && object.state.contains(.detached)) {

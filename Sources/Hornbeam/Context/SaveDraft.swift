@@ -108,10 +108,10 @@ struct SaveDraft {
     }
 
     private mutating func addCheck(_ object: ManagedObject) {
+        let version = object.writableRecord().version
+        // An object whose row was gone when the watch began is a conflict like others.
         changes[object.scope.slot].checks.append(
-            .init(
-                entity: object.scope.entity, key: object.key,
-                expectedVersion: object.record?.version ?? object.storedVersion()))
+            .init(entity: object.scope.entity, key: object.key, expectedVersion: max(version, 1)))
     }
 
     /// The values to be written; derived ones are the store's to compute.
@@ -178,12 +178,17 @@ struct SaveDraft {
             let member = { (id: ManagedObjectID) in try reference(id, of: property, object) }
             var link = ChangeSet.Link(relationship: property, owner: reference(object).local)
             if !followsToOne {
-                link.added = try change.addedInOrder.compactMap(member)
+                link.added = try change.addedInOrder.filter(staysAfterSave).compactMap(member)
                 link.removed = try change.removed.sorted { $0.reference < $1.reference }.compactMap(member)
             }
-            link.order = try change.order?.compactMap(member)
+            link.order = try change.order?.filter(staysAfterSave).compactMap(member)
             changes[object.scope.slot].links.append(link)
         }
+    }
+
+    /// False for an object that this save deletes, to which no relationship may lead.
+    private func staysAfterSave(_ id: ManagedObjectID) -> Bool {
+        context.registeredObject(for: id).map { !$0.state.contains(.deleted) } ?? true
     }
 
     private func reference(_ object: ManagedObject) -> ObjectReference {

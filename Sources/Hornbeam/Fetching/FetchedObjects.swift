@@ -34,7 +34,7 @@ extension FetchedObjects: RandomAccessCollection {
         let object = batch?.object(position, in: found, size: request.fetchBatchSize, context)
             ?? context.object(found[position])
         guard let typed = object as? Object else {
-            preconditionFailure(
+            misuse(
                 "The fetch of \(request.entityName) gave an object of class \(type(of: object)), not \(Object.self). "
                     + "Bind \(Object.self) to the entity when the container is made.")
         }

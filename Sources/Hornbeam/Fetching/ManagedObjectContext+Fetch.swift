@@ -6,7 +6,7 @@ extension ManagedObjectContext {
     /// account: what is new, changed or deleted here is found, ordered and counted as it is in memory.
     ///
     /// Moves the context to the newest state of the store. Objects come as faults whose rows are known.
-    /// - Throws: `unknownEntity`, `predicateInvalid`, `typeMismatch`; the store's error.
+    /// - Throws: `unknownEntity`, `predicateInvalid`, `typeMismatch`; what getters could not read (`readFailures`); the store's error.
     public func fetch<Object: ManagedObject>(_ request: FetchRequest<Object>) throws -> [Object] {
         let request = request.untyped
         try requireObjects(request)
@@ -17,7 +17,7 @@ extension ManagedObjectContext {
     func finish<Object: ManagedObject>(_ found: FoundObjects, _ request: FetchDescription) throws -> [Object] {
         let objects: [Object] = try objects(found, request)
         if request.shouldRefreshRefetchedObjects {
-            for object in objects where !object.hasChanges { object.turnIntoFault() }
+            for object in objects where !object.hasChanges && !object.state.contains(.watched) { object.turnIntoFault() }
         }
         if !request.returnsObjectsAsFaults { for object in objects { object.fireIfNeeded() } }
         sweepIfDue()
@@ -52,6 +52,7 @@ extension ManagedObjectContext {
     /// Checks a request and moves to the newest state of the store.
     func prepared(_ request: FetchDescription) throws -> FetchDescription {
         processPendingChanges()
+        try requireNoReadFailures()
         let entity = try persistentStoreCoordinator.managedObjectModel.entity(named: request.entityName)
         try request.validate(for: entity)
         if persistentStoreCoordinator.stack.isIncremental { try persistentStoreCoordinator.stack.load(request) }

@@ -44,7 +44,7 @@ extension ManagedObjectContext {
 
     /// The way to the objects of a class by an attribute, in the newest state; nil where a request has to be made.
     private func route(_ type: ManagedObject.Type, _ nameID: PropertyNameID) throws -> UniqueRoute? {
-        guard parent == nil, !persistentStoreCoordinator.slowFetches.areHeardOf else { return nil }
+        guard parent == nil, failures.unacknowledgedCount == 0, !persistentStoreCoordinator.slowFetches.areHeardOf else { return nil }
         processPendingChanges()
         try advance()
         if let route = uniqueRoute, route.isFor(type, nameID) { return route.lookUp == nil ? nil : route }

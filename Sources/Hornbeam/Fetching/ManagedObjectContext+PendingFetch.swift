@@ -16,7 +16,10 @@ extension ManagedObjectContext {
     }
 
     func find(_ request: FetchDescription) throws -> FoundObjects {
-        try findPrepared(try prepared(request))
+        let found = try findPrepared(prepared(request))
+        // Objects are judged by what their getters give.
+        try requireNoReadFailures()
+        return found
     }
 
     /// The results without those objects, which a child judges itself.

@@ -54,30 +54,34 @@ extension ManagedObjectContext {
     /// state does not have are deleted.
     ///
     /// - Parameter rebasing: True where the state is the newest, which pending changes take as their base.
-    func arrive(at new: StackSnapshot, rebasing: Bool) {
+    /// - Returns: What observers were told.
+    @discardableResult
+    func arrive(at new: StackSnapshot, rebasing: Bool) -> ObjectChanges {
+        var merged = MergedChanges(isElsewhere: true)
         let old = snapshot
         snapshot = new
         edits &+= 1
         for object in registry.objects where !object.isInserted {
             object.hint = RowHint()
             if !object.hasChanges {
-                show(object, in: new, insteadOf: old)
+                show(object, in: new, insteadOf: old, &merged.changes)
             } else if rebasing, automaticallyMergesChangesFromParent {
                 renewBase(of: object, in: new)
             }
         }
         rebaseMembers()
-        followParent()
-        tellListeners(ObjectChanges(refreshed: event.refreshed))
+        merged.formUnion(followParent())
+        return announce(merged)
     }
 
-    private func show(_ object: ManagedObject, in new: StackSnapshot, insteadOf old: StackSnapshot?) {
+    private func show(_ object: ManagedObject, in new: StackSnapshot, insteadOf old: StackSnapshot?, _ changes: inout ObjectChanges) {
         if isMissing(object, in: new) {
             if let old, !object.isFault { object.freezeRow(from: old) }
+            if !object.isDeleted { changes.deleted.insert(object.objectID) }
             takeInDeletion(of: object)
         } else {
             object.turnIntoFault()
-            event.refreshed.insert(object.objectID)
+            changes.refreshed.insert(object.objectID)
         }
     }
 

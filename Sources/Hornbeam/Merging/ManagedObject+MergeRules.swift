@@ -54,7 +54,7 @@ extension ManagedObject {
         record.originals[index] = stored
         if result == stored {
             record.originals[index] = nil
-            record.changed.remove(index)
+            record.removeChange(of: index)
             record.release(index)
         } else {
             record.hold(result, at: index)

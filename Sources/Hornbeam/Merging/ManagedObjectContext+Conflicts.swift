@@ -19,7 +19,8 @@ extension ManagedObjectContext {
     /// Settles conflicts of versions, or throws the error.
     func resolve(_ conflicts: [VersionConflict], error: @autoclosure () -> HornbeamError) throws {
         for conflict in conflicts {
-            guard let object = registry[conflict.reference.key] else { continue }
+            // Nothing here can settle what is not here.
+            guard let object = registry[conflict.reference.key] else { throw error() }
             if mergesByItself(object, conflict) {
                 adopt(conflict, in: object)
                 mergeReport.rebased.insert(object.objectID)
@@ -38,8 +39,23 @@ extension ManagedObjectContext {
 
     /// The error, with the IDs that the objects have in this context.
     private func error(of conflicts: SaveConflicts, _ draft: SaveDraft) -> HornbeamError {
-        conflicts.error { draft.object($0)?.objectID ?? $0 }
+        var error = conflicts.error { draft.object($0)?.objectID ?? $0 }
+        let refused = RefusedConflicts(
+            merges: conflicts.versions.compactMap { conflict in registry[conflict.reference.key]?.mergeConflict(conflict) },
+            constraints: conflicts.uniques.map { constraintConflict($0, $0.objects.compactMap { draft.object(withKey: $0.key) }) })
+        error.underlyingError = refused
+        let isNew = refused.constraints.contains { !$0.objectIDs.isEmpty && $0.objectIDs.allSatisfy(\.isTemporaryID) }
+        if !refused.merges.isEmpty {
+            error.message += " " + Self.adviceForConflicts
+        } else if isNew {
+            error.message += " A mergePolicy can make a new object and the one that has the value the same."
+        }
+        return error
     }
+
+    /// What a program can do about objects that both sides changed.
+    static let adviceForConflicts = "Set a mergePolicy; or refresh the objects, with mergeChanges true to write the changes of this context "
+        + "over the others', false to drop them."
 
     /// True when no property is left that both sides changed to different values.
     private func isSettled(_ object: ManagedObject, _ conflict: VersionConflict) -> Bool {
@@ -115,7 +131,7 @@ extension ManagedObjectContext {
         report(object, stored) { $0.theirs }
         guard let record = object.record else { return }
         for (index, original) in record.originals where stored[index] != original {
-            record.changed.remove(index)
+            record.removeChange(of: index)
             record.originals[index] = nil
             record.release(index)
         }
@@ -138,6 +154,11 @@ extension ManagedObjectContext {
         if object.state.contains(.deleted) {
             object.state.insert(.gone)
             return
+        }
+        guard object.hasChanges else {
+            // It was watched only: nothing of this context is to be written again.
+            object.state.remove(.watched)
+            return object.markGone()
         }
         switch mergePolicy.kind {
         case .mergeByPropertyObjectTrump, .overwrite:
@@ -195,19 +216,21 @@ extension ManagedObjectContext {
 
 extension ManagedObject {
     /// The conflict as a custom policy sees it.
-    fileprivate final func mergeConflict(_ conflict: VersionConflict) -> MergeConflict {
-        func named(_ value: (PropertyDescription) -> PropertyValue) -> [String: PropertyValue] {
-            var values: [String: PropertyValue] = [:]
-            for property in scope.properties where !property.isToMany && !property.isTransient {
-                values[property.name] = value(property)
-            }
-            return values
-        }
-        return MergeConflict(
+    final func mergeConflict(_ conflict: VersionConflict) -> MergeConflict {
+        MergeConflict(
             objectID: objectID, entityName: scope.entity.name,
-            base: named { record?.originals[$0.index] ?? currentValue(of: $0) },
-            mine: state.contains(.deleted) ? nil : named { currentValue(of: $0) },
-            theirs: conflict.storedValues.map { stored in named { stored[$0.index] } },
+            base: entity.namedValues { record?.originals[$0.index] ?? currentValue(of: $0) },
+            mine: state.contains(.deleted) ? nil : entity.namedValues { currentValue(of: $0) },
+            theirs: conflict.storedValues.map { stored in entity.namedValues { stored[$0.index] } },
             oldVersion: Int(conflict.expectedVersion), newVersion: Int(conflict.storedVersion))
+    }
+}
+
+extension EntityDescription {
+    /// Values of the attributes and to-ones that are stored, by name.
+    func namedValues(_ value: (PropertyDescription) -> PropertyValue) -> [String: PropertyValue] {
+        var values: [String: PropertyValue] = [:]
+        for property in properties where !property.isToMany && !property.isTransient { values[property.name] = value(property) }
+        return values
     }
 }

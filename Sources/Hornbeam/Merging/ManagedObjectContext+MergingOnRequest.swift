@@ -27,7 +27,7 @@ extension ManagedObjectContext {
     /// - Throws: The store's error.
     public func mergeChanges(from changes: ObjectChanges) throws {
         processPendingChanges()
-        try move()
+        let told = try move()
         var merged = ObjectChanges(inserted: changes.inserted, transaction: changes.transaction)
         for id in changes.updated.union(changes.refreshed) {
             guard let object = registeredObject(for: id), !object.isInserted else { continue }
@@ -39,8 +39,11 @@ extension ManagedObjectContext {
             takeInDeletion(of: object)
             merged.deleted.insert(id)
         }
+        // What a context takes in by itself is announced already.
+        merged.inserted.subtract(told.inserted)
+        merged.refreshed.subtract(told.refreshed)
+        merged.deleted.subtract(told.deleted)
         guard !merged.isEmpty else { return }
-        event.refreshed.formUnion(merged.refreshed)
         post(.didMergeChangesObjectIDs, DidMergeChanges(changes: merged), merged)
         postObjectsDidChange(merged)
     }

@@ -15,33 +15,75 @@ extension ManagedObjectContext {
         let rivals = conflict.objects.compactMap { draft.object(withKey: $0.key) }
         let newcomers = rivals.filter(\.isInserted)
         let isUpsert = !newcomers.isEmpty && newcomers.allSatisfy { upserted.contains(ObjectIdentifier($0)) }
-        guard mergePolicy.kind != .error || isUpsert else { return false }
-        let objectWins = isUpsert || mergePolicy.kind == .mergeByPropertyObjectTrump || mergePolicy.kind == .overwrite
+        let resolution = isUpsert ? .new : try resolution(of: conflict, rivals)
+        guard let resolution else { return false }
         if let existing = conflict.existing {
             guard newcomers.count == rivals.count, !rivals.isEmpty else { return false }
-            for newcomer in newcomers { merge(newcomer, into: existing, conflict, objectWins) }
+            for newcomer in newcomers {
+                merge(newcomer, into: existing, conflict, try propertiesTaken(from: newcomer, by: resolution))
+            }
             return true
         }
         guard let survivor = rivals.first(where: { !$0.isInserted }) ?? rivals.first else { return false }
         let losers = rivals.filter { $0 !== survivor }
         guard !losers.isEmpty, losers.allSatisfy(\.isInserted) else { return false }
-        for loser in losers { fold(loser, into: survivor, takesValues: objectWins) }
+        for loser in losers { fold(loser, into: survivor, taking: try propertiesTaken(from: loser, by: resolution)) }
         return true
+    }
+
+    /// Whose values the surviving object has; nil where the policy is to refuse the save.
+    private func resolution(of conflict: UniqueConflict, _ rivals: [ManagedObject]) throws -> ConstraintResolution? {
+        if let resolve = mergePolicy.resolver?.resolveConstraint {
+            switch try resolve(constraintConflict(conflict, rivals)) {
+            case .base: break
+            case let resolution: return resolution
+            }
+        }
+        switch mergePolicy.kind {
+        case .error: return nil
+        case .mergeByPropertyObjectTrump, .overwrite: return .new
+        case .mergeByPropertyStoreTrump, .rollback: return .stored
+        }
+    }
+
+    /// The properties whose values the survivor takes from an object that becomes it; nil when it takes nothing.
+    private func propertiesTaken(from object: ManagedObject, by resolution: ConstraintResolution) throws -> PropertySet? {
+        switch resolution {
+        case .base, .stored: return nil
+        case .new: return object.scope.properties.reduce(into: PropertySet()) { if brings(object, $1.index) { $0.insert($1.index) } }
+        case .merged(let values):
+            var taken = PropertySet()
+            for (key, value) in values.sorted(by: { $0.key < $1.key }) {
+                try object.setValue(value, forKey: key)
+                taken.insert(try object.entity.property(named: key).index)
+            }
+            return taken
+        }
+    }
+
+    /// The conflict as a custom policy and the thrown error show it.
+    func constraintConflict(_ conflict: UniqueConflict, _ rivals: [ManagedObject]) -> ConstraintConflict {
+        ConstraintConflict(
+            entityName: conflict.entity.name, keys: conflict.properties.map(\.name), values: conflict.values,
+            objectIDs: rivals.map(\.objectID), mine: rivals.map { object in object.entity.namedValues { object.currentValue(of: $0) } },
+            storedID: conflict.existing.map(objectID),
+            theirs: conflict.existing.flatMap { existing in
+                let entity = persistentStoreCoordinator.managedObjectModel.entities[Int(existing.entityIndex)]
+                return conflict.existingValues.map { stored in entity.namedValues { stored[$0.index] } }
+            })
     }
 
     private func merge(
         _ newcomer: ManagedObject, into existing: ObjectReference, _ conflict: UniqueConflict,
-        _ objectWins: Bool
+        _ taken: PropertySet?
     ) {
-        if let registered = registry[existing.key] {
-            return fold(newcomer, into: registered, takesValues: objectWins)
-        }
+        if let registered = registry[existing.key] { return fold(newcomer, into: registered, taking: taken) }
         let old = newcomer.objectID
         rekey(newcomer, to: existing)
         mergeReport.objects.append(.init(objectID: old, outcome: .became(newcomer.objectID)))
         replaceReferences([old: newcomer.objectID])
         newcomer.state.remove(.inserted)
-        guard objectWins, let record = newcomer.record, let stored = conflict.existingValues else {
+        guard let taken, let record = newcomer.record, let stored = conflict.existingValues else {
             dropChanges(of: newcomer)
             newcomer.state.insert(.fault)
             return
@@ -49,31 +91,32 @@ extension ManagedObjectContext {
         newcomer.state.insert(.updated)
         record.version = conflict.existingVersion
         for index in record.held where !newcomer.scope.properties[index].isTransient {
-            if brings(newcomer, index) {
+            if taken.contains(index) {
                 record.changed.insert(index)
                 record.originals[index] = stored[index]
             } else {
-                record.changed.remove(index)
+                record.removeChange(of: index)
                 record.release(index)
             }
         }
     }
 
     /// Lets one object stand for another that will not be saved.
-    private func fold(_ loser: ManagedObject, into survivor: ManagedObject, takesValues: Bool) {
+    private func fold(_ loser: ManagedObject, into survivor: ManagedObject, taking taken: PropertySet?) {
         mergeReport.objects.append(.init(objectID: loser.objectID, outcome: .became(survivor.objectID)))
         for property in loser.scope.properties {
+            let isTaken = taken?.contains(property.index) ?? false
             if property.isToMany {
                 for id in loser.members(of: property) {
                     let member = object(with: id)
                     loser.remove(member, from: property)
-                    if takesValues { survivor.add(member, to: property) }
+                    if isTaken { survivor.add(member, to: property) }
                 }
             } else if property.isRelationship {
                 let target = loser.destination(of: property)
                 loser.setDestination(nil, of: property)
-                if takesValues, brings(loser, property.index) || target != nil { survivor.setDestination(target, of: property) }
-            } else if takesValues, brings(loser, property.index) {
+                if isTaken { survivor.setDestination(target, of: property) }
+            } else if isTaken {
                 survivor.assign(loser.currentValue(of: property), to: property)
             }
         }

@@ -29,6 +29,48 @@ public struct MergeConflict: Sendable {
     }
 }
 
+/// A value that must be unique and that several objects want (MRG-7).
+public struct ConstraintConflict: Sendable {
+    /// The entity that declares the constraint.
+    public let entityName: String
+    /// The properties of the constraint, and the values that they may have once.
+    public let keys: [String]
+    public let values: [PropertyValue]
+    /// The objects of this save that want the values, and what they want to save.
+    public let objectIDs: [ManagedObjectID]
+    public let mine: [[String: PropertyValue]]
+    /// The stored object that has the values, and what is stored of it; nil when only objects of this save collide.
+    public let storedID: ManagedObjectID?
+    public let theirs: [String: PropertyValue]?
+}
+
+/// What a custom policy decides about a value that must be unique (MRG-6). New objects and the stored one become one object, or the
+/// first of the new objects where there is no stored one.
+public enum ConstraintResolution: Sendable {
+    /// The policy below the custom one decides.
+    case base
+    /// The object has the values that are stored.
+    case stored
+    /// The object has the values of the new one.
+    case new
+    /// The object has the values that are stored, but for these.
+    case merged([String: PropertyValue])
+}
+
+extension HornbeamError {
+    /// The objects that both sides changed, each with the values before and on both sides: of a `mergeConflict` that a save threw.
+    public var mergeConflicts: [MergeConflict] { (underlyingError as? RefusedConflicts)?.merges ?? [] }
+
+    /// The values that several objects want, of a `constraintConflict` that a save threw.
+    public var constraintConflicts: [ConstraintConflict] { (underlyingError as? RefusedConflicts)?.constraints ?? [] }
+}
+
+/// The conflicts for which a save was refused.
+struct RefusedConflicts: Error {
+    var merges: [MergeConflict] = []
+    var constraints: [ConstraintConflict] = []
+}
+
 /// One property that both sides changed.
 public struct PropertyConflict: Hashable, Sendable {
     public let objectID: ManagedObjectID

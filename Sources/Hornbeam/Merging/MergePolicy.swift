@@ -19,7 +19,15 @@ public struct MergePolicy: Hashable, Sendable {
     /// The code of a custom policy; two policies are equal when they have the same one.
     final class Resolver: Sendable {
         let resolve: @Sendable (MergeConflict) throws -> [String: PropertyValue]
-        init(_ resolve: @escaping @Sendable (MergeConflict) throws -> [String: PropertyValue]) { self.resolve = resolve }
+        let resolveConstraint: (@Sendable (ConstraintConflict) throws -> ConstraintResolution)?
+
+        init(
+            _ resolve: @escaping @Sendable (MergeConflict) throws -> [String: PropertyValue],
+            _ resolveConstraint: (@Sendable (ConstraintConflict) throws -> ConstraintResolution)?
+        ) {
+            self.resolve = resolve
+            self.resolveConstraint = resolveConstraint
+        }
     }
 
     private init(_ kind: Kind, _ resolver: Resolver? = nil) {
@@ -52,12 +60,16 @@ public struct MergePolicy: Hashable, Sendable {
     /// Called once per conflicting object and attempt, on the thread of the save, also when the object was deleted in
     /// the store (`theirs` is nil, and values have no effect). To-many relationships are merged member by member.
     ///
-    /// - Parameter resolve: The values by property name. What it throws, the save throws; nothing is written then.
+    /// - Parameters:
+    ///   - resolve: The values by property name. What it throws, the save throws; nothing is written then.
+    ///   - constraints: Says what becomes of new objects with a unique value that is taken. A stored object that is changed to a taken
+    ///     value is an error whatever it says. The base policy decides when nil.
     public static func custom(
         over base: MergePolicy,
-        _ resolve: @escaping @Sendable (MergeConflict) throws -> [String: PropertyValue]
+        _ resolve: @escaping @Sendable (MergeConflict) throws -> [String: PropertyValue],
+        constraints: (@Sendable (ConstraintConflict) throws -> ConstraintResolution)? = nil
     ) -> MergePolicy {
-        MergePolicy(base.kind, Resolver(resolve))
+        MergePolicy(base.kind, Resolver(resolve, constraints))
     }
 
     public static func == (a: Self, b: Self) -> Bool { a.kind == b.kind && a.resolver === b.resolver }

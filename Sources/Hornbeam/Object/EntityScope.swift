@@ -137,14 +137,14 @@ public final class EntityScope {
             probe.note(nameID)
             return 0
         }
-        preconditionFailure(
+        misuse(
             "\(entity.name) has no property “\(nameID.name)”. List the class's tokens in `tokens` to have all such "
                 + "mismatches reported when the container loads.")
     }
 
     @inline(never)
     private func notReadable(_ index: Int) -> Never {
-        preconditionFailure(
+        misuse(
             "“\(entity.name).\(properties[index].name)” is of another type than the token that reads it. List the "
                 + "class's tokens in `tokens` to have all such mismatches reported when the container loads.")
     }

@@ -28,7 +28,7 @@ public struct FrozenObject<Object: ManagedObject>: Hashable, Sendable, Identifia
         entity = object.entity
         let members = relationships.map { name in
             guard let property = object.entity.relationshipsByName[name], property.isToMany else {
-                preconditionFailure("\(object.entity.name) has no to-many relationship “\(name)” to freeze.")
+                misuse("\(object.entity.name) has no to-many relationship “\(name)” to freeze.")
             }
             return property.index
         }
@@ -41,7 +41,7 @@ public struct FrozenObject<Object: ManagedObject>: Hashable, Sendable, Identifia
 
     private func property(_ name: String) -> PropertyDescription {
         guard let property = entity.propertiesByName[name] else {
-            preconditionFailure("\(entity.name) has no property “\(name)”.")
+            misuse("\(entity.name) has no property “\(name)”.")
         }
         return property
     }
@@ -51,7 +51,7 @@ public struct FrozenObject<Object: ManagedObject>: Hashable, Sendable, Identifia
         let value = values[property(token.name).index]
         if value.isNull { return Value.nullCell ?? Value.unsetValue }
         guard let decoded = Value(propertyValue: value) else {
-            preconditionFailure("“\(entity.name).\(token.name)” is of another type than the token that reads it.")
+            misuse("“\(entity.name).\(token.name)” is of another type than the token that reads it.")
         }
         return decoded
     }
@@ -70,7 +70,7 @@ public struct FrozenObject<Object: ManagedObject>: Hashable, Sendable, Identifia
 
     private func members(_ name: String) -> [ManagedObjectID] {
         let index = property(name).index
-        precondition(frozenMembers.contains(index), "“\(entity.name).\(name)” was not frozen: name it with `including` when freezing.")
+        require(frozenMembers.contains(index), "“\(entity.name).\(name)” was not frozen: name it with `including` when freezing.")
         let elements: [PropertyValue] = switch values[index] {
         case .array(let list): list
         case .set(let set): Array(set)

@@ -51,7 +51,7 @@ extension ManagedObject {
     final func decoded<Value: AttributeValue>(_ value: PropertyValue, of property: PropertyDescription) -> Value {
         if let decoded = Value(propertyValue: value) { return decoded }
         if case .null = value { return Value.unsetValue }
-        preconditionFailure(
+        misuse(
             "\(scope.entity.name).\(property.name) holds a value that \(Value.self) cannot show. Declare the "
                 + "token with the attribute's type, or with PropertyValue.")
     }

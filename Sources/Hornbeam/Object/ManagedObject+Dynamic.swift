@@ -5,18 +5,20 @@ public import HornbeamModel
 extension ManagedObject {
     /// The value of a property: an attribute's value, a to-one as an ID, a to-many as a set or array of IDs (OBJ-9).
     ///
-    /// - Throws: `unknownKey`, naming the property that was perhaps meant.
+    /// - Throws: `unknownKey`, naming the property that was perhaps meant; the store's error where the value cannot be read.
     public final func value(forKey key: String) throws -> PropertyValue {
-        propertyValue(of: try entity.property(named: key))
+        let property = try entity.property(named: key)
+        return try reading { propertyValue(of: property) }
     }
 
     /// Sets a property by name (OBJ-9). Numbers are converted to the attribute's type;
     /// a to-one takes an ID, a to-many a set or array of IDs.
     ///
     /// - Throws: `unknownKey`; `typeMismatch` when the value cannot be the attribute's; `objectNotFound` for
-    ///   the ID of an object of another store or context.
+    ///   the ID of an object of another store or context, and when this object is detached or its context gone.
     public final func setValue(_ value: PropertyValue, forKey key: String) throws {
         let property = try entity.property(named: key)
+        try requireContext()
         if property.isAttribute {
             assign(try property.coerced(value), to: property)
         } else {
@@ -33,25 +35,31 @@ extension ManagedObject {
 
     /// Points a to-one relationship at an object, by name.
     ///
-    /// - Throws: `unknownKey`; `typeMismatch` when the property is not a to-one relationship to such objects.
+    /// - Throws: `unknownKey`; `typeMismatch` when the property is not a to-one relationship to such objects; `objectNotFound` when one of
+    ///   the two objects is detached.
     public final func setValue(_ object: ManagedObject?, forKey key: String) throws {
         let property = try entity.property(named: key)
         guard property.isToOne else { throw wrongKind(property, "an object") }
-        if let object { try checkDestination(object, property) }
+        try requireContext()
+        if let object {
+            try checkDestination(object, property)
+            if object.isDetached { throw object.withoutContext() }
+        }
         setDestination(object, of: property)
     }
 
-    /// The value of a property by name; traps when the entity has none of that name.
+    /// The value of a property by name; ends the process with a sentence when the entity has none of that name.
     ///
-    /// Setting converts as `setValue(_:forKey:)` does and traps where that throws: for names that come from
-    /// outside, use the functions.
+    /// Setting converts as `setValue(_:forKey:)` does, changes nothing in a detached object, and ends the process with a sentence where that
+    /// throws otherwise: for names that come from outside, use the functions.
     public final subscript(_ key: String) -> PropertyValue {
         get { propertyValue(of: knownProperty(key)) }
         set {
+            if isDetached { return }
             do {
                 try setValue(newValue, forKey: key)
             } catch {
-                preconditionFailure("\(error)")
+                misuse("\(error)")
             }
         }
     }
@@ -62,7 +70,7 @@ extension ManagedObject {
     public final func object(forKey key: String) throws -> ManagedObject? {
         let property = try entity.property(named: key)
         guard property.isToOne else { throw wrongKind(property, "an object") }
-        return destination(of: property)
+        return try reading { destination(of: property) }
     }
 
     /// The objects at the other end of a to-many relationship, by name, as a view.
@@ -180,9 +188,22 @@ extension ManagedObject {
             .typeMismatch, "\(property) does not take or give \(given).", entity: entity.name, key: property.name)
     }
 
+    /// - Throws: `objectNotFound` for an object that belongs to no context any more.
+    final func requireContext() throws {
+        if isDetached || scope.livingContext == nil && !state.contains(.silent) { throw withoutContext() }
+    }
+
+    final func withoutContext() -> HornbeamError {
+        HornbeamError(
+            .objectNotFound,
+            "The \(scope.entity.name) with the ID \(objectID) belongs to no context any more: it was deleted or rolled back, or its "
+                + "context was reset or is gone. Fetch it in the context where it is to be used.",
+            entity: scope.entity.name, objectIDs: [objectID])
+    }
+
     private func knownProperty(_ key: String) -> PropertyDescription {
         guard let property = entity.propertiesByName[key] else {
-            preconditionFailure(
+            misuse(
                 "\(entity.name) has no property “\(key)”. Use value(forKey:) for names that may be wrong.")
         }
         return property

@@ -4,9 +4,11 @@ internal import HornbeamStore
 extension ManagedObject {
     /// Fills a fault, and reports at once what a getter could not (MOC-12, MOC-15).
     ///
+    /// Reads the row. Values that lie elsewhere, long texts and data and to-many relationships, are read by `value(of:)` and its kin.
     /// - Throws: `objectNotFound` (133000) when the store has no such object, or the store's error.
     public final func fire() throws {
-        if let failure = scope.livingContext?.failure(of: self) { throw failure }
+        if let failure = scope.context.failure(of: self) { throw failure }
+        if isDetached { throw withoutContext() }
         guard isReadable, isFault else {
             if state.contains(.gone) { throw missingRow() }
             return
@@ -22,9 +24,9 @@ extension ManagedObject {
         becomeRealised()
     }
 
-    /// Fills a fault; a failure shows as zero values and comes out at `save()`.
+    /// Fills a fault; a failure shows as zero values, and the context reports it.
     final func fireIfNeeded() {
-        guard state.contains(.fault), !fillFromParent() else { return }
+        guard state.contains(.fault), !state.contains(.detached), !fillFromParent() else { return }
         do {
             if try hasRow() { becomeRealised() } else { markGone() }
         } catch {
@@ -63,11 +65,11 @@ extension ManagedObject {
         state.insert(.gone)
     }
 
-    /// The row cannot be read: `save()` will say why.
+    /// The row cannot be read: the context says why at its next fetch, count and save.
     final func markFailed(_ error: any Error) {
         state.remove(.fault)
         state.insert(.failed)
-        scope.livingContext?.noteFailure(error, of: self)
+        scope.context.noteFailure(error, of: self)
     }
 
     final func missingRow() -> HornbeamError {
@@ -82,12 +84,27 @@ extension ManagedObject {
     final func turnIntoFault(keepingTransients: Bool = false) {
         guard state.isDisjoint(with: [.fault, .inserted, .detached]) else { return }
         willTurnIntoFault()
+        let base = state.contains(.watched) ? record?.version ?? 0 : 0
         record = keepingTransients ? transientRecord : nil
+        if base != 0 { watch(from: base) }
         hint = RowHint()
         state.remove([.failed, .updated, .gone])
         state.insert(.fault)
         didTurnIntoFault()
         scope.hub?.noteChange(self)
+    }
+
+    /// The save compares the row with an older version than the one that shows.
+    private func watch(from version: UInt32) {
+        let record = record ?? ObjectRecord(propertyCount: scope.properties.count)
+        record.version = version
+        self.record = record
+    }
+
+    /// The save compares the row with the one that shows now.
+    final func watchAnew() {
+        record?.version = 0
+        _ = writableRecord()
     }
 
     /// A record of nothing but the transient values; nil when there are none.
@@ -102,7 +119,7 @@ extension ManagedObject {
     /// Copies the row into the object, so that it can be read when the row is gone.
     final func freezeRow(from snapshot: StackSnapshot) {
         guard record?.frozenRow == nil, isReadable,
-            let row = try? snapshot[scope.slot]?.values(scope.entity, key)
+            let row = scope.context.noting(self, { try snapshot[scope.slot]?.values(scope.entity, key) })
         else { return }
         let record = self.record ?? ObjectRecord(propertyCount: scope.properties.count)
         record.frozenRow = row

@@ -27,9 +27,11 @@ extension ManagedObject {
 
     /// As above, by name; a to-one takes an ID, and the inverse does not follow (OBJ-8).
     ///
-    /// - Throws: `unknownKey`; `typeMismatch` for a value that the property cannot have, and for to-many relationships.
+    /// - Throws: `unknownKey`; `typeMismatch` for a value that the property cannot have, and for to-many relationships; `objectNotFound`
+    ///   when the object is detached.
     public final func setPrimitiveValue(_ value: PropertyValue, forKey key: String) throws {
         let property = try entity.property(named: key)
+        try requireContext()
         guard !property.isToMany else {
             throw HornbeamError(
                 .typeMismatch, "“\(entity.name).\(key)” is a to-many relationship, which has no primitive value to set. Use its view.",
@@ -44,18 +46,26 @@ extension ManagedObject {
         if let row = record?.frozenRow { return row.values[property.index] }
         guard isReadable, !property.isTransient else { return .null }
         if let parentObject { return parentObject.primitive(of: property) }
-        var place = hint
-        let value = try? scope.readingSnapshot().value(of: property, scope.entity, key, &place)
-        hint = place
-        return value ?? .null
+        do {
+            var place = hint
+            let value = try scope.readingSnapshot().value(of: property, scope.entity, key, &place)
+            hint = place
+            return value ?? .null
+        } catch {
+            markFailed(error)
+            return .null
+        }
     }
 
     private func setPrimitive(_ value: PropertyValue, of property: PropertyDescription) {
+        guard !isDetached else { return }
         let index = property.index
         let old = currentValue(of: property)
         let record = writableRecord()
         record.hold(value, at: index)
         scope.livingContext?.tracked.views.forget()
+        // A child shows it.
+        scope.livingContext?.edits &+= 1
         guard !state.contains(.silent) else { return }
         if !record.changed.contains(index), !isInserted { record.originals[index] = old }
         if !isInserted, record.originals[index] == value {

@@ -17,10 +17,16 @@ extension ManagedObject {
     /// The object's entity.
     public final var entity: EntityDescription { scope.entity }
 
-    /// The context; nil once the deletion was saved, the context was reset, or the context is gone (OBJ-19).
-    public final var managedObjectContext: ManagedObjectContext? {
-        state.contains(.detached) ? nil : scope.livingContext
-    }
+    /// The context; nil once the object is detached, and when the context is gone (OBJ-19).
+    ///
+    /// An object is detached when its deletion was saved, when it was deleted or rolled back before it was ever saved, when the context
+    /// was reset, when its store was removed, and where its ID is of an unsaved object of another context. It shows its last known
+    /// values, or zeros after a reset, and has no related objects. Setting a property of it changes nothing, and no relationship takes
+    /// it; calls that can throw throw `objectNotFound`.
+    public final var managedObjectContext: ManagedObjectContext? { isDetached ? nil : scope.livingContext }
+
+    /// True for an object that left its context, or never was in it.
+    final var isDetached: Bool { state.contains(.detached) || state.isSuperset(of: [.temporary, .gone]) }
 
     /// True while no value was read (MOC-12).
     public final var isFault: Bool { state.contains(.fault) }
@@ -53,13 +59,17 @@ extension ManagedObject {
     public final var isFailed: Bool { state.contains(.failed) }
 
     /// True when a value to be stored differs from the stored one (OBJ-14).
-    public final var hasPersistentChangedValues: Bool { !changedValues.isEmpty }
+    public final var hasPersistentChangedValues: Bool {
+        guard let record else { return false }
+        return record.changedBySetters.contains { !scope.shape.transient.contains($0) }
+    }
 
-    /// The changed properties with their new values; to-many relationships as sets or arrays of IDs.
-    /// Transient ones are left out (OBJ-10).
+    /// The properties that setters changed, with their new values; to-many relationships as sets or arrays of IDs (OBJ-10).
+    ///
+    /// Left out are transient properties, what a new object has by default, and primitive values.
     public final var changedValues: [String: PropertyValue] {
         guard let record else { return [:] }
-        return values(of: record.changed)
+        return values(of: record.changedBySetters)
     }
 
     /// As `changedValues`, for the changes since the context last processed them: new values (OBJ-11).

@@ -62,7 +62,7 @@ extension ManagedObject {
             errors.append(
                 HornbeamError(
                     .validation, "The class refuses the value of “\(entity.name).\(property.name)”.", entity: entity.name,
-                    key: property.name, value: value, objectIDs: [objectID], cause: "\(error)"))
+                    key: property.name, value: value, objectIDs: [objectID], cause: "\(error)", underlyingError: error))
         }
     }
 
@@ -75,13 +75,18 @@ extension ManagedObject {
 
     /// The deny rules (DEL-4): objects that are deleted in the same save do not count.
     final func validateDeletion() throws {
-        var errors: [HornbeamError] = []
-        let context = scope.context
-        for property in scope.properties where property.deleteRule == .deny && property.isRelationship {
-            let left = context.destinations(of: property, from: self).filter { !$0.isDeleted && !$0.state.contains(.detached) }
-            if !left.isEmpty { errors.append(named(property.denial(count: left.count))) }
-        }
+        let errors = denials.map { named($0.property.denial(count: $0.count)) }
         if let error = HornbeamError.combining(errors) { throw error }
+    }
+
+    /// True while a deny rule holds the deletion back.
+    final var isDeletionDenied: Bool { !denials.isEmpty }
+
+    private var denials: [(property: PropertyDescription, count: Int)] {
+        scope.properties.filter { $0.isRelationship && $0.deleteRule == .deny }.compactMap { property in
+            let left = scope.context.destinations(of: property, from: self).filter { !$0.isDeleted && !$0.isDetached }
+            return left.isEmpty ? nil : (property, left.count)
+        }
     }
 
     private func named(_ error: HornbeamError) -> HornbeamError {
@@ -117,8 +122,8 @@ extension ManagedObjectContext {
                 } catch {
                     errors.append(
                         HornbeamError(
-                            .validation, "The class refuses the object: \(error).", entity: object.entity.name,
-                            objectIDs: [object.objectID]))
+                            .validation, "The class refuses the object.", entity: object.entity.name, objectIDs: [object.objectID],
+                            cause: "\(error)", underlyingError: error))
                 }
             }
         }

@@ -35,23 +35,14 @@ extension ManagedObject {
         return .null
     }
 
-    /// False for what has no row to read: new objects, and those whose row is gone or unreadable.
-    final var isReadable: Bool {
-        if state.isDisjoint(with: [.inserted, .gone, .failed, .detached]) { return true }
-        if state.contains(.detached), record == nil { trapDetached() }
-        return false
-    }
-
-    private func trapDetached() -> Never {
-        preconditionFailure(
-            "An object of \(scope.entity.name) was used after its context was reset. Fetch it again, or keep "
-                + "its objectID.")
-    }
+    /// False for what has no row to read: new objects, detached ones, and those whose row is gone or unreadable.
+    final var isReadable: Bool { state.isDisjoint(with: [.inserted, .gone, .failed, .detached]) }
 
     /// Sets the value of an attribute or a to-one relationship, without touching the inverse.
     ///
-    /// An equal value changes nothing (section 1.29, no. 10).
+    /// An equal value changes nothing (section 1.29, no. 10), and nothing changes a detached object.
     final func assign(_ value: PropertyValue, to property: PropertyDescription) {
+        guard !isDetached else { return }
         let index = property.index
         let old = currentValue(of: property)
         guard old != value else { return }
@@ -67,7 +58,7 @@ extension ManagedObject {
         } else {
             record.changed.insert(index)
         }
-        record.changedInEvent.insert(index)
+        record.noteAssignment(of: index)
         scope.context.noteChange(of: self)
         scope.hub?.noteChange(self, index)
     }
@@ -81,7 +72,7 @@ extension ManagedObject {
         if case .dictionary = value { return false }
         if record.values[index] == value { return true }
         record.values[index] = value
-        record.changedInEvent.insert(index)
+        record.noteAssignment(of: index)
         if !record.held.contains(index) || !record.changed.contains(index) {
             record.held.insert(index)
             record.changed.insert(index)
@@ -92,7 +83,7 @@ extension ManagedObject {
 
     /// The value is what the store has again: nothing is left to write.
     final func revert(_ property: PropertyDescription, in record: ObjectRecord) {
-        record.changed.remove(property.index)
+        record.removeChange(of: property.index)
         record.originals[property.index] = nil
         if !property.isTransient { record.release(property.index) }
     }

@@ -21,7 +21,7 @@ internal import HornbeamStore
 /// cross to another thread or actor, and the compiler refuses to let them. Take `objectID`, or values.
 ///
 /// A getter cannot throw. When the row cannot be read, a property shows its last known value or its
-/// type's zero, and `save()` throws the reason; `fire()` throws it at once.
+/// type's zero, and the next fetch, count and save of the context throw the reason; `value(of:)` throws it at once.
 nonisolated open class ManagedObject {
     // In the order in which they take 56 bytes, which is 64 with what the C library keeps beside them: one line of the cache.
 
@@ -43,9 +43,14 @@ nonisolated open class ManagedObject {
 
     /// Makes a new object in a context; it gets a row when the context saves (MOC-9).
     ///
-    /// The class must be bound to exactly one entity that is not abstract; otherwise this traps.
+    /// The class must be bound to exactly one entity that is not abstract, and a store must be open; otherwise this ends the process with
+    /// a sentence. `context.insert(_:)` throws instead.
     public convenience init(context: ManagedObjectContext) {
-        self.init(context.birthOfNewObject(of: Self.self))
+        do {
+            self.init(try context.birthOfNewObject(of: Self.self))
+        } catch {
+            misuse((error as? HornbeamError)?.message ?? "\(error)")
+        }
         context.finishInsertion(of: self)
     }
 

@@ -19,6 +19,8 @@ final class ObjectRecord {
     @exclusivity(unchecked) var held = PropertySet()
     /// The properties that the next save writes; a to-many is in it when its members change.
     @exclusivity(unchecked) var changed = PropertySet()
+    /// The properties that setters changed and that are still `changed`, or were until they changed back.
+    @exclusivity(unchecked) private(set) var assigned = PropertySet()
     /// What the store had for the changed properties; the base of three-way merges.
     @exclusivity(unchecked) var originals: [Int: PropertyValue] = [:]
     /// The changed members of to-many relationships, by property index.
@@ -53,10 +55,26 @@ final class ObjectRecord {
         held.remove(index)
     }
 
+    /// The changed properties without those that have another value only by default or as a primitive value.
+    var changedBySetters: PropertySet { changed.intersection(assigned) }
+
+    /// Notes that a setter changed a property.
+    func noteAssignment(of index: Int) {
+        assigned.insert(index)
+        changedInEvent.insert(index)
+    }
+
+    /// The next save does not write the property.
+    func removeChange(of index: Int) {
+        changed.remove(index)
+        assigned.remove(index)
+    }
+
     /// Forgets all that the next save would write.
     func discardChanges() {
         for index in changed { release(index) }
         changed.removeAll()
+        assigned.removeAll()
         changedInEvent.removeAll()
         originals.removeAll()
         toMany.removeAll()

@@ -31,6 +31,8 @@ struct ObjectState: OptionSet {
     static let touched = ObjectState(rawValue: 1 << 12)
     /// New, and told which store to go into (PSC-4).
     static let assigned = ObjectState(rawValue: 1 << 13)
+    /// Inside `prepareForDeletion`.
+    static let preparing = ObjectState(rawValue: 1 << 14)
 
     /// What keeps properties from being read straight from the row.
     static let notPlain: ObjectState = [.fault, .inserted, .gone, .failed, .detached]

@@ -30,6 +30,13 @@ struct PropertySet: Hashable {
 
     mutating func formUnion(_ other: PropertySet) { for index in other { insert(index) } }
 
+    func intersection(_ other: PropertySet) -> PropertySet {
+        var result = PropertySet()
+        result.low = low & other.low
+        result.high = zip(high, other.high).map { $0 & $1 }
+        return result
+    }
+
     func isDisjoint(with other: PropertySet) -> Bool {
         low & other.low == 0 && zip(high, other.high).allSatisfy { $0 & $1 == 0 }
     }

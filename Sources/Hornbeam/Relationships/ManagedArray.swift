@@ -39,7 +39,7 @@ public struct ManagedArray<Element: ManagedObject> {
     /// Puts an object at a place; moves it there when it is a member.
     public func insert(_ member: Element, at place: Int) {
         attached { owner, property in
-            precondition(
+            require(
                 (0...owner.memberCount(of: property)).contains(place),
                 "Place \(place) is outside \(owner.scope.entity.name).\(property.name).")
             owner.add(member, to: property, at: place)
@@ -69,7 +69,7 @@ public struct ManagedArray<Element: ManagedObject> {
 
     private func attached(_ body: (ManagedObject, PropertyDescription) -> Void) {
         guard case .view(let owner, let property) = content else {
-            preconditionFailure(
+            misuse(
                 "This ManagedArray belongs to no object. Assign it to a relationship, then change that.")
         }
         body(owner, property)

@@ -1,12 +1,12 @@
 internal import HornbeamModel
 
-// Changing relationships. Each verb changes both ends at once (REL-3); the functions that begin with
+// Changing relationships. A detached object takes no change and is none. Each verb changes both ends at once (REL-3); the functions that begin with
 // `link` and `unlink` change one end only and are called in pairs.
 
 extension ManagedObject {
     /// Points a to-one relationship at another object, or at none.
     final func setDestination(_ target: ManagedObject?, of property: PropertyDescription) {
-        checkBelongsHere(target, property)
+        guard takes(target, property) else { return }
         let old = destination(of: property)
         guard old !== target else { return }
         if let inverse = property.inverse {
@@ -23,7 +23,7 @@ extension ManagedObject {
 
     /// Adds a member to a to-many relationship; at the end when ordered.
     final func add(_ member: ManagedObject, to property: PropertyDescription, at place: Int? = nil) {
-        checkBelongsHere(member, property)
+        guard takes(member, property) else { return }
         if hasMember(member.objectID, in: property) {
             if let place { move(member.objectID, to: place, in: property) }
             return
@@ -48,6 +48,7 @@ extension ManagedObject {
 
     /// Replaces all members; those that stay are not touched (REL-12).
     final func replaceMembers(_ members: [ManagedObject], of property: PropertyDescription) {
+        let members = members.filter { takes($0, property) }
         let wanted = Set(members.map(\.objectID))
         let context = scope.context
         for id in self.members(of: property) where !wanted.contains(id) {
@@ -142,6 +143,7 @@ extension ManagedObject {
     }
 
     private func changeMembers(of property: PropertyDescription, _ body: (inout ToManyChange) -> Void) {
+        guard !isDetached else { return }
         let record = membersRecord()
         var change = record.toMany.removeValue(forKey: property.index) ?? ToManyChange()
         body(&change)
@@ -152,12 +154,12 @@ extension ManagedObject {
             change.order = nil
         }
         if change.isEmpty, !isInserted {
-            record.changed.remove(property.index)
+            record.removeChange(of: property.index)
         } else {
             record.toMany[property.index] = change
             record.changed.insert(property.index)
         }
-        record.changedInEvent.insert(property.index)
+        record.noteAssignment(of: property.index)
         scope.context.noteChange(of: self)
         scope.hub?.noteChange(self, property.index)
     }
@@ -171,16 +173,21 @@ extension ManagedObject {
         return record
     }
 
-    private func checkBelongsHere(_ other: ManagedObject?, _ property: PropertyDescription) {
-        guard let other else { return }
-        precondition(
-            other.scope.livingContext === scope.livingContext && !other.state.contains(.detached),
+    /// False where one of the objects is detached, so that the relationship stays as it is. Ends the process for an object of another
+    /// context or of a wrong entity.
+    private func takes(_ other: ManagedObject?, _ property: PropertyDescription) -> Bool {
+        if isDetached { return false }
+        guard let other else { return true }
+        if other.isDetached { return false }
+        require(
+            other.scope.livingContext === scope.livingContext,
             "\(scope.entity.name).\(property.name) was given an object of another context. Fetch it in this "
                 + "context by its objectID first.")
-        guard let destination = property.destinationEntity else { return }
-        precondition(
+        guard let destination = property.destinationEntity else { return true }
+        require(
             other.scope.entity.isKind(of: destination),
             "\(scope.entity.name).\(property.name) takes objects of \(destination.name), not of "
                 + "\(other.scope.entity.name).")
+        return true
     }
 }

@@ -7,6 +7,7 @@ extension ManagedObject {
     /// The members as IDs: in their order when ordered, else stored ones by ID, then new ones as they came.
     final func members(of property: PropertyDescription) -> [ManagedObjectID] {
         scope.hub?.noteAccess(self, property.index)
+        if isDetached { return [] }
         guard let change = record?.toMany[property.index] else { return storedMembers(of: property) }
         if let order = change.order { return order }
         let stored = storedMembers(of: property)
@@ -27,12 +28,14 @@ extension ManagedObject {
     /// The number of members; loads nothing.
     final func memberCount(of property: PropertyDescription) -> Int {
         scope.hub?.noteAccess(self, property.index)
+        if isDetached { return 0 }
         return storedMemberCount(of: property) + (record?.toMany[property.index]?.growth ?? 0)
     }
 
     /// Whether an object is a member; loads nothing but the index entry.
     final func hasMember(_ member: ManagedObjectID, in property: PropertyDescription) -> Bool {
         scope.hub?.noteAccess(self, property.index)
+        if isDetached { return false }
         if let change = record?.toMany[property.index] {
             if change.added[member] != nil { return true }
             if change.removed.contains(member) { return false }
@@ -96,7 +99,5 @@ extension ManagedObject {
     }
 
     /// Where related objects are looked up; nil for an object that belongs to no context any more.
-    final var readingContext: ManagedObjectContext? {
-        state.contains(.detached) ? nil : scope.context
-    }
+    final var readingContext: ManagedObjectContext? { isDetached ? nil : scope.context }
 }

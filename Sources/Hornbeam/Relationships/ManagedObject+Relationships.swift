@@ -31,21 +31,23 @@ extension ManagedObject {
 
     /// The IDs at the other end of any relationship; reads no object (MOC-12).
     ///
-    /// - Throws: `unknownKey` when the entity has no relationship of that name.
+    /// - Throws: `unknownKey` when the entity has no relationship of that name; the store's error where they cannot be read.
     public final func objectIDs(forRelationshipNamed name: String) throws -> [ManagedObjectID] {
         guard let property = scope.entity.relationshipsByName[name] else {
             throw unknownKey(name, among: scope.entity.relationshipsByName.keys.sorted())
         }
-        if property.isToMany { return members(of: property) }
-        guard case .objectID(let id) = currentValue(of: property) else { return [] }
-        return [id]
+        return try reading {
+            if property.isToMany { return members(of: property) }
+            guard case .objectID(let id) = currentValue(of: property) else { return [] }
+            return [id]
+        }
     }
 
     final func typed<Object: ManagedObject>(
         _ object: ManagedObject, _ property: PropertyDescription
     ) -> Object {
         guard let typed = object as? Object else {
-            preconditionFailure(
+            misuse(
                 "\(scope.entity.name).\(property.name) leads to an object of class \(type(of: object)), not "
                     + "\(Object.self). Bind \(Object.self) to the entity \(object.scope.entity.name) when the "
                     + "container is made.")

@@ -72,7 +72,7 @@ public struct ManagedSet<Element: ManagedObject> {
 
     private func attached(_ body: (ManagedObject, PropertyDescription) -> Void) {
         guard case .view(let owner, let property) = content else {
-            preconditionFailure(
+            misuse(
                 "This ManagedSet belongs to no object. Assign it to a relationship, then change that.")
         }
         body(owner, property)

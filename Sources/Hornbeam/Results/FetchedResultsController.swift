@@ -76,7 +76,8 @@ public final class FetchedResultsController<Object: ManagedObject> {
     /// The titles of the sections for an index, each once (FRC-5).
     public var sectionIndexTitles: [String] {
         var titles: [String] = []
-        for title in sections.compactMap({ sectionIndexTitle($0.name) }) where titles.last != title { titles.append(title) }
+        var seen: Set<String> = []
+        for title in sections.compactMap({ sectionIndexTitle($0.name) }) where seen.insert(title).inserted { titles.append(title) }
         return titles
     }
 
@@ -137,6 +138,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
             if !changes.isEmpty { onChange(changes) }
         } catch {
             // What cannot be read now cannot be shown; the next fetch meets it and throws it.
+            context.mergeByItself { throw error }
             isFetched = false
             sections = []
         }

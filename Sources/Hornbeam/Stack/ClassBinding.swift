@@ -26,6 +26,9 @@ struct ClassBinding: Sendable {
                 problems += TokenCheck(type, entity).problems
             }
         }
+        for (index, type) in own.sorted(by: { $0.key < $1.key }) {
+            problems += Self.unfitDestinations(of: type, model.entities[index], own)
+        }
         if let error = HornbeamError.combining(problems) { throw error }
         entityIndexes = Dictionary(grouping: own) { ObjectIdentifier($0.value) }
             .compactMapValues { $0.count == 1 ? $0[0].key : nil }
@@ -59,6 +62,23 @@ struct ClassBinding: Sendable {
             current = candidate.superentity
         }
         return ManagedObject.self
+    }
+
+    /// Typed relationships that lead to objects of another class than the token's: the getter could not show them.
+    private static func unfitDestinations(
+        of type: ManagedObject.Type, _ entity: EntityDescription, _ own: [Int: ManagedObject.Type]
+    ) -> [HornbeamError] {
+        type.tokens.flatMap { token -> [HornbeamError] in
+            guard let typed = token as? any RelationshipToken, let wanted = typed.destinationClass as? ManagedObject.Type,
+                let destination = entity.relationshipsByName[token.name]?.destinationEntity
+            else { return [] }
+            return destination.withSubentities.filter { !$0.isAbstract && !typed.leads(to: nearestClass(of: $0, own)) }.map { other in
+                mismatch(
+                    "The class \(type) does not fit: the relationship leads to objects of \(other.name), which are of class "
+                        + "\(nearestClass(of: other, own)), not \(wanted). Name \(wanted) in `classes` when the container is made.",
+                    entity, token.name)
+            }
+        }
     }
 
     private static func unbound(_ type: ManagedObject.Type, _ model: ManagedObjectModel) -> HornbeamError {
@@ -141,4 +161,8 @@ private struct TokenCheck {
             HornbeamError(
                 .unboundClass, "The class \(type) does not fit: \(text).", entity: entity.name, key: key))
     }
+}
+
+extension EntityDescription {
+    fileprivate var withSubentities: [EntityDescription] { [self] + subentities.flatMap(\.withSubentities) }
 }

@@ -14,7 +14,7 @@ extension PersistentContainer {
     ///
     /// - Throws: As `init(name:model:classes:)`.
     package static func over(_ stores: Store..., classes: [ManagedObject.Type] = []) throws -> PersistentContainer {
-        guard let first = stores.first else { preconditionFailure("A container is made over at least one store.") }
+        guard let first = stores.first else { misuse("A container is made over at least one store.") }
         let container = try PersistentContainer(name: "adopted", model: first.model, classes: classes)
         for store in stores {
             try container.persistentStoreCoordinator.adopt(

@@ -124,7 +124,7 @@ extension PersistentContainer {
         context.isObservable = true
         madeViewContext = context
         context.eventBegan = { [weak self] in
-            Task { @MainActor in self?.madeViewContext?.processPendingChanges() }
+            Task { @MainActor in self?.madeViewContext?.endOfTurn() }
         }
         followSaves(context.inbox)
         return context
@@ -137,8 +137,9 @@ extension PersistentContainer {
             guard isDue.raise() else { return }
             Task { @MainActor in
                 isDue.lower()
-                guard let context = self?.madeViewContext, context.follows else { return }
-                try? context.mergeChanges()
+                guard let context = self?.madeViewContext else { return }
+                if context.follows { context.mergeByItself { try context.mergeChanges() } }
+                context.endOfTurn()
             }
         }
     }

@@ -7,8 +7,9 @@ internal import HornbeamStore
 extension PersistentStoreCoordinator {
     /// The store at a place; nil when it was not added (PSC-10).
     public func persistentStore(for url: URL) -> PersistentStore? {
+        guard url.isFileURL else { return persistentStores.first { $0.url == url } }
         let path = url.standardizedFileURL.path
-        return persistentStores.first { $0.url.standardizedFileURL.path == path }
+        return persistentStores.first { $0.url.isFileURL && $0.url.standardizedFileURL.path == path }
     }
 
     /// The store that holds an object; nil while the ID is temporary, and when the store is not here (PSC-11).

@@ -234,7 +234,7 @@ extension PersistentStoreDescription {
     var location: Store.Location {
         switch type {
         case .onDisk: .directory(url.path)
-        case .inMemory, .custom: .memory(name: url.lastPathComponent)
+        case .inMemory, .custom: .memory(name: String(url.path(percentEncoded: false).dropFirst()))
         }
     }
 

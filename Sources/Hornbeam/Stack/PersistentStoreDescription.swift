@@ -22,7 +22,7 @@ public struct PersistentStoreDescription: Hashable, Sendable {
     }
 
     public var type: StoreType
-    /// The store's directory, usually `Name.hornbeam`; for a store in memory its name.
+    /// The store's directory, usually `Name.hornbeam`; for a store in memory its name, as `x-hornbeam-memory:///name`.
     public var url: URL
     /// The store of one's own, of a `custom` description (CST-1).
     public var customStore: (any CustomStore)? { custom?.store }
@@ -68,14 +68,23 @@ public struct PersistentStoreDescription: Hashable, Sendable {
     ///
     /// - Parameter url: Where its rows are, for `persistentStore(for:)`; of its identity alone when nil.
     public static func custom(_ store: any CustomStore, at url: URL? = nil) -> Self {
-        var description = Self(type: .custom, url: url ?? URL(filePath: "/custom/" + store.identifier.uuidString))
+        var description = Self(type: .custom, url: url ?? placeless("custom", store.identifier.uuidString))
         description.custom = CustomStoreReference(store: store)
         return description
     }
 
     /// A store in memory. Containers that use the same name share it; without a name it is shared by nobody.
     public static func inMemory(named name: String = UUID().uuidString) -> Self {
-        Self(type: .inMemory, url: URL(filePath: "/memory/" + name))
+        Self(type: .inMemory, url: placeless("memory", name))
+    }
+
+    /// A URL that names a store and no file: `x-hornbeam-memory:///name`.
+    private static func placeless(_ kind: String, _ name: String) -> URL {
+        var components = URLComponents()
+        components.scheme = "x-hornbeam-" + kind
+        components.host = ""
+        components.path = "/" + name
+        return components.url ?? URL(filePath: "/" + name)
     }
 }
 

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import HornbeamModel
 internal import HornbeamThreads
 
 /// Runs one actor's work in order on Hornbeam's own threads, where blocking for the disk is allowed.
@@ -49,7 +50,7 @@ public final class ContextExecutor: SerialExecutor {
     }
 
     public func checkIsolated() {
-        precondition(isCurrent, "This code must run on its context's executor; use perform or performAndWait.")
+        require(isCurrent, "This code must run on its context's executor; use perform or performAndWait.")
     }
 
     /// Runs the body in the executor's turn on the calling thread, and waits for that turn; at once

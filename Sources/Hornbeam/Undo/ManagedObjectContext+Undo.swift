@@ -8,7 +8,7 @@ extension ManagedObjectContext {
     /// `awake(fromSnapshotEvents:)` is. Objects that others deleted meanwhile are left out.
     public func undo() {
         guard let undoStack else { return }
-        precondition(!undoStack.isGrouping, "undo() was called inside a group. End the group first.")
+        require(!undoStack.isGrouping, "undo() was called inside a group. End the group first.")
         processPendingChanges()
         undoStack.undoLast { group in
             for step in group.steps.reversed() { takeBack(step) }
@@ -20,7 +20,7 @@ extension ManagedObjectContext {
     /// Does again what `undo` took back last, until something else is changed (UND-2).
     public func redo() {
         guard let undoStack else { return }
-        precondition(!undoStack.isGrouping, "redo() was called inside a group. End the group first.")
+        require(!undoStack.isGrouping, "redo() was called inside a group. End the group first.")
         processPendingChanges()
         undoStack.redoLast { group in
             for step in group.steps { doAgain(step) }

@@ -1,3 +1,5 @@
+internal import HornbeamModel
+
 /// What happened to the objects of a context, so that it can be taken back and done again (section 1.18).
 ///
 /// ```swift
@@ -62,7 +64,7 @@ public final class UndoStack {
 
     /// Ends what `beginGrouping()` began.
     public func endGrouping() {
-        precondition(depth > 0, "endGrouping() was called without beginGrouping().")
+        require(depth > 0, "endGrouping() was called without beginGrouping().")
         depth -= 1
         closeEvent()
     }

@@ -202,6 +202,28 @@ extension OrderedToMany where Object == UntypedObject {
     }
 }
 
+/// A token that knows the Swift type of the objects at the other end.
+package protocol RelationshipToken: PropertyToken {
+    var destinationClass: Any.Type { get }
+    /// True when objects of a class can be at the other end.
+    func leads(to type: Any.Type) -> Bool
+}
+
+extension ToOne: RelationshipToken {
+    package var destinationClass: Any.Type { Object.self }
+    package func leads(to type: Any.Type) -> Bool { type is Object.Type }
+}
+
+extension ToMany: RelationshipToken {
+    package var destinationClass: Any.Type { Object.self }
+    package func leads(to type: Any.Type) -> Bool { type is Object.Type }
+}
+
+extension OrderedToMany: RelationshipToken {
+    package var destinationClass: Any.Type { Object.self }
+    package func leads(to type: Any.Type) -> Bool { type is Object.Type }
+}
+
 /// Keeps a token small, since tokens are passed on the path of every property access.
 final class Boxed<Value: Sendable>: Sendable {
     let value: Value

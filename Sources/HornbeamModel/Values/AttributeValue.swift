@@ -282,7 +282,7 @@ extension AttributeValue where Self: RawRepresentable & CaseIterable, RawValue: 
     public static var unsetValue: Self {
         if let zero = Self(rawValue: RawValue.unsetValue) { return zero }
         guard let first = allCases.first else {
-            preconditionFailure("The enum \(Self.self) has no cases, so no attribute can have its type.")
+            misuse("The enum \(Self.self) has no cases, so no attribute can have its type.")
         }
         return first
     }

@@ -23,7 +23,7 @@ public struct Coded<Value: Codable & Sendable>: AttributeValue {
         do {
             return .data(try encoder.encode(value))
         } catch {
-            preconditionFailure("A value of type \(Value.self) cannot be kept in an attribute: \(error)")
+            misuse("A value of type \(Value.self) cannot be kept in an attribute: \(error)")
         }
     }
 
@@ -45,7 +45,7 @@ public struct Coded<Value: Codable & Sendable>: AttributeValue {
         for empty in ["[]", "{}", "\"\"", "0", "false"] {
             if let value = Self(json: Data(empty.utf8)) { return value }
         }
-        preconditionFailure(
+        misuse(
             "\(Value.self) has no empty value: declare the attribute as Attribute<Coded<\(Value.self)>?>.")
     }
 }

@@ -24,11 +24,13 @@ public struct HornbeamError: Error, Sendable {
     public var details: [HornbeamError]
     /// The failure below this one, in words.
     public var cause: String?
+    /// The failure below this one itself, where it is of another type: what a hook of a class threw. Not compared by `==`.
+    public var underlyingError: (any Error)?
 
     public init(
         _ code: Code, _ message: String, entity: String? = nil, key: String? = nil,
         value: PropertyValue? = nil, objectIDs: [ManagedObjectID] = [],
-        details: [HornbeamError] = [], cause: String? = nil
+        details: [HornbeamError] = [], cause: String? = nil, underlyingError: (any Error)? = nil
     ) {
         self.code = code
         self.message = message
@@ -38,5 +40,6 @@ public struct HornbeamError: Error, Sendable {
         self.objectIDs = objectIDs
         self.details = details
         self.cause = cause
+        self.underlyingError = underlyingError
     }
 }

@@ -37,7 +37,7 @@ extension ManagedObjectID {
         parts.host = storeIdentifier?.uuidString ?? ""
         parts.path = "/\(entityName)/\(isTemporaryID ? "t" : "p")\(reference)"
         guard let url = parts.url else {
-            preconditionFailure("The entity name “\(entityName)” cannot stand in a URI.")
+            misuse("The entity name “\(entityName)” cannot stand in a URI.")
         }
         return url
     }

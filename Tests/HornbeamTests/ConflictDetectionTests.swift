@@ -1,0 +1,100 @@
+import Foundation
+import Hornbeam
+import Testing
+
+/// `detectConflicts(for:)`, which decision 031 recommends against write skew.
+@Suite struct ConflictDetectionTests {
+    /// Found by two contexts that each read what the other changed: a following context took the other's save for its base.
+    @Test("MOC-26: a watched object that others changed or deleted makes the save a conflict",
+          arguments: Setting.saved, [true, false])
+    func watchedObjects(setting: Setting, deletes: Bool) throws {
+        let stack = try Company.stack(setting.kind)
+        let context = setting.context(of: stack)
+        let (watched, mine) = (context.employee("watched"), context.employee("mine"))
+        try setting.settle(context)
+        context.detectConflicts(for: watched)
+        mine.salary = 1
+        let other = stack.newContext()
+        let theirs = try other.existingObject(Employee.self, with: watched.objectID)
+        if deletes { other.delete(theirs) } else { theirs.salary = 7 }
+        try other.save()
+        _ = try context.count(FetchRequest<Employee>())
+        let error = hornbeamError { try context.saveToStore() }
+        #expect(error?.code == .mergeConflict && error?.objectIDs == [watched.objectID])
+    }
+
+    @Test("MOC-26: a watched object that nobody changed lets the save pass, once and again", arguments: Setting.saved)
+    func watchedObjectsThatNobodyChanged(setting: Setting) throws {
+        let stack = try Company.stack(setting.kind)
+        let context = setting.context(of: stack)
+        let (watched, mine) = (context.employee("watched"), context.employee("mine"))
+        try setting.settle(context)
+        for salary in 1...2 {
+            context.detectConflicts(for: watched)
+            mine.salary = salary
+            let other = stack.newContext()
+            other.employee("another")
+            try other.save()
+            _ = try context.count(FetchRequest<Employee>())
+            try context.saveToStore()
+        }
+        #expect(try stack.newContext().existingObject(Employee.self, with: mine.objectID).salary == 2)
+    }
+
+    @Test("MOC-26, MOC-19: refreshing a watched object begins the watch anew", arguments: Setting.saved.filter { !$0.isChild })
+    func refreshingBeginsAnew(setting: Setting) throws {
+        let stack = try Company.stack(setting.kind)
+        let context = setting.context(of: stack)
+        let (watched, mine) = (context.employee("watched"), context.employee("mine"))
+        try setting.settle(context)
+        context.detectConflicts(for: watched)
+        mine.salary = 1
+        let other = stack.newContext()
+        try other.existingObject(Employee.self, with: watched.objectID).salary = 7
+        try other.save()
+        #expect(hornbeamError { try context.save() }?.code == .mergeConflict)
+        try context.refresh(watched, mergeChanges: true)
+        #expect(watched.salary == 7)
+        try context.save()
+        #expect(!context.hasChanges)
+    }
+
+    @Test("MOC-26: a policy other than error lets others' change of a watched object stand",
+          arguments: Setting.saved.filter { !$0.isChild }, [true, false])
+    func policiesLetOthersChangesStand(setting: Setting, deletes: Bool) throws {
+        for policy in [MergePolicy.mergeByPropertyStoreTrump, .mergeByPropertyObjectTrump, .rollback] {
+            let stack = try Company.stack(setting.kind)
+            let context = setting.context(of: stack)
+            context.mergePolicy = policy
+            let (watched, mine) = (context.employee("watched"), context.employee("mine"))
+            try setting.settle(context)
+            context.detectConflicts(for: watched)
+            mine.salary = 1
+            let other = stack.newContext()
+            let theirs = try other.existingObject(Employee.self, with: watched.objectID)
+            if deletes { other.delete(theirs) } else { theirs.salary = 7 }
+            try other.save()
+            try context.save()
+            let names = try stack.newContext().fetch(FetchRequest<Employee>().sorted(by: "salary")).map { [$0.name, "\($0.salary)"] }
+            #expect(names == (deletes ? [["mine", "1"]] : [["mine", "1"], ["watched", "7"]]))
+        }
+    }
+
+    /// The write skew of decision 031: each of two reads what the other changes.
+    @Test("MOC-26: of two contexts that decide by each other's object one is told", arguments: [true, false])
+    func writeSkewIsDetected(follows: Bool) throws {
+        let stack = try Company.stack(.inMemory)
+        let maker = stack.newContext()
+        let ids = [maker.employee("a", salary: 1), maker.employee("b", salary: 1)].map { $0 }
+        try maker.save()
+        let contexts = [stack.newContext(), stack.newContext()]
+        for context in contexts { context.automaticallyMergesChangesFromParent = follows }
+        for (index, context) in contexts.enumerated() {
+            let read = try context.existingObject(Employee.self, with: ids[1 - index].objectID)
+            context.detectConflicts(for: read)
+            try context.existingObject(Employee.self, with: ids[index].objectID).salary -= read.salary
+        }
+        try contexts[0].save()
+        #expect(hornbeamError { try contexts[1].save() }?.code == .mergeConflict)
+    }
+}

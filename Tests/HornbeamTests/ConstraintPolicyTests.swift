@@ -1,0 +1,127 @@
+import Foundation
+import Hornbeam
+import Testing
+
+/// A user whose mail is unique.
+final class Member: ManagedObject {
+    static let mail = Attribute<String?>("mail", unique: true)
+    static let name = Attribute<String?>("name")
+    static let visits = Attribute<Int>("visits", default: 0)
+    override class var tokens: [any PropertyToken] { [mail, name, visits] }
+    var mail: String? { get { self[Self.mail] } set { self[Self.mail] = newValue } }
+    var name: String? { get { self[Self.name] } set { self[Self.name] = newValue } }
+    var visits: Int { get { self[Self.visits] } set { self[Self.visits] = newValue } }
+}
+
+/// Unique values and custom policies, and what the thrown errors tell.
+@Suite struct ConstraintPolicyTests {
+    /// A context with a new member whose mail a stored one has.
+    private func conflict(_ kind: StoreKind, isHere: Bool) throws -> (stack: Stack, context: ManagedObjectContext, stored: ManagedObjectID, new: Member) {
+        let model = try ManagedObjectModel { Entity("Member") { Member.mail; Member.name; Member.visits } }
+        let stack = try Stack(kind, model, [Member.self])
+        let writer = stack.newContext()
+        let context = isHere ? writer : stack.newContext()
+        let stored = Member(context: writer)
+        (stored.mail, stored.name, stored.visits) = ("a@b", "stored", 3)
+        try writer.save()
+        let new = Member(context: context)
+        (new.mail, new.name, new.visits) = ("a@b", "new", 4)
+        return (stack, context, stored.objectID, new)
+    }
+
+    @Test("MRG-6, MRG-8: a custom policy is asked about unique values, and its answer holds", arguments: StoreKind.allCases, [false, true])
+    func customPolicyDecides(kind: StoreKind, isHere: Bool) throws {
+        let answers: [(ConstraintResolution, String, Int)] = [
+            (.stored, "stored", 3), (.new, "new", 4), (.merged(["visits": 7]), "stored", 7), (.merged([:]), "stored", 3),
+        ]
+        for (answer, name, visits) in answers {
+            let (stack, context, stored, _) = try conflict(kind, isHere: isHere)
+            context.mergePolicy = .custom(over: .error) { _ in [:] } constraints: { conflict in
+                guard conflict.keys == ["mail"], conflict.values == ["a@b"], conflict.storedID == stored,
+                    conflict.mine.first?["visits"] == 4, conflict.theirs?["visits"] == 3, conflict.objectIDs.count == 1
+                else { throw HornbeamError(.general, "The conflict is \(conflict).") }
+                return answer
+            }
+            try context.save()
+            let members = try stack.newContext().fetch(FetchRequest<Member>())
+            #expect(members.map(\.objectID) == [stored] && members[0].name == name && members[0].visits == visits)
+            #expect(!context.hasChanges)
+        }
+    }
+
+    @Test("MRG-6: the base policy decides what a custom one leaves to it, and the save throws what it throws", arguments: StoreKind.allCases)
+    func customPolicyLeavesItToTheBase(kind: StoreKind) throws {
+        let (stack, context, stored, new) = try conflict(kind, isHere: false)
+        context.mergePolicy = .custom(over: .error) { _ in [:] } constraints: { _ in .base }
+        #expect(hornbeamError { try context.save() }?.code == .constraintConflict)
+        context.mergePolicy = .custom(over: .error) { _ in [:] } constraints: { _ in throw HornbeamError(.general, "Ask the user.") }
+        #expect(hornbeamError { try context.save() }?.message == "Ask the user.")
+        #expect(new.isInserted)
+        context.mergePolicy = .custom(over: .mergeByPropertyObjectTrump) { _ in [:] }
+        try context.save()
+        #expect(try stack.newContext().fetch(FetchRequest<Member>()).map { [$0.objectID == stored, $0.name == "new"] } == [[true, true]])
+    }
+
+    @Test("MRG-9: of two new objects a custom policy makes one", arguments: StoreKind.allCases)
+    func customPolicyOverNewObjects(kind: StoreKind) throws {
+        let (stack, context, _, new) = try conflict(kind, isHere: false)
+        let other = Member(context: context)
+        (new.mail, other.mail, other.name) = ("x@y", "x@y", "other")
+        context.mergePolicy = .custom(over: .error) { _ in [:] } constraints: { conflict in
+            .merged(["visits": conflict.storedID == nil && conflict.objectIDs.count == 2 ? 9 : 0])
+        }
+        try context.save()
+        let found = try stack.newContext().fetch(FetchRequest<Member>().where("mail == 'x@y'"))
+        #expect(found.map(\.visits) == [9] && found[0].name == "new")
+    }
+
+    @Test("MRG-7: a thrown error has what was, what was wanted and what is stored", arguments: StoreKind.allCases)
+    func errorsHaveTheConflict(kind: StoreKind) throws {
+        let (stack, context, stored, new) = try conflict(kind, isHere: false)
+        let unique = try #require(hornbeamError { try context.save() })
+        #expect(unique.constraintConflicts.map(\.storedID) == [stored] && unique.constraintConflicts[0].theirs?["name"] == "stored")
+        #expect(unique.constraintConflicts[0].objectIDs == [new.objectID] && unique.mergeConflicts.isEmpty)
+        #expect(unique.message.contains("mergePolicy") && !unique.message.contains("refresh"))
+        context.rollback()
+        let mine = try context.existingObject(Member.self, with: stored)
+        mine.name = "mine"
+        let other = stack.newContext()
+        try other.existingObject(Member.self, with: stored).name = "theirs"
+        try other.save()
+        let merge = try #require(hornbeamError { try context.save() })
+        let conflict = try #require(merge.mergeConflicts.first)
+        #expect(conflict.properties.map { [$0.base, $0.mine, $0.theirs] } == [["stored", "mine", "theirs"]])
+        #expect(merge.message.contains("mergePolicy") && merge.message.contains("refresh"))
+    }
+
+    @Test("MRG-7: the error of a stored object that is changed to a taken value, and of a batch, advises nothing that does not help",
+          arguments: StoreKind.allCases)
+    func adviceHelps(kind: StoreKind) throws {
+        let (stack, context, _, new) = try conflict(kind, isHere: false)
+        new.mail = "c@d"
+        try context.save()
+        new.mail = "a@b"
+        context.mergePolicy = .mergeByPropertyObjectTrump
+        let error = try #require(hornbeamError { try context.save() })
+        #expect(error.code == .constraintConflict && !error.message.contains("olicy"))
+        var isDone = false
+        let insert = BatchInsertRequest(Member.self) { row in
+            if isDone { return true }
+            isDone = true
+            row.set(Member.mail, "a@b")
+            return false
+        }
+        let batch = try #require(hornbeamError { try stack.newContext().execute(insert) })
+        #expect(batch.message.contains("onConflict") && !batch.message.contains("olicy"))
+    }
+
+    @Test("MRG-12, MRG-7: a child's error has the conflict with its parent", arguments: StoreKind.allCases)
+    func childErrorsHaveTheConflict(kind: StoreKind) throws {
+        let (_, context, stored, _) = try conflict(kind, isHere: true)
+        let child = context.newChildContext()
+        try child.existingObject(Member.self, with: stored).name = "child"
+        try context.existingObject(Member.self, with: stored).name = "parent"
+        let error = try #require(hornbeamError { try child.save() })
+        #expect(error.mergeConflicts.first?.properties.map { [$0.base, $0.mine, $0.theirs] } == [["stored", "child", "parent"]])
+    }
+}

@@ -1,0 +1,84 @@
+import Foundation
+import Hornbeam
+import Testing
+
+/// Each thing that happens is announced once.
+///
+/// Found by a list that redrew each row twice: a merged save was announced as it was taken in, and again with the next event.
+@Suite struct SingleAnnouncementTests {
+    @Test("NOT-1, NOT-5: a merged save is announced once, to observers, sequences and fetched results", arguments: StoreKind.allCases, [false, true])
+    func mergedSavesAreAnnouncedOnce(kind: StoreKind, onRequest: Bool) async throws {
+        let stack = try Company.stack(kind)
+        let context = stack.newContext()
+        let employee = context.employee("e")
+        try context.save()
+        let heard = Heard(ManagedObjectContext.didChangeObjectsNotification, of: context)
+        let merges = Heard(ManagedObjectContext.didMergeChangesObjectIDsNotification, of: context)
+        let controller = try FetchedResultsController(FetchRequest<Employee>().sorted(by: "name"), in: context)
+        var updates = 0
+        controller.onChange = { updates += $0.objects.count }
+        try controller.performFetch()
+        let sequence = context.changes()
+        let other = stack.newContext()
+        try other.existingObject(Employee.self, with: employee.objectID).salary = 9
+        try other.save()
+        if onRequest {
+            try context.mergeChanges(from: ObjectChanges(updated: [employee.objectID]))
+        } else {
+            try context.mergeChanges()
+        }
+        var first = sequence.makeAsyncIterator()
+        #expect(await first.next()?.refreshed == [employee.objectID])
+        context.processPendingChanges()
+        _ = try context.count(FetchRequest<Employee>())
+        context.department("last")
+        context.processPendingChanges()
+        #expect(await first.next()?.refreshed == [])
+        #expect(updates == 1)
+        #expect(heard.changes.map(\.refreshed) == [[employee.objectID], []])
+        #expect(merges.changes.map(\.refreshed) == [[employee.objectID]])
+        #expect(employee.salary == 9)
+    }
+
+    @Test("QGN-3: going to another generation is announced once", arguments: StoreKind.allCases)
+    func generationsAreAnnouncedOnce(kind: StoreKind) throws {
+        let stack = try Company.stack(kind)
+        let context = stack.newContext()
+        let employee = context.employee("e")
+        try context.save()
+        try context.setQueryGeneration(from: .current)
+        let then = context.queryGenerationToken
+        let other = stack.newContext()
+        try other.existingObject(Employee.self, with: employee.objectID).salary = 9
+        try other.save()
+        try context.mergeChanges()
+        let heard = Heard(ManagedObjectContext.didChangeObjectsNotification, of: context)
+        let controller = try FetchedResultsController(FetchRequest<Employee>().sorted(by: "name"), in: context)
+        var updates = 0
+        controller.onChange = { updates += $0.objects.count }
+        try controller.performFetch()
+        try context.setQueryGeneration(from: then)
+        context.processPendingChanges()
+        #expect(employee.salary == 0 && updates == 1)
+        #expect(heard.changes.map(\.refreshed) == [[employee.objectID]])
+    }
+
+    @Test("FRC-8, MOC-6: a child's results hear once of what its parent took in", arguments: StoreKind.allCases)
+    func childrenHearOnce(kind: StoreKind) throws {
+        let stack = try Company.stack(kind)
+        let parent = stack.newContext()
+        let employee = parent.employee("e")
+        try parent.save()
+        let child = parent.newChildContext()
+        let controller = try FetchedResultsController(FetchRequest<Employee>().sorted(by: "name"), in: child)
+        var updates = 0
+        controller.onChange = { updates += $0.objects.count }
+        try controller.performFetch()
+        let other = stack.newContext()
+        try other.existingObject(Employee.self, with: employee.objectID).salary = 9
+        try other.save()
+        _ = try child.count(FetchRequest<Employee>())
+        child.processPendingChanges()
+        #expect(updates == 1 && controller.fetchedObjects?.first?.salary == 9)
+    }
+}

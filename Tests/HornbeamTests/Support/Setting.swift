@@ -1,0 +1,67 @@
+import Foundation
+import Hornbeam
+import Testing
+
+/// What the outcome of a behaviour must not depend on, one value of each.
+///
+/// A test takes all of them, or all that differ in some of the fields, so that a default is never the only value tried.
+struct Setting: Hashable, Sendable, CustomTestStringConvertible {
+    var kind = StoreKind.inMemory
+    /// True for a context over another one, false for one that saves into the store.
+    var isChild = false
+    /// True when the contexts take in what others save by themselves.
+    var follows = true
+    /// True when the objects that the test begins with are stored.
+    var isSaved = true
+    /// True when the context has unsaved changes of other objects.
+    var isBusy = false
+
+    /// Every combination.
+    static let all = variants([\.isChild, \.follows, \.isSaved, \.isBusy])
+    /// Every combination for objects that are stored.
+    static let saved = all.filter(\.isSaved)
+
+    /// Both values of each field, on disk and in memory.
+    private static func variants(_ fields: [WritableKeyPath<Setting, Bool>]) -> [Setting] {
+        fields.reduce(StoreKind.allCases.map { Setting(kind: $0) }) { settings, field in
+            settings.flatMap { setting in
+                [false, true].map { value in
+                    var variant = setting
+                    variant[keyPath: field] = value
+                    return variant
+                }
+            }
+        }
+    }
+
+    var testDescription: String {
+        [
+            kind.testDescription, isChild ? "child" : "root", follows ? "following" : "not following",
+            isSaved ? "saved" : "unsaved", isBusy ? "with other changes" : nil,
+        ].compactMap { $0 }.joined(separator: ", ")
+    }
+
+    /// A context as the setting wants it. A child keeps its parent alive.
+    func context(of stack: Stack) -> ManagedObjectContext {
+        let root = stack.newContext()
+        root.automaticallyMergesChangesFromParent = follows
+        guard isChild else { return root }
+        let child = root.newChildContext()
+        child.automaticallyMergesChangesFromParent = follows
+        return child
+    }
+
+    /// Stores what the test has made in a context so far, if the setting wants it stored, and makes unrelated changes if it wants them.
+    func settle(_ context: ManagedObjectContext) throws {
+        if isSaved { try context.saveToStore() }
+        if isBusy { context.department("unrelated").budget = 1 }
+    }
+}
+
+extension ManagedObjectContext {
+    /// Saves this context and all above it.
+    func saveToStore() throws {
+        try save()
+        try parent?.saveToStore()
+    }
+}
