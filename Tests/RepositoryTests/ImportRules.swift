@@ -13,6 +13,8 @@ import Testing
         "HornbeamEngine": libc.union(["CLZ4", "CSystem", "HornbeamThreads"]),
         "HornbeamModel": system.union(["HornbeamThreads"]),
         "HornbeamXcodeModels": system.union(["FoundationXML", "HornbeamModel"]),
+        "HornbeamExpansion": [],
+        "HornbeamMacros": libc.union(["HornbeamExpansion"]),
         "HornbeamStore": system.union(["HornbeamThreads", "HornbeamEngine", "HornbeamModel"]),
         "Hornbeam": system.union(["HornbeamThreads", "HornbeamModel", "HornbeamStore", "Runtime"]),
         "HornbeamTool": system.union([
