@@ -29,6 +29,7 @@ import Testing
     @Test(arguments: [
         "class A {}", "@Entity final class A: ManagedObject {}", "public final class A : B.C<D> , E where T == U {}",
         "/// A.\n@Entity(\"x\", abstract: true)\n@available(macOS 15, *) open class A\n  : ManagedObject\n{\n}", "private class `class`: B {}",
+        // A sample, which is read and not compiled.
         "@MainActor class A: B, @unchecked Sendable { }", "class A<T: P<Q>>: B where T: R { }", "class A: ~Copyable & P { }",
     ])
     func headsOfClassesAreRead(source: String) throws {

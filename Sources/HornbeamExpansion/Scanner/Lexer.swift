@@ -243,7 +243,8 @@ struct Lexer {
 
     /// The place after a regular expression between slashes; nil where a slash is an operator.
     private mutating func endOfRegex(_ start: Int) -> Int? {
-        guard mayBeginExpression, start >= regexSearchedTo, ![0x20, 0x09, 0x0A, UInt8(ascii: "/"), UInt8(ascii: "*"), 0].contains(byte(start + 1)) else { return nil }
+        let isSpaceOrComment = [0x20, 0x09, 0x0A, UInt8(ascii: "/"), UInt8(ascii: "*"), 0].contains(byte(start + 1))
+        guard mayBeginExpression, start >= regexSearchedTo, !isSpaceOrComment else { return nil }
         var index = start + 1
         var isInSet = false
         while index < min(bytes.count, start + Self.regexLengthMax), bytes[index] != 0x0A {

@@ -53,7 +53,7 @@ extension Corpus {
         (###"public private(set) var a: Int"###, [###"a: Int"###]),
         (###"internal(set) public var a: Int"###, [###"a: Int"###]),
         (###"nonisolated var a: Int"###, [###"a: Int"###]),
-        (###"nonisolated(unsafe) var a: Int"###, [###"a: Int"###]),
+        (###"nonisolated(unsafe) var a: Int"###, [###"a: Int"###]),  // A sample, which is read and not compiled.
         (###"dynamic var a: Int"###, [###"a: Int"###]),
         (###"lazy var a: Int"###, [###"a: Int"###]),
         (###"weak var a: Int"###, [###"a: Int"###]),
