@@ -24,6 +24,7 @@ public enum TokenType {
     // What is refused, with what to write instead.
 
     public static func of<Object: ManagedObject>(_ type: Object.Type) -> RequiredObject<Object>.Type { RequiredObject<Object>.self }
+
     @_disfavoredOverload
     public static func of<Value: Codable & Sendable & RawRepresentable>(_ type: Value.Type) -> PlainEnum<Value>.Type
     where Value.RawValue: AttributeValue { PlainEnum<Value>.self }
@@ -31,8 +32,11 @@ public enum TokenType {
     public static func of<Value: Codable & Sendable & RawRepresentable>(_ type: Value?.Type) -> PlainEnum<Value?>.Type
     where Value.RawValue: AttributeValue { PlainEnum<Value?>.self }
 
+    @_disfavoredOverload
+    public static func of<Value>(_ type: Value.Type) -> Unstorable<Value>.Type { Unstorable<Value>.self }
+
     /// A property whose type is an entity's class without `?`.
-    public struct RequiredObject<Object> {
+    public struct RequiredObject<Value>: RefusedToken {
         @available(
             *, unavailable,
             message: "A relationship to one object is optional in Swift: add ? to its type, and @Relationship(optional: false) where saving needs one."
@@ -41,11 +45,38 @@ public enum TokenType {
     }
 
     /// A property whose type is an enum with raw values that is not an `AttributeValue`.
-    public struct PlainEnum<Value> {
+    public struct PlainEnum<Value>: RefusedToken {
         @available(
             *, unavailable,
             message: "Let the enum conform to CaseIterable and AttributeValue, so that its raw value is stored: enum Rating: Int, CaseIterable, AttributeValue."
         )
         public init(_ name: String, default: Value? = nil) {}
+    }
+
+    /// A property whose type no attribute can have.
+    public struct Unstorable<Value>: RefusedToken {
+        @available(
+            *, unavailable,
+            message: "A property of this type cannot be stored: let the type conform to AttributeValue, or to Codable and Sendable, or mark the property @Transient."
+        )
+        public init(_ name: String, default: Value? = nil) {}
+    }
+}
+
+/// The token of a property that is refused where the token is made. It stands in for one elsewhere, so that there is one error.
+public protocol RefusedToken<Value>: PropertyToken {
+    associatedtype Value
+}
+
+extension RefusedToken {
+    public var name: String { preconditionFailure("A refused property has no token, since its initialiser is unavailable.") }
+    public var part: EntityPart { preconditionFailure("A refused property has no token, since its initialiser is unavailable.") }
+}
+
+extension ManagedObject {
+    /// The value of a refused property, which no program reads: the property's token does not compile.
+    public final subscript<Token: RefusedToken>(_ token: Token) -> Token.Value {
+        get { preconditionFailure("“\(token.name)” cannot be stored.") }
+        set { preconditionFailure("“\(token.name)” cannot be stored.") }
     }
 }

@@ -8,6 +8,9 @@ struct ClassChecks {
         self.list = list
     }
 
+    /// False when nothing can be made of the class.
+    var isEntity: Bool { classProblem == nil }
+
     /// Everything that is wrong with the class and its properties, in the order of the source.
     var problems: [Diagnostic] {
         var problems = classProblem.map { [$0] } ?? []

@@ -7,7 +7,7 @@ struct EntityExpansion {
     init(_ found: ClassSyntax, _ list: TokenList) {
         self.found = found
         self.list = list
-        managed = found.properties.filter(\.isManaged)
+        managed = found.properties.filter { $0.isManaged && PropertyChecks($0, list).problem == nil }
     }
 
     var members: String {

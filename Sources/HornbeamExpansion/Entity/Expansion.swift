@@ -27,9 +27,10 @@ enum Expansion {
     private static func members(of part: SourcePart, entityAttribute: SourcePart) throws(DeclarationScanner.Failure) -> Answer {
         var scanner = DeclarationScanner(part.source)
         let found = try scanner.scanClass()
-        let problems = ClassChecks(found, scanner.list).problems
-        guard problems.isEmpty else { return .expansion(source: "", diagnostics: problems, part: part) }
-        return .expansion(source: EntityExpansion(found, scanner.list).members, diagnostics: [], part: part)
+        let checks = ClassChecks(found, scanner.list)
+        guard checks.isEntity else { return .expansion(source: "", diagnostics: checks.problems, part: part) }
+        // The other properties are expanded all the same, so that one mistake is one error.
+        return .expansion(source: EntityExpansion(found, scanner.list).members, diagnostics: checks.problems, part: part)
     }
 
     /// `@ManagedProperty` for a property that the store keeps; nothing for other members.

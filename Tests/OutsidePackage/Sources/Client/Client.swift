@@ -21,7 +21,8 @@ import Hornbeam
     @Relationship(inverse: nil) var related: ManagedSet<Item>
 }
 
-public struct Runtime: Codable, Sendable, Equatable {
+/// What is stored is read on any thread, so that its type belongs to no actor.
+public nonisolated struct Runtime: Codable, Sendable, Equatable {
     var minutes: Int
     public init(minutes: Int) { self.minutes = minutes }
 }
