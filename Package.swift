@@ -1,4 +1,5 @@
 // swift-tools-version: 6.2
+import CompilerPluginSupport
 import PackageDescription
 
 let common: [SwiftSetting] = [
@@ -44,8 +45,10 @@ let package = Package(
         .target(
             name: "HornbeamStore", dependencies: ["HornbeamEngine", "HornbeamModel", "HornbeamThreads"],
             swiftSettings: common),
+        .target(name: "HornbeamExpansion", swiftSettings: common),
+        .macro(name: "HornbeamMacros", dependencies: ["HornbeamExpansion"], swiftSettings: common),
         .target(
-            name: "Hornbeam", dependencies: ["HornbeamModel", "HornbeamStore", "HornbeamThreads"],
+            name: "Hornbeam", dependencies: ["HornbeamMacros", "HornbeamModel", "HornbeamStore", "HornbeamThreads"],
             swiftSettings: common),
         .executableTarget(
             name: "HornbeamTool",
@@ -87,6 +90,8 @@ let package = Package(
             name: "HornbeamStoreTests",
             dependencies: ["HornbeamStore", "HornbeamEngine", "HornbeamModel", "HornbeamThreads"],
             swiftSettings: common),
+        // Not of the plug-in itself: SwiftPM would build all tests, and what they need, a second time for the host.
+        .testTarget(name: "HornbeamExpansionTests", dependencies: ["HornbeamExpansion"], swiftSettings: common),
         .testTarget(
             name: "HornbeamTests",
             dependencies: ["Hornbeam", "HornbeamStore", "HornbeamEngine", "HornbeamThreads"],

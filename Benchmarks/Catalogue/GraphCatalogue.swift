@@ -1,27 +1,24 @@
 import Foundation
 import Hornbeam
 
-final class Package: ManagedObject {
-    static let name = Attribute<String>("name", indexed: true)
-    static let version = Attribute<String>("version")
-    static let architecture = Attribute<String>("architecture")
-    static let summary = Attribute<String>("summary")
-    static let installedSize = Attribute<Int>("installedSize")
-    static let section = ToOne<Section>("section", inverse: "packages")
-    static let dependencies = ToMany<Dependency>("dependencies", inverse: "package")
-
-    var name: String { self[Self.name] }
-    var installedSize: Int { self[Self.installedSize] }
+@Entity final class Package: ManagedObject {
+    @Attribute(.indexed) var name: String
+    var version: String
+    var architecture: String
+    var summary: String
+    var installedSize: Int
+    var section: Section?
+    var dependencies: ManagedSet<Dependency>
 }
 
-final class Section: ManagedObject {
-    static let name = Attribute<String>("name", unique: true)
-    static let packages = ToMany<Package>("packages", inverse: "section")
+@Entity final class Section: ManagedObject {
+    @Attribute(.unique) var name: String
+    var packages: ManagedSet<Package>
 }
 
-final class Dependency: ManagedObject {
-    static let target = Attribute<String>("target", indexed: true)
-    static let package = ToOne<Package>("package", inverse: "dependencies")
+@Entity final class Dependency: ManagedObject {
+    @Attribute(.indexed) var target: String
+    var package: Package?
 }
 
 /// Packages as objects with relationships.
@@ -32,15 +29,8 @@ final class GraphCatalogue: CatalogueContestant {
     private let context: ManagedObjectContext
 
     init(path: String) throws {
-        let model = try ManagedObjectModel {
-            Entity("Package") {
-                Package.name; Package.version; Package.architecture; Package.summary; Package.installedSize; Package.section
-                Package.dependencies
-            }
-            Entity("Section") { Section.name; Section.packages }
-            Entity("Dependency") { Dependency.target; Dependency.package }
-        }
-        container = try .open(model, [Package.self, Section.self, Dependency.self], at: path)
+        let classes: [ManagedObject.Type] = [Package.self, Section.self, Dependency.self]
+        container = try .open(ManagedObjectModel(for: classes), classes, at: path)
         context = container.newContext()
     }
 

@@ -164,7 +164,7 @@ private func drafts(_ kind: StoreKind) throws -> Stack {
         #expect(project.tasks.map(\.name) == ["2", "3", "1"] && steps[4].project == nil)
         project.tasks.remove(at: 1)
         #expect(project.tasks.map(\.name) == ["2", "1"] && steps[3].project == nil)
-        try project.objects(forKey: "tasks").insert(steps[0], at: 0)
+        try project.changeObjects(forKey: "tasks") { $0.insert(steps[0], at: 0) }
         try context.save()
         let same = try stack.newContext().existingObject(Project.self, with: project.objectID)
         #expect(same.tasks.map(\.name) == ["0", "2", "1"])
@@ -180,7 +180,7 @@ private func drafts(_ kind: StoreKind) throws -> Stack {
         #expect(department.employees.count == 3)
         department.employees.subtract(people.prefix(2))
         #expect(Array(department.employees) == [people[2]] && people[0].department == nil)
-        try department.objects(forKey: "employees").append(people[1])
+        try department.changeObjects(forKey: "employees") { $0.append(people[1]) }
         #expect(people[1].department === department)
         department.employees.removeAll()
         #expect(people.allSatisfy { $0.department == nil })
@@ -200,7 +200,7 @@ private func drafts(_ kind: StoreKind) throws -> Stack {
         for (entity, title) in [("Book", "b"), ("Film", "a"), ("Book", "c")] {
             let item = try context.insert(entityNamed: entity)
             try item.setValue(.string(title), forKey: "title")
-            try shelf.objects(forKey: "items").append(item)
+            try shelf.changeObjects(forKey: "items") { $0.append(item) }
         }
         for isSaved in [false, true] {
             if isSaved { try context.save() }

@@ -116,6 +116,8 @@ import Testing
         ("an object of another class at the end of a to-one", "func f(_ e: Event) { e[Event.place] = e }", "Event"),
         ("an object of another class in a to-many", "func f(_ e: Event, _ p: Place) { p.events.insert(p) }", "Place"),
         ("a to-many assigned to a to-one", "func f(_ e: Event, _ p: Place) { e.place = p.events }", "ManagedSet<Event>"),
+        ("a change of a relationship through a constant", "func f(_ e: Event, _ p: Place) { let s = p.events; s.insert(e) }", "'s' is a 'let' constant"),
+        ("a change of a set that is nowhere kept", "func f(_ e: Event) { ManagedSet([e]).insert(e) }", "immutable"),
         ("results of another class", "func f(_ c: ManagedObjectContext) throws -> [Place] { try c.fetch(FetchRequest<Event>()) }", "Place"),
         ("an object where an ID is wanted", "func f(_ c: ManagedObjectContext, _ e: Event) { _ = c.object(with: e) }", "ManagedObjectID"),
         ("a comparison with another type", "func f() -> FetchPredicate { Event.name == 3 }", "error"),

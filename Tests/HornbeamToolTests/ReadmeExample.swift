@@ -7,39 +7,28 @@ import Testing
 import Foundation
 import Hornbeam
 
-final class Author: ManagedObject {
-    static let name = Attribute<String>("name", unique: true)
-    static let books = ToMany<Book>("books", inverse: "author", deleteRule: .cascade)
+enum Rating: Int, CaseIterable, AttributeValue { case unrated, poor, good }
 
-    var name: String { get { self[Self.name] } set { self[Self.name] = newValue } }
-    var books: ManagedSet<Book> { get { self[Self.books] } set { self[Self.books] = newValue } }
+@Entity final class Author: ManagedObject {
+    @Attribute(.unique) var name: String
+    @Relationship(deleteRule: .cascade, inverse: \Book.author) var books: Set<Book>
 }
 
-final class Book: ManagedObject {
-    static let title = Attribute<String>("title")
-    static let year = Attribute<Int?>("year")
-    static let author = ToOne<Author>("author", inverse: "books")
-
-    var title: String { get { self[Self.title] } set { self[Self.title] = newValue } }
-    var year: Int? { get { self[Self.year] } set { self[Self.year] = newValue } }
-    var author: Author? { get { self[Self.author] } set { self[Self.author] = newValue } }
+@Entity final class Book: ManagedObject {
+    #Index<Book>([\.year])
+    var title: String
+    var year: Int?
+    var author: Author?
+    var rating: Rating = .unrated
 }
 
 @MainActor func keepBooks(at url: URL) async throws {
-    let model = try ManagedObjectModel {
-        Entity("Author") { Author.name; Author.books }
-        Entity("Book") { Book.title; Book.year; Book.author; Indexed("year") }
-    }
-    let library = try PersistentContainer.open(at: url, model: model, classes: [Author.self, Book.self])
+    let library = try PersistentContainer.open(at: url, for: Author.self, Book.self)
 
     try await library.performBackgroundTask { context in
-        let author = Author(context: context)
-        author.name = "Mary Shelley"
-        let book = Book(context: context)
-        book.title = "Frankenstein"
-        book.year = 1818
-        book.author = author                            // author.books holds it at once
-        try context.save()                              // on disk when it returns
+        let author = Author(in: context, name: "Mary Shelley")
+        Book(in: context, title: "Frankenstein", year: 1818, author: author)    // author.books holds it at once
+        try context.save()                                                      // on disk when it returns
     }
 
     let old = try FetchRequest<Book>().where("year < %d AND author.name CONTAINS[cd] %@", 1900, "shelley")
@@ -67,6 +56,11 @@ final class Book: ManagedObject {
         #expect(try count("author.name == 'Mary Shelley'", at: url) == 2)
     }
 
+    @Test func theShelfOfTheFourStepsIsAModel() throws {
+        let model = try ManagedObjectModel(for: Described.Book.self, Described.Shelf.self)
+        #expect(try model.entity(named: "Shelf").relationshipsByName["books"]?.inverse?.name == "shelf")
+    }
+
     private func count(_ format: String, at url: URL) throws -> Int {
         let library = try open(url)
         defer { try? library.close() }
@@ -74,15 +68,23 @@ final class Book: ManagedObject {
     }
 }
 
-private func open(_ url: URL) throws -> PersistentContainer {
+private enum Described {
+    @Entity final class Book: ManagedObject {
+        var title: String
+        var shelf: Shelf?
+    }
+
     // README
-    let model = try ManagedObjectModel {
-        Entity("Author") { Author.name; Author.books }
-        Entity("Book") { Book.title; Book.year; Book.author; Indexed("year") }
+    @Entity final class Shelf: ManagedObject {
+        @Attribute(minimumLength: 1) var room: String
+        var books: [Book]                               // in order; the inverse is Book.shelf
     }
     // END
+}
+
+private func open(_ url: URL) throws -> PersistentContainer {
     // README
-    let library = try PersistentContainer.open(at: url, model: model, classes: [Author.self, Book.self])
+    let library = try PersistentContainer.open(at: url, for: Author.self, Book.self)
     // END
     return library
 }
@@ -91,10 +93,8 @@ private func write(_ library: PersistentContainer) async throws -> ManagedObject
     // README
     let id = try await library.performBackgroundTask { context in
         let shelley = try context.fetch(FetchRequest<Author>().where("name == %@", "Mary Shelley"))[0]
-        let book = Book(context: context)
-        book.title = "The Last Man"
-        book.year = 1826
-        shelley.books.insert(book)                      // book.author is set at once
+        let book = Book(in: context, title: "The Last Man", year: 1826, author: shelley)
+        book.rating = .good
         try context.save()
         return book.objectID                            // IDs and values may leave; objects may not
     }
@@ -110,7 +110,7 @@ private func write(_ library: PersistentContainer) async throws -> ManagedObject
         .limit(10)
     let titles = try context.fetch(request).map(\.title)
     let book = try context.existingObject(Book.self, with: id)
-    let count = book.author?.books.count                // counts without loading
+    let count = book.author?[Author.books].count        // counts without loading
     // END
     #expect(count == 2)
     return titles

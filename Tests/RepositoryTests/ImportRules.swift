@@ -17,6 +17,8 @@ import Testing
         "ModelPluginTool": system.union(["HornbeamModel", "HornbeamXcodeModels", "HornbeamGenerator"]),
         "HornbeamModelPlugin": system.union(["PackagePlugin"]),
         "GenerateModelPlugin": system.union(["PackagePlugin"]),
+        "HornbeamExpansion": [],
+        "HornbeamMacros": libc.union(["HornbeamExpansion"]),
         "HornbeamStore": system.union(["HornbeamThreads", "HornbeamEngine", "HornbeamModel"]),
         "Hornbeam": system.union(["HornbeamThreads", "HornbeamModel", "HornbeamStore", "Runtime"]),
         "HornbeamTool": system.union([

@@ -82,6 +82,7 @@ extension ManagedObjectContext {
     /// Gives a new object its defaults, registers it and calls its hook.
     func finishInsertion(of object: ManagedObject) {
         register(object)
+        object.assignInitialValues()
         object.awakeFromInsert()
     }
 

@@ -73,13 +73,25 @@ extension ManagedObject {
         return try reading { destination(of: property) }
     }
 
-    /// The objects at the other end of a to-many relationship, by name, as a view.
+    /// The objects at the other end of a to-many relationship, by name, loaded as they are asked for.
     ///
     /// - Throws: `unknownKey`; `typeMismatch` when the property is not a to-many relationship.
     public final func objects(forKey key: String) throws -> ManagedArray<ManagedObject> {
         let property = try entity.property(named: key)
         guard property.isToMany else { throw wrongKind(property, "objects") }
         return ManagedArray(owner: self, property: property)
+    }
+
+    /// Changes a to-many relationship by name: `try shelf.changeObjects(forKey: "items") { $0.append(item) }`.
+    ///
+    /// - Throws: As `objects(forKey:)`, and what the body throws, after which nothing is changed.
+    public final func changeObjects<Result>(
+        forKey key: String, _ body: (inout ManagedArray<ManagedObject>) throws -> Result
+    ) throws -> Result {
+        var objects = try objects(forKey: key)
+        let result = try body(&objects)
+        objects.assign(to: self, try entity.property(named: key))
+        return result
     }
 
     /// The value along a key path over to-one relationships, `department.name`, or into a composite attribute,

@@ -61,7 +61,14 @@ nonisolated open class ManagedObject {
     /// the container loads, and all differences are reported in one error.
     open class var tokens: [any PropertyToken] { [] }
 
+    /// The entity that the class declares, for `ManagedObjectModel(for:)`; nil for a class that a model written apart describes.
+    /// `@Entity` writes it.
+    open class var entityDeclaration: EntityDeclaration? { nil }
+
     // MARK: Hooks
+
+    /// Called once, before `awakeFromInsert`, to give a new object the values that are made anew for each. `@Entity` writes it.
+    open func assignInitialValues() {}
 
     /// Called once, after a new object was inserted and has its default values (OBJ-1).
     open func awakeFromInsert() {}

@@ -7,6 +7,13 @@ extension ManagedArray: FetchPathCollection {
     public typealias Member = Element
 }
 
+extension Set: FetchPathCollection where Element: ManagedObject {
+    public typealias Member = Element
+}
+extension Array: FetchPathCollection where Element: ManagedObject {
+    public typealias Member = Element
+}
+
 /// Objects in typed conditions: `$0.author == shelley`, `$0.author == nil`. The comparison is by object ID.
 extension FetchPath {
     public static func == <Object: ManagedObject>(path: FetchPath, object: Object?) -> FetchPredicate where Value == Object? {

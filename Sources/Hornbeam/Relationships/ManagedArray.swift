@@ -1,103 +1,174 @@
-public import HornbeamModel
+internal import HornbeamModel
 
-/// The objects of an ordered to-many relationship, each once, in their order (REL-5).
+/// The objects of an ordered to-many relationship, each once, in their order, loaded as they are asked for (REL-5).
 ///
-/// A view of the owner, not a copy: changing it changes the owner and the inverse at once. Walking it
-/// with `for` reads the order once; each use of an index reads it again, so that the view is always current.
+/// The array is a value that reads its relationship when it is asked: `count` loads nothing, walking it with `for` reads the order once,
+/// each use of an index reads it again. A change belongs to the place where the array is kept: through an object's property it changes the
+/// object and the inverse at once; in a variable it changes the variable alone, until that is assigned.
 public struct ManagedArray<Element: ManagedObject> {
-    private enum Content {
-        case view(owner: ManagedObject, property: PropertyDescription)
-        case list([Element])
-    }
-    private var content: Content
+    /// The relationship below the changes; nil for an array that stands alone.
+    private var base: ToManyBase?
+    /// The changes on top of the relationship: appended objects, or one change of another kind.
+    private var steps: [Step] = []
+    /// The members of an array that stands alone.
+    private var list: [Element] = []
 
-    init(owner: ManagedObject, property: PropertyDescription) {
-        content = .view(owner: owner, property: property)
+    fileprivate enum Step {
+        case append(Element)
+        case insert(Element, place: Int)
+        case remove(Element)
+        case replace(place: Int, with: Element)
     }
 
-    /// A list that stands alone until it is assigned to a relationship.
-    public init(_ elements: some Sequence<Element>) { content = .list(Array(elements)) }
+    init(owner: ManagedObject, property: PropertyDescription) { base = ToManyBase(owner: owner, property: property) }
 
-    /// The IDs of the members in order; makes no object.
-    public var objectIDs: [ManagedObjectID] {
-        switch content {
-        case .view(let owner, let property): owner.members(of: property)
-        case .list(let list): list.map(\.objectID)
-        }
+    /// An array that stands alone; of an object that comes several times the first place counts.
+    public init(_ elements: some Sequence<Element>) {
+        var seen: Set<ManagedObject> = []
+        list = elements.filter { seen.insert($0).inserted }
     }
+
+    // MARK: Changing
 
     /// Adds an object at the end; does nothing when it is a member.
-    public func append(_ member: Element) {
-        attached { owner, property in owner.add(member, to: property) }
+    public mutating func append(_ member: Element) {
+        guard base != nil, steps.allSatisfy(\.isAppending) else { return carryOut(.append(member)) }
+        steps.append(.append(member))
     }
 
     /// Adds several objects at the end, those that are no members yet.
-    public func append(contentsOf members: some Sequence<Element>) {
+    public mutating func append(contentsOf members: some Sequence<Element>) {
         for member in members { append(member) }
     }
 
     /// Puts an object at a place; moves it there when it is a member.
-    public func insert(_ member: Element, at place: Int) {
-        attached { owner, property in
-            require(
-                (0...owner.memberCount(of: property)).contains(place),
-                "Place \(place) is outside \(owner.scope.entity.name).\(property.name).")
-            owner.add(member, to: property, at: place)
-        }
+    public mutating func insert(_ member: Element, at place: Int) {
+        require((0...count).contains(place), "Place \(place) is outside the \(count) objects of this ManagedArray.")
+        carryOut(.insert(member, place: place))
     }
 
     /// Removes an object; does nothing when it is not a member.
-    public func remove(_ member: Element) {
-        attached { owner, property in owner.remove(member, from: property) }
-    }
+    public mutating func remove(_ member: Element) { carryOut(.remove(member)) }
 
     /// Removes the object at a place.
-    public func remove(at place: Int) { remove(self[place]) }
+    public mutating func remove(at place: Int) { remove(self[place]) }
 
     /// Puts an object in the place of the one that is there, which is no member any more.
-    public func replace(at place: Int, with member: Element) {
-        let old = self[place]
-        guard old != member else { return }
-        insert(member, at: place)
-        remove(old)
+    public mutating func replace(at place: Int, with member: Element) {
+        require(indices.contains(place), "Place \(place) is outside the \(count) objects of this ManagedArray.")
+        carryOut(.replace(place: place, with: member))
     }
 
     /// Removes all members.
-    public func removeAll() {
-        attached { owner, property in owner.replaceMembers([], of: property) }
+    public mutating func removeAll() {
+        base = nil
+        steps = []
+        list = []
     }
 
-    private func attached(_ body: (ManagedObject, PropertyDescription) -> Void) {
-        guard case .view(let owner, let property) = content else {
-            misuse(
-                "This ManagedArray belongs to no object. Assign it to a relationship, then change that.")
+    /// One change stays on top of the relationship; a second one makes the array stand alone.
+    private mutating func carryOut(_ step: Step) {
+        if base != nil, steps.isEmpty {
+            steps = [step]
+            return
         }
-        body(owner, property)
+        if base != nil {
+            list = objectList
+            base = nil
+            steps = []
+        }
+        step.apply(to: &list)
+    }
+
+    /// Gives an object's relationship these members: only the changes, when the array was read from there.
+    func assign(to owner: ManagedObject, _ property: PropertyDescription) {
+        guard let base, base.owner === owner, base.property === property else {
+            return owner.replaceMembers(objectList.map { $0 as ManagedObject }, of: property)
+        }
+        for step in steps { step.apply(to: owner, property) }
+    }
+
+    // MARK: Reading
+
+    /// The IDs of the members in order; makes no object.
+    public var objectIDs: [ManagedObjectID] {
+        guard let base, steps.isEmpty else { return objectList.map(\.objectID) }
+        return base.ids
+    }
+
+    private var objectList: [Element] {
+        guard let base else { return list }
+        var members = MemberIterator<Element>(owner: base.owner, property: base.property)
+        var list: [Element] = []
+        list.reserveCapacity(base.count + steps.count)
+        while let member = members.next() { list.append(member) }
+        if steps.count > 1 { return appended(to: list) }
+        for step in steps { step.apply(to: &list) }
+        return list
+    }
+
+    /// Several steps append; each object is looked for once.
+    private func appended(to list: [Element]) -> [Element] {
+        var seen: Set<ManagedObject> = Set(list)
+        return list + steps.compactMap { step in
+            guard case .append(let member) = step, seen.insert(member).inserted else { return nil }
+            return member
+        }
+    }
+}
+
+extension ManagedArray.Step {
+    fileprivate var isAppending: Bool {
+        guard case .append = self else { return false }
+        return true
+    }
+
+    fileprivate func apply(to list: inout [Element]) {
+        switch self {
+        case .append(let member):
+            if !list.contains(member) { list.append(member) }
+        case .insert(let member, let place):
+            if let current = list.firstIndex(of: member) { list.remove(at: current) }
+            list.insert(member, at: Swift.min(place, list.count))
+        case .remove(let member):
+            list.removeAll { $0 == member }
+        case .replace(let place, let member):
+            let old = list[place]
+            guard old != member else { return }
+            Self.insert(member, place: place).apply(to: &list)
+            Self.remove(old).apply(to: &list)
+        }
+    }
+
+    fileprivate func apply(to owner: ManagedObject, _ property: PropertyDescription) {
+        switch self {
+        case .append(let member): owner.add(member, to: property)
+        case .insert(let member, let place): owner.add(member, to: property, at: place)
+        case .remove(let member): owner.remove(member, from: property)
+        case .replace(let place, let member):
+            let old = ManagedArray(owner: owner, property: property)[place]
+            guard old != member else { return }
+            owner.add(member, to: property, at: place)
+            owner.remove(old, from: property)
+        }
     }
 }
 
 extension ManagedArray: RandomAccessCollection {
     public var startIndex: Int { 0 }
     public var endIndex: Int {
-        switch content {
-        case .view(let owner, let property): owner.memberCount(of: property)
-        case .list(let list): list.count
-        }
+        guard let base else { return list.count }
+        return steps.isEmpty ? base.count : objectList.count
     }
 
     public subscript(position: Int) -> Element {
-        switch content {
-        case .view(let owner, let property):
-            owner.typed(owner.scope.context.object(with: owner.members(of: property)[position]), property)
-        case .list(let list): list[position]
-        }
+        guard let base, steps.isEmpty else { return objectList[position] }
+        return base.object(base.ids[position])
     }
 
     public func makeIterator() -> MemberIterator<Element> {
-        switch content {
-        case .view(let owner, let property): MemberIterator(owner: owner, property: property)
-        case .list(let list): MemberIterator(list)
-        }
+        guard let base, steps.isEmpty else { return MemberIterator(objectList) }
+        return MemberIterator(owner: base.owner, property: base.property)
     }
 }
 

@@ -13,20 +13,16 @@ extension ManagedObject {
         set { setDestination(newValue, of: scope.property(token.nameID)) }
     }
 
-    /// The objects at the other end of a to-many relationship, as a view that loads what is asked for.
+    /// The objects at the other end of a to-many relationship, loaded as they are asked for.
     public final subscript<Object: ManagedObject>(_ token: ToMany<Object>) -> ManagedSet<Object> {
         get { ManagedSet(owner: self, property: scope.property(token.nameID)) }
-        set {
-            replaceMembers(newValue.map { $0 as ManagedObject }, of: scope.property(token.nameID))
-        }
+        set { newValue.assign(to: self, scope.property(token.nameID)) }
     }
 
     /// The objects at the other end of an ordered to-many relationship, in their order (REL-5).
     public final subscript<Object: ManagedObject>(_ token: OrderedToMany<Object>) -> ManagedArray<Object> {
         get { ManagedArray(owner: self, property: scope.property(token.nameID)) }
-        set {
-            replaceMembers(newValue.map { $0 as ManagedObject }, of: scope.property(token.nameID))
-        }
+        set { newValue.assign(to: self, scope.property(token.nameID)) }
     }
 
     /// The IDs at the other end of any relationship; reads no object (MOC-12).

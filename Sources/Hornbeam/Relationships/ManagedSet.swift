@@ -1,81 +1,129 @@
-public import HornbeamModel
+internal import HornbeamModel
 
-/// The objects of an unordered to-many relationship.
+/// The objects of an unordered to-many relationship, loaded as they are asked for.
 ///
-/// A view of the owner, not a copy: `count` and `contains` load nothing, iterating makes objects one by
-/// one, and inserting or removing changes the owner and the inverse at once. A set made from a literal
-/// stands alone until it is assigned.
+/// `count`, `contains` and `isEmpty` read the store's index and load no object; iterating makes objects one by one. The set is a value
+/// that reads its relationship when it is asked. A change belongs to the place where the set is kept: through an object's property it
+/// changes the object and the inverse at once, and costs no more than the change; in a variable it changes the variable alone.
 ///
 /// ```swift
-/// department.employees.insert(ada)
-/// department.employees = [ada, grace]
+/// department.employees.insert(ada)              // changes the department
+/// var chosen = department.employees
+/// chosen.remove(grace)                          // changes `chosen`
+/// department.employees = chosen                 // removes grace
 /// ```
 public struct ManagedSet<Element: ManagedObject> {
-    private enum Content {
-        case view(owner: ManagedObject, property: PropertyDescription)
-        case list([Element])
-    }
-    private var content: Content
+    /// The relationship below the changes; nil for a set that stands alone.
+    private var base: ToManyBase?
+    /// What was changed here since, by object.
+    private var changes: [Element: Change] = [:]
+    private var steps = 0
 
-    init(owner: ManagedObject, property: PropertyDescription) {
-        content = .view(owner: owner, property: property)
+    private struct Change {
+        var isMember: Bool
+        /// The number of the change, for the order.
+        var step: Int
     }
+
+    init(owner: ManagedObject, property: PropertyDescription) { base = ToManyBase(owner: owner, property: property) }
 
     /// A set that stands alone; equal objects count once.
     public init(_ elements: some Sequence<Element>) {
-        var seen: Set<ManagedObject> = []
-        content = .list(elements.filter { seen.insert($0).inserted })
+        for element in elements { insert(element) }
     }
 
-    /// The IDs of the members, in the order of iteration; makes no object.
-    public var objectIDs: [ManagedObjectID] {
-        switch content {
-        case .view(let owner, let property): owner.members(of: property)
-        case .list(let list): list.map(\.objectID)
-        }
-    }
-
-    /// The members as a standard set.
-    public var objects: Set<Element> { Set(self) }
-
-    public func contains(_ member: Element) -> Bool {
-        switch content {
-        case .view(let owner, let property): owner.hasMember(member.objectID, in: property)
-        case .list(let list): list.contains(member)
-        }
-    }
+    // MARK: Changing
 
     /// Adds an object; does nothing when it is a member.
-    public func insert(_ member: Element) {
-        attached { owner, property in owner.add(member, to: property) }
-    }
+    public mutating func insert(_ member: Element) { change(member, isMember: true) }
+
+    /// Removes an object; does nothing when it is not a member.
+    public mutating func remove(_ member: Element) { change(member, isMember: false) }
 
     /// Adds several objects.
-    public func formUnion(_ members: some Sequence<Element>) {
+    public mutating func formUnion(_ members: some Sequence<Element>) {
         for member in members { insert(member) }
     }
 
-    /// Removes an object; does nothing when it is not a member.
-    public func remove(_ member: Element) {
-        attached { owner, property in owner.remove(member, from: property) }
-    }
-
     /// Removes several objects, those that are members.
-    public func subtract(_ members: some Sequence<Element>) {
+    public mutating func subtract(_ members: some Sequence<Element>) {
         for member in members { remove(member) }
     }
 
     /// Removes all members.
-    public func removeAll() {
-        attached { owner, property in owner.replaceMembers([], of: property) }
+    public mutating func removeAll() {
+        base = nil
+        changes = [:]
     }
 
-    private func attached(_ body: (ManagedObject, PropertyDescription) -> Void) {
-        guard case .view(let owner, let property) = content else {
-            misuse(
-                "This ManagedSet belongs to no object. Assign it to a relationship, then change that.")
+    private mutating func change(_ member: Element, isMember: Bool) {
+        if let last = changes[member], last.isMember == isMember { return }
+        guard isMember || base != nil else {
+            changes[member] = nil
+            return
         }
-        body(owner, property)
+        steps += 1
+        changes[member] = Change(isMember: isMember, step: steps)
+    }
+
+    /// Gives an object's relationship these members: only the changes, when the set was read from there.
+    func assign(to owner: ManagedObject, _ property: PropertyDescription) {
+        guard let base, base.owner === owner, base.property === property else {
+            return owner.replaceMembers(objectList.map { $0 as ManagedObject }, of: property)
+        }
+        for (member, change) in changesInOrder {
+            if change.isMember {
+                owner.add(member, to: property)
+            } else {
+                owner.remove(member, from: property)
+            }
+        }
+    }
+
+    private var changesInOrder: [(key: Element, value: Change)] {
+        changes.count < 2 ? Array(changes) : changes.sorted { $0.value.step < $1.value.step }
+    }
+
+    // MARK: Reading
+
+    /// The members as a standard set; O(n).
+    public var objects: Set<Element> { Set(self) }
+
+    /// The IDs of the members, in the order of iteration; makes no object.
+    public var objectIDs: [ManagedObjectID] {
+        guard changes.isEmpty else { return objectList.map(\.objectID) }
+        return base?.ids ?? []
+    }
+
+    public func contains(_ member: Element) -> Bool { changes[member]?.isMember ?? base?.contains(member) ?? false }
+
+    /// The number of members, from the index in the store: O(log n).
+    public var count: Int {
+        guard let base else { return changes.count }
+        return changes.reduce(base.count) { count, change in
+            let wasMember = base.contains(change.key)
+            return count + (change.value.isMember ? 1 : 0) - (wasMember ? 1 : 0)
+        }
+    }
+
+    public var isEmpty: Bool { count == 0 }
+
+    /// Any member; nil when there is none. Makes one object.
+    public var first: Element? {
+        guard changes.isEmpty else { return objectList.first }
+        return base.flatMap { base in base.ids.first.map { base.object($0) } }
+    }
+
+    /// The members: those of the relationship that are still there, then the new ones.
+    private var objectList: [Element] {
+        var list: [Element] = []
+        if let base {
+            var members = MemberIterator<Element>(owner: base.owner, property: base.property)
+            while let member = members.next() {
+                if changes[member]?.isMember ?? true { list.append(member) }
+            }
+        }
+        return list + changesInOrder.filter { $0.value.isMember && base?.contains($0.key) != true }.map(\.key)
     }
 }
 
@@ -87,39 +135,34 @@ extension ManagedSet: Collection {
         public static func == (a: Self, b: Self) -> Bool { a.position == b.position }
     }
 
-    /// The IDs as they were when an iteration began.
+    /// The members as they were when an iteration began.
     final class Members {
         let ids: [ManagedObjectID]
-        init(_ ids: [ManagedObjectID]) { self.ids = ids }
+        /// Nil for those of a relationship, which are made as they are asked for.
+        let objects: [Element]?
+
+        init(ids: [ManagedObjectID] = [], objects: [Element]? = nil) {
+            self.ids = ids
+            self.objects = objects
+        }
     }
 
-    public var startIndex: Index { Index(position: 0, members: Members(objectIDs)) }
-    public var endIndex: Index { Index(position: count, members: Members([])) }
+    public var startIndex: Index {
+        Index(position: 0, members: changes.isEmpty ? Members(ids: base?.ids ?? []) : Members(objects: objectList))
+    }
+
+    public var endIndex: Index { Index(position: count, members: Members()) }
     public func index(after i: Index) -> Index { Index(position: i.position + 1, members: i.members) }
 
     public subscript(position: Index) -> Element {
-        switch content {
-        case .view(let owner, let property):
-            owner.typed(owner.scope.context.object(with: position.members.ids[position.position]), property)
-        case .list(let list): list[position.position]
-        }
+        if let objects = position.members.objects { return objects[position.position] }
+        guard let base else { misuse("The index \(position.position) is outside of an empty ManagedSet.") }
+        return base.object(position.members.ids[position.position])
     }
-
-    /// The number of members, from the index in the store: O(log n).
-    public var count: Int {
-        switch content {
-        case .view(let owner, let property): owner.memberCount(of: property)
-        case .list(let list): list.count
-        }
-    }
-
-    public var isEmpty: Bool { count == 0 }
 
     public func makeIterator() -> MemberIterator<Element> {
-        switch content {
-        case .view(let owner, let property): MemberIterator(owner: owner, property: property)
-        case .list(let list): MemberIterator(list)
-        }
+        guard changes.isEmpty, let base else { return MemberIterator(objectList) }
+        return MemberIterator(owner: base.owner, property: base.property)
     }
 }
 
@@ -129,4 +172,17 @@ extension ManagedSet: ExpressibleByArrayLiteral {
 
 extension ManagedSet: CustomStringConvertible {
     public var description: String { "ManagedSet<\(Element.self)>(\(count))" }
+}
+
+/// The relationship that a collection reads.
+struct ToManyBase {
+    let owner: ManagedObject
+    let property: PropertyDescription
+
+    var ids: [ManagedObjectID] { owner.members(of: property) }
+    var count: Int { owner.memberCount(of: property) }
+
+    func contains(_ member: ManagedObject) -> Bool { owner.hasMember(member.objectID, in: property) }
+
+    func object<Element: ManagedObject>(_ id: ManagedObjectID) -> Element { owner.typed(owner.scope.context.object(with: id), property) }
 }

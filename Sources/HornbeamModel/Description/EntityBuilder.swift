@@ -67,6 +67,7 @@ public enum EntityBuilder {
     public static func buildExpression(_ index: FetchIndexDescription) -> [EntityPart] {
         [EntityPart(content: .index(index))]
     }
+    public static func buildExpression(_ parts: [EntityPart]) -> [EntityPart] { parts }
     public static func buildBlock(_ parts: [EntityPart]...) -> [EntityPart] { parts.flatMap(\.self) }
     public static func buildOptional(_ part: [EntityPart]?) -> [EntityPart] { part ?? [] }
     public static func buildEither(first: [EntityPart]) -> [EntityPart] { first }

@@ -36,6 +36,21 @@ public struct FetchIndexElement: Hashable, Sendable, ExpressibleByStringLiteral 
 
     public init(stringLiteral name: String) { self.init(name) }
 
+    /// The property from the smallest value to the largest.
+    public static func ascending(_ property: String, collation: IndexCollation = .binary) -> Self {
+        Self(property, collation: collation)
+    }
+
+    /// A path into a composite: `.path("place.city")`.
+    public static func path(_ path: String, ascending: Bool = true, collation: IndexCollation = .binary) -> Self {
+        Self(path, ascending: ascending, collation: collation)
+    }
+
+    /// The value of an expression.
+    public static func expression(_ expression: String, ascending: Bool = true) -> Self {
+        Self(expression, ascending: ascending, isExpression: true)
+    }
+
     /// The property from the largest value to the smallest.
     public static func descending(_ property: String, collation: IndexCollation = .binary) -> Self {
         Self(property, ascending: false, collation: collation)

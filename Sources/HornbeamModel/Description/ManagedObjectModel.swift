@@ -37,9 +37,7 @@ public final class ManagedObjectModel: Sendable {
 
     /// A model whose parts are listed in a block: entities, and what goes with them.
     public convenience init(@ModelBuilder _ parts: () -> [ModelPart]) throws {
-        var definition = ModelDefinition()
-        for part in parts() { part.add(to: &definition) }
-        try self.init(definition)
+        try self.init(ModelDefinition(parts))
     }
 
     /// The entity of that name.

@@ -25,4 +25,10 @@ public struct ModelDefinition: Hashable, Sendable {
         self.localizationDictionary = localizationDictionary
         self.versionIdentifiers = versionIdentifiers
     }
+
+    /// A definition whose parts are listed in a block.
+    public init(@ModelBuilder _ parts: () -> [ModelPart]) {
+        self.init()
+        for part in parts() { part.add(to: &self) }
+    }
 }

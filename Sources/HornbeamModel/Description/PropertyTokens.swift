@@ -115,6 +115,17 @@ public struct ToOne<Object>: PropertyToken {
         self.description = Boxed(description)
     }
 
+    private init(_ description: RelationshipDescription) {
+        name = description.name
+        nameID = PropertyNameID(description.name)
+        self.description = Boxed(description)
+    }
+
+    /// The same relationship with a mark of its version (MOD-12) and notes of the app (MOD-7).
+    public func noting(version: String? = nil, userInfo: [String: String] = [:]) -> Self {
+        Self(description.value.noting(version: version, userInfo: userInfo))
+    }
+
     public var part: EntityPart { EntityPart(content: .relationship(description.value)) }
 }
 
@@ -151,6 +162,17 @@ public struct ToMany<Object>: PropertyToken {
             renamedFrom: renamingIdentifier))
     }
 
+    private init(_ description: RelationshipDescription) {
+        name = description.name
+        nameID = PropertyNameID(description.name)
+        self.description = Boxed(description)
+    }
+
+    /// The same relationship with a mark of its version (MOD-12) and notes of the app (MOD-7).
+    public func noting(version: String? = nil, userInfo: [String: String] = [:]) -> Self {
+        Self(description.value.noting(version: version, userInfo: userInfo))
+    }
+
     public var part: EntityPart { EntityPart(content: .relationship(description.value)) }
 }
 
@@ -184,6 +206,17 @@ public struct OrderedToMany<Object>: PropertyToken {
             name, to: destination ?? String(describing: Object.self), inverse: inverse, toMany: true,
             ordered: true, optional: optional, minCount: minCount, maxCount: maxCount,
             deleteRule: deleteRule, renamedFrom: renamingIdentifier))
+    }
+
+    private init(_ description: RelationshipDescription) {
+        name = description.name
+        nameID = PropertyNameID(description.name)
+        self.description = Boxed(description)
+    }
+
+    /// The same relationship with a mark of its version (MOD-12) and notes of the app (MOD-7).
+    public func noting(version: String? = nil, userInfo: [String: String] = [:]) -> Self {
+        Self(description.value.noting(version: version, userInfo: userInfo))
     }
 
     public var part: EntityPart { EntityPart(content: .relationship(description.value)) }

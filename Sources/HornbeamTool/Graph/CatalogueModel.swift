@@ -7,56 +7,7 @@ enum CatalogueModel {
         Package.self, Dependency.self, Maintainer.self, Section.self, Tag.self, TrialSave.self,
     ]
 
-    static func make() throws -> ManagedObjectModel {
-        try ManagedObjectModel {
-            Entity("Package") {
-                Package.name
-                Package.version
-                Package.architecture
-                Package.priority
-                Package.summary
-                Package.homepage
-                Package.installedSize
-                Package.downloadSize
-                Package.isEssential
-                Package.trialSerial
-                Package.section
-                Package.maintainer
-                Package.tags
-                Package.dependencies
-                Package.dependents
-                Unique("name", "version", "architecture")
-            }
-            Entity("Dependency") {
-                Dependency.kind
-                Dependency.clause
-                Dependency.alternative
-                Dependency.targetName
-                Dependency.relation
-                Dependency.version
-                Dependency.restriction
-                Dependency.package
-                Dependency.target
-            }
-            Entity("Maintainer") {
-                Maintainer.name
-                Maintainer.address
-                Maintainer.packages
-                Unique("name", "address")
-            }
-            Entity("Section") {
-                Section.name
-                Section.packages
-            }
-            Entity("Tag") {
-                Tag.name
-                Tag.packages
-            }
-            Entity("TrialSave") {
-                TrialSave.serial
-            }
-        }
-    }
+    static func make() throws -> ManagedObjectModel { try ManagedObjectModel(for: classes) }
 
     /// Opens a store of the catalogue, making it when it is not there.
     static func open(at path: String) throws -> PersistentContainer {

@@ -1,38 +1,28 @@
 import Hornbeam
 
 /// Who cares for a package.
-final class Maintainer: ManagedObject {
-    static let name = Attribute<String>("name")
-    static let address = Attribute<String?>("address")
-    static let packages = ToMany<Package>("packages", inverse: "maintainer")
+@Entity final class Maintainer: ManagedObject {
+    #Unique<Maintainer>([\.name, \.address])
 
-    var name: String { get { self[Self.name] } set { self[Self.name] = newValue } }
-    var address: String? { get { self[Self.address] } set { self[Self.address] = newValue } }
-    var packages: ManagedSet<Package> { get { self[Self.packages] } set { self[Self.packages] = newValue } }
+    var name: String
+    var address: String?
+    var packages: ManagedSet<Package>
 }
 
 /// The part of the archive that a package belongs to: `games`, `libs`, `non-free/doc`.
-final class Section: ManagedObject {
-    static let name = Attribute<String>("name", unique: true)
-    static let packages = ToMany<Package>("packages", inverse: "section")
-
-    var name: String { get { self[Self.name] } set { self[Self.name] = newValue } }
-    var packages: ManagedSet<Package> { get { self[Self.packages] } set { self[Self.packages] = newValue } }
+@Entity final class Section: ManagedObject {
+    @Attribute(.unique) var name: String
+    var packages: ManagedSet<Package>
 }
 
 /// A facet of what a package is: `game::strategy`, `role::program`.
-final class Tag: ManagedObject {
-    static let name = Attribute<String>("name", unique: true)
-    static let packages = ToMany<Package>("packages", inverse: "tags")
-
-    var name: String { get { self[Self.name] } set { self[Self.name] = newValue } }
-    var packages: ManagedSet<Package> { get { self[Self.packages] } set { self[Self.packages] = newValue } }
+@Entity final class Tag: ManagedObject {
+    @Attribute(.unique) var name: String
+    var packages: ManagedSet<Package>
 }
 
 /// One save of the durability trial.
-final class TrialSave: ManagedObject {
+@Entity final class TrialSave: ManagedObject {
     /// Counts from 1.
-    static let serial = Attribute<Int>("serial", unique: true)
-
-    var serial: Int { get { self[Self.serial] } set { self[Self.serial] = newValue } }
+    @Attribute(.unique) var serial: Int
 }

@@ -13,6 +13,9 @@ public protocol PredicateSubject {
 /// read of it, a number is its count, and a truth says whether it is empty.
 package protocol CountedMembers {}
 
+extension Set: CountedMembers where Element: PredicateSubject {}
+extension Array: CountedMembers where Element: PredicateSubject {}
+
 extension FetchPredicate {
     /// Translates a predicate of Foundation's `#Predicate` macro.
     ///

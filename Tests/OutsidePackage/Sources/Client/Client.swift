@@ -4,7 +4,30 @@ import Hornbeam
 // `Readme.swift` beside this file is the first code block of README.md, unchanged: `Scripts/test-linking` puts
 // it there. It declares `Author`, `Book` and `keepBooks(at:)`.
 
-/// What the README's classes do not show: listed tokens, a stored property and a hook of the class's own.
+/// What the README's classes do not show in the macro form: inheritance, public access, structs, values made for each object, a hook.
+@Entity public class Item: ManagedObject {
+    #Unique<Item>([\.code])
+    public var code: String
+    public var id: UUID = UUID()
+    @Transient var inserts = 0
+
+    public override func awakeFromInsert() { inserts += 1 }
+}
+
+@Entity public final class Film: Item {
+    public var runtime: Runtime = Runtime(minutes: 90)
+    public var tags: [String] = []
+    var sequel: Film?
+    @Relationship(inverse: nil) var related: ManagedSet<Item>
+}
+
+/// What is stored is read on any thread, so that its type belongs to no actor.
+public nonisolated struct Runtime: Codable, Sendable, Equatable {
+    var minutes: Int
+    public init(minutes: Int) { self.minutes = minutes }
+}
+
+/// A class written by hand, with what the README's classes do not show: listed tokens, a stored property and a hook of the class's own.
 final class Note: ManagedObject {
     static let text = Attribute<String>("text")
     static let stamp = Attribute<Date?>("stamp")
@@ -26,15 +49,12 @@ final class Note: ManagedObject {
         try await keepBooks(at: url)
         try readBack(url)
         try await keepNotes()
+        try await keepFilms()
         print("linked, written and read back")
     }
 
     @MainActor static func readBack(_ url: URL) throws {
-        let model = try ManagedObjectModel {
-            Entity("Author") { Author.name; Author.books }
-            Entity("Book") { Book.title; Book.year; Book.author; Indexed("year") }
-        }
-        let library = try PersistentContainer.open(at: url, model: model, classes: [Author.self, Book.self])
+        let library = try PersistentContainer.open(at: url, for: Author.self, Book.self)
         let authors = try library.viewContext.fetch(FetchRequest<Author>())
         expect(authors.count == 1 && authors[0].books.count == 1, "the README's author has one book")
         authors[0].books.removeAll()
@@ -42,6 +62,21 @@ final class Note: ManagedObject {
         let lonely = try library.viewContext.count(FetchRequest<Book>().where("author == nil"))
         expect(lonely == 1, "the book kept its author")
         try library.close()
+    }
+
+    @MainActor static func keepFilms() async throws {
+        let container = try PersistentContainer.inMemory(for: Film.self)
+        let film = try await container.newBackgroundContext().perform { context in
+            let film = Film(in: context, tags: ["short"])
+            film.code = "a"
+            film.related.insert(film)
+            expect(film.inserts == 1 && film.related.count == 1, "the hook ran once, and the set has one member")
+            try context.save()
+            return film.objectID
+        }
+        let same = try container.viewContext.existingObject(Film.self, with: film)
+        expect(same.runtime == Runtime(minutes: 90) && same.tags == ["short"] && same.code == "a", "the values came back")
+        try container.close()
     }
 
     @MainActor static func keepNotes() async throws {
@@ -57,7 +92,7 @@ final class Note: ManagedObject {
         try container.close()
     }
 
-    static func expect(_ truth: Bool, _ what: String) {
+    nonisolated static func expect(_ truth: Bool, _ what: String) {
         guard truth else { fatalError("not so: \(what)") }
     }
 }

@@ -1,0 +1,54 @@
+public import HornbeamModel
+
+/// The entity that a class declares: what `ManagedObjectModel(for:)` makes a model of.
+///
+/// `@Entity` writes it; a hand-written class can too:
+/// ```swift
+/// override class var entityDeclaration: EntityDeclaration? {
+///     EntityDeclaration(Book.self, parent: super.entityDeclaration, tokens: [title, year, author]) {
+///         Indexed("year")
+///     }
+/// }
+/// ```
+public struct EntityDeclaration {
+    /// The entity; destinations of relationships are still classes' names here.
+    public let entity: Entity
+    let objectClass: ManagedObject.Type
+    /// The declaration of the nearest superclass that has one; one element at most.
+    let parent: [EntityDeclaration]
+    /// The relationships that have no inverse though one could be found.
+    let oneWay: Set<String>
+
+    /// - Parameters:
+    ///   - parent: The declaration of the superclass, `super.entityDeclaration`.
+    ///   - tokens: The class's own properties.
+    ///   - oneWay: The names of relationships for which no inverse is to be found.
+    ///   - parts: Constraints, indexes and fetched properties.
+    public init(
+        _ objectClass: ManagedObject.Type, parent: EntityDeclaration? = nil, tokens: [any PropertyToken], oneWay: Set<String> = [],
+        abstract: Bool = false, renamedFrom: String? = nil, version: String? = nil, userInfo: [String: String] = [:],
+        @EntityBuilder _ parts: () -> [EntityPart]
+    ) {
+        var entity = Entity(
+            objectClass.entityName, parent: parent?.entity.name, abstract: abstract, renamedFrom: renamedFrom, userInfo: userInfo
+        ) {
+            for token in tokens { token }
+            parts()
+        }
+        entity.versionHashModifier = version
+        self.entity = entity
+        self.objectClass = objectClass
+        self.parent = parent.map { [$0] } ?? []
+        self.oneWay = oneWay
+    }
+
+    /// A declaration without constraints and indexes.
+    public init(
+        _ objectClass: ManagedObject.Type, parent: EntityDeclaration? = nil, tokens: [any PropertyToken], oneWay: Set<String> = [],
+        abstract: Bool = false, renamedFrom: String? = nil, version: String? = nil, userInfo: [String: String] = [:]
+    ) {
+        self.init(
+            objectClass, parent: parent, tokens: tokens, oneWay: oneWay, abstract: abstract, renamedFrom: renamedFrom, version: version,
+            userInfo: userInfo, { [] })
+    }
+}

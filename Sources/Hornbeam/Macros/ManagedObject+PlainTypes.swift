@@ -1,0 +1,44 @@
+public import HornbeamModel
+
+// Values by token as the plain types that declarations name: `Set<Book>` instead of `ManagedSet<Book>`, `Rating` instead of
+// `Coded<Rating>`. They are chosen only where the context asks for such a type.
+
+extension ManagedObject {
+    /// The objects at the other end of a to-many relationship as a set of their own; O(n). Setting it changes the members that differ.
+    @_disfavoredOverload
+    public final subscript<Object: ManagedObject>(_ token: ToMany<Object>) -> Set<Object> {
+        get { self[token].objects }
+        set { self[token] = ManagedSet(newValue) }
+    }
+
+    /// The objects at the other end of an ordered to-many relationship as an array of their own; O(n). Setting it changes the members
+    /// that differ, and the order.
+    @_disfavoredOverload
+    public final subscript<Object: ManagedObject>(_ token: OrderedToMany<Object>) -> [Object] {
+        get { Array(self[token]) }
+        set { self[token] = ManagedArray(newValue) }
+    }
+
+    /// A `Codable` value; the attribute's default where there is none.
+    @_disfavoredOverload
+    public final subscript<Value: Codable & Sendable>(_ token: Attribute<Coded<Value>>) -> Value {
+        get { codedValue(token.name) }
+        set { self[token] = Coded(newValue) }
+    }
+
+    /// A `Codable` value; nil where there is none.
+    @_disfavoredOverload
+    public final subscript<Value: Codable & Sendable>(_ token: Attribute<Coded<Value>?>) -> Value? {
+        get { self[token]?.value }
+        set { self[token] = newValue.map { Coded($0) } }
+    }
+
+    /// A struct may have no value that is empty, and a deleted object none that is stored: the default stands in.
+    private func codedValue<Value: Codable & Sendable>(_ name: String) -> Value {
+        guard let property = scope.entity.propertiesByName[name] else { return self[Attribute<Coded<Value>>(name)].value }
+        let value = currentValue(of: property)
+        if value.isNull, let standIn = Coded<Value>(propertyValue: property.defaultValue) { return standIn.value }
+        let coded: Coded<Value> = decoded(value, of: property)
+        return coded.value
+    }
+}

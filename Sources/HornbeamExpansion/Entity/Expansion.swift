@@ -1,0 +1,58 @@
+/// Answers requests for the macros by role.
+///
+/// `@Entity` adds members and, to each property that the store keeps, `@ManagedProperty`, whose accessors read and write by token.
+/// `@Attribute`, `@Relationship`, `@Transient`, `#Index` and their like only mark what `@Entity` reads. All diagnostics come from
+/// `@Entity`'s members, so that each is given once.
+enum Expansion {
+    static func answer(to macro: Request.AttachedMacro) -> Answer {
+        let part = macro.declaration
+        do throws(DeclarationScanner.Failure) {
+            switch (macro.typeName, macro.role) {
+            case ("EntityMacro", "member"):
+                return try members(of: part, entityAttribute: macro.attribute)
+            case ("EntityMacro", "memberAttribute"):
+                return .expansion(source: try memberAttributes(of: part.source), diagnostics: [], part: part)
+            case ("ManagedPropertyMacro", "accessor"):
+                return .expansion(source: try accessors(of: part.source), diagnostics: [], part: part)
+            default:
+                return .expansion(source: "", diagnostics: [], part: part)
+            }
+        } catch {
+            // The class as a whole is read by the role `member`, which reports what is broken.
+            let diagnostics = macro.role == "member" ? [Diagnostic(error.place, error.message)] : []
+            return .expansion(source: "", diagnostics: diagnostics, part: part)
+        }
+    }
+
+    private static func members(of part: SourcePart, entityAttribute: SourcePart) throws(DeclarationScanner.Failure) -> Answer {
+        var scanner = DeclarationScanner(part.source)
+        let found = try scanner.scanClass()
+        let checks = ClassChecks(found, scanner.list)
+        guard checks.isEntity else { return .expansion(source: "", diagnostics: checks.problems, part: part) }
+        // The other properties are expanded all the same, so that one mistake is one error.
+        return .expansion(source: EntityExpansion(found, scanner.list).members, diagnostics: checks.problems, part: part)
+    }
+
+    /// `@ManagedProperty` for a property that the store keeps; nothing for other members.
+    private static func memberAttributes(of source: String) throws(DeclarationScanner.Failure) -> String {
+        var scanner = DeclarationScanner(source)
+        guard let property = try scanner.scanProperties().first, property.isManaged, property.attribute("ManagedProperty") == nil,
+            PropertyChecks(property, scanner.list).problem == nil
+        else { return "" }
+        return "@ManagedProperty"
+    }
+
+    private static func accessors(of source: String) throws(DeclarationScanner.Failure) -> String {
+        var scanner = DeclarationScanner(source)
+        guard let property = try scanner.scanProperties().first, PropertyChecks(property, scanner.list).problem == nil else { return "" }
+        let name = property.sourceName
+        let getter = "get { self[Self.\(name)] }"
+        if property.attribute("Attribute")?["derivation"] != nil { return "{\n    \(getter)\n}" }
+        return "{\n    \(getter)\n    set { self[Self.\(name)] = newValue }\n}"
+    }
+}
+
+extension PropertySyntax {
+    /// The name as source: between backticks when it is written so.
+    var sourceName: String { isQuoted ? "`\(name)`" : name }
+}

@@ -1,0 +1,96 @@
+/// A key path literal as names: `\Book.author?.name` is `author`, `name`.
+struct KeyPathText {
+    var names: [String]
+    /// The index after the last token.
+    var end: Int
+
+    /// Nil where no key path over named members begins.
+    init?(_ list: TokenList, at start: Int) {
+        guard list.isMark(start, "\\") else { return nil }
+        var index = start + 1
+        // The root: a type's name, and those of the types and modules around it.
+        while list.isName(index) {
+            index += 1
+            guard list.isMark(index, "."), list.isName(index + 1), list.isName(index + 1), list.isMark(index + 2, "."),
+                list.text(index + 1).first?.isUppercase == true
+            else { break }
+            index += 1
+        }
+        names = []
+        while list.isMark(index, "."), list.isName(index + 1) {
+            names.append(list.text(index + 1).filter { $0 != "`" })
+            index += 2
+            while list.isMark(index, "?") || list.isMark(index, "!") { index += 1 }
+        }
+        guard !names.isEmpty else { return nil }
+        end = index
+    }
+
+    /// The source with each key path as a text: `.descending("year")` for `.descending(\.year)`; nil where one cannot be read.
+    static func replacingKeyPaths(in source: String) -> String? {
+        let list = TokenList(source)
+        var result = ""
+        var done = 0
+        var index = 0
+        while index < list.count {
+            guard list.isMark(index, "\\") else {
+                index += 1
+                continue
+            }
+            guard let path = KeyPathText(list, at: index) else { return nil }
+            result += list.text(done..<list.place(index)) + "\"" + path.names.joined(separator: ".") + "\""
+            done = list.tokens[path.end - 1].range.upperBound
+            index = path.end
+        }
+        return result + list.text(done..<list.bytes.count)
+    }
+}
+
+/// `#Index`, `#Unique` or `#FetchedProperty` in the body of an entity, as what the block of an entity holds.
+struct KeyPathMacro {
+    private let macro: AttributeSyntax
+
+    init(_ macro: AttributeSyntax) { self.macro = macro }
+
+    private static let names: Set<String> = ["Index", "Unique", "FetchedProperty"]
+
+    var problems: [Diagnostic] {
+        guard Self.names.contains(macro.name) else { return [] }
+        if macro.arguments.isEmpty { return [Diagnostic(macro.place, "#\(macro.name) names no property.")] }
+        guard macro.name != "FetchedProperty" else { return [] }
+        return macro.arguments.compactMap { argument in
+            guard KeyPathText.replacingKeyPaths(in: argument.value) == nil else { return nil }
+            return Diagnostic(argument.range.lowerBound, "#\(macro.name) takes key paths over named properties, such as `\\.year`.")
+        }
+    }
+
+    /// One line for each constraint or index.
+    var parts: [String] {
+        switch macro.name {
+        case "FetchedProperty":
+            return ["FetchedPropertyDescription(" + macro.arguments.map(\.source).joined(separator: ", ") + ")"]
+        case "Unique":
+            return lists.map { "Unique(\($0))" }
+        case "Index":
+            let labelled = macro.arguments.filter { $0.label != nil }.map { ", " + $0.source }.joined()
+            var parts = lists.map { "Indexed(\($0)\(labelled))" }
+            let elements = macro.arguments.filter { $0.label == nil && !$0.value.hasPrefix("[") }.compactMap { replaced($0.value) }
+            if !elements.isEmpty { parts.append("Indexed(" + elements.joined(separator: ", ") + labelled + ")") }
+            return parts
+        default:
+            return []
+        }
+    }
+
+    /// The contents of the arguments that are lists.
+    private var lists: [String] {
+        macro.arguments.filter { $0.label == nil && $0.value.hasPrefix("[") }.compactMap { replaced(String($0.value.dropFirst().dropLast())) }
+    }
+
+    private func replaced(_ source: String) -> String? { KeyPathText.replacingKeyPaths(in: source) }
+}
+
+extension Argument {
+    /// As it is written in a call.
+    var source: String { label.map { "\($0): \(value)" } ?? value }
+}

@@ -1,0 +1,21 @@
+/// Something that the plug-in refuses, at its place in the source.
+struct Diagnostic: Equatable {
+    /// What an editor offers to do about it.
+    struct Fix: Equatable {
+        var message: String
+        /// The bytes of the source that are replaced.
+        var range: Range<Int>
+        var text: String
+    }
+
+    /// The offset in the source of the declaration.
+    var place: Int
+    var message: String
+    var fix: Fix?
+
+    init(_ place: Int, _ message: String, fix: Fix? = nil) {
+        self.place = place
+        self.message = message
+        self.fix = fix
+    }
+}

@@ -1,0 +1,94 @@
+/// An argument of an attribute or a macro: `deleteRule: .cascade`.
+struct Argument: Equatable {
+    var label: String?
+    /// The value's source, as it stands there.
+    var value: String
+    /// The bytes of the value.
+    var range: Range<Int>
+}
+
+/// An attribute of a declaration, or a macro that stands alone: `@Attribute(.unique)`, `#Index<Book>([\.year])`.
+struct AttributeSyntax: Equatable {
+    /// The last name: `Attribute` of `@Hornbeam.Attribute`.
+    var name: String
+    var arguments: [Argument]
+    /// The byte of `@` or `#`.
+    var place: Int
+
+    /// The value of the argument with a label; nil when there is none.
+    subscript(label: String) -> Argument? { arguments.first { $0.label == label } }
+
+    /// The words of the arguments without a label: `unique` of `.unique`.
+    var options: [String] {
+        arguments.filter { $0.label == nil && $0.value.hasPrefix(".") }.map { String($0.value.dropFirst()) }
+    }
+}
+
+/// A word before a declaration: `public`, `private(set)`.
+struct Modifier: Equatable {
+    var name: String
+    /// What stands between the brackets: `set`.
+    var detail: String?
+    var place: Int
+}
+
+/// One property that a `var` or `let` declares.
+struct PropertySyntax: Equatable {
+    var attributes: [AttributeSyntax]
+    var modifiers: [Modifier]
+    var isLet: Bool
+    /// The bytes of `var` or `let`.
+    var keyword: Range<Int>
+    /// Without backticks.
+    var name: String
+    var isQuoted: Bool
+    /// The bytes of the name.
+    var nameRange: Range<Int>
+    var type: TypeSyntax?
+    /// The bytes of the initial value.
+    var initialValue: Range<Int>?
+    /// The byte of the block of accessors; nil when there is none.
+    var accessors: Int?
+    var hasObservers: Bool
+    /// True when the declaration declares several properties.
+    var isOneOfSeveral: Bool
+    /// True for `var (a, b)`.
+    var isPattern: Bool
+    /// True inside `#if`.
+    var isConditional: Bool
+
+    func attribute(_ name: String) -> AttributeSyntax? { attributes.first { $0.name == name } }
+    func has(_ modifier: String) -> Bool { modifiers.contains { $0.name == modifier && $0.detail == nil } }
+
+    /// True for a property of the type itself.
+    var isStatic: Bool { has("static") || has("class") }
+    var isComputed: Bool { accessors != nil && !hasObservers }
+    var isTransient: Bool { attribute("Transient") != nil }
+    /// True when the store is to keep the property: stored, of an object, and not excepted.
+    var isManaged: Bool { !isStatic && !isComputed && !isTransient }
+}
+
+/// An initialiser's labels, as far as generated ones could collide with them.
+struct InitialiserSyntax: Equatable {
+    var firstLabel: String?
+    var isConvenience: Bool
+}
+
+/// A class as it is written.
+struct ClassSyntax: Equatable {
+    /// `class`, `struct`, `enum`, …
+    var keyword: String
+    var keywordRange: Range<Int>
+    var attributes: [AttributeSyntax] = []
+    var modifiers: [Modifier] = []
+    var name: String
+    var nameRange: Range<Int>
+    /// The byte of `<`; nil when the class is not generic.
+    var generics: Int?
+    /// The types after the colon, as written.
+    var inherited: [String] = []
+    var properties: [PropertySyntax] = []
+    /// The macros in the body that stand alone.
+    var macros: [AttributeSyntax] = []
+    var initialisers: [InitialiserSyntax] = []
+}

@@ -1,0 +1,100 @@
+/// Finds where an initial value ends, without reading it.
+struct ExpressionScanner {
+    private let list: TokenList
+
+    init(_ list: TokenList) { self.list = list }
+
+    /// The index after the expression that begins at a token: at a comma, a block of accessors, or the next member.
+    func end(from start: Int, limit: Int) -> Int {
+        var index = start
+        while index < limit {
+            if list.isMark(index, ",") || list.isMark(index, ";") { return index }
+            if index > start {
+                if list.isMark(index, "{"), AccessorWords(list).areAccessors(at: index) { return index }
+                if list.tokens[index].isAfterLineEnd, !isContinued(index) { return index }
+            }
+            if list.isMark(index, "<"), let end = afterGenericArguments(index, limit) {
+                index = end
+            } else {
+                index = list.afterGroup(index)
+            }
+        }
+        return index
+    }
+
+    /// True when the token, the first of its line, goes on with the expression of the lines before.
+    private func isContinued(_ index: Int) -> Bool {
+        if endsOpen(index - 1) { return true }
+        switch list.tokens[index].kind {
+        case .mark(let mark):
+            // An operator with space behind it, or a member.
+            if mark == UInt8(ascii: "@") || mark == UInt8(ascii: "{") { return false }
+            if mark == UInt8(ascii: ".") { return true }
+            return "=+-*/%<>&|^?:!".utf8.contains(mark)
+        case .word(isQuoted: false):
+            return ["as", "is", "else", "in"].contains(list.text(index))
+        default:
+            return false
+        }
+    }
+
+    /// True when an expression cannot end with the token.
+    private func endsOpen(_ index: Int) -> Bool {
+        switch list.tokens[index].kind {
+        case .mark(let mark):
+            // `x!` and `x?` may end one; so may `>` of `Set<Int>`.
+            if mark == UInt8(ascii: "!") || mark == UInt8(ascii: "?") { return list.tokens[index].isAfterSpace }
+            // So may the operator of a range without an upper bound, `1...`.
+            if mark == UInt8(ascii: ".") { return !list.isMark(index - 1, ".") }
+            return "=+-*/%<&|^:~".utf8.contains(mark)
+        case .word(isQuoted: false):
+            return ["try", "await", "as", "is", "in", "if", "switch", "else", "unsafe", "some", "any"].contains(list.text(index))
+        default:
+            return false
+        }
+    }
+
+    /// The index after `<Int, String>`, whose comma ends no value; nil where `<` compares.
+    private func afterGenericArguments(_ index: Int, _ limit: Int) -> Int? {
+        guard index > 0, list.isName(index - 1), !list.tokens[index].isAfterSpace,
+            let (_, end) = TypeScanner(list).type(at: index - 1, limit: limit), end > index,
+            end >= limit || "(.,)]}[?!;{".unicodeScalars.contains(where: { list.isMark(end, $0) }) || list.tokens[end].isAfterLineEnd
+        else { return nil }
+        return end
+    }
+}
+
+/// Tells a block of accessors from a closure.
+struct AccessorWords {
+    private let list: TokenList
+    private static let observers: Set<String> = ["willSet", "didSet"]
+    private static let accessors: Set<String> = [
+        "get", "set", "_read", "_modify", "read", "modify", "yielding", "unsafeAddress", "unsafeMutableAddress", "init", "mutating",
+        "nonmutating", "__consuming", "borrow", "mutate",
+    ]
+
+    init(_ list: TokenList) { self.list = list }
+
+    /// True for `{ get … }` and `{ didSet … }`; false for a closure.
+    func areAccessors(at index: Int) -> Bool {
+        guard let word = firstWord(index) else { return false }
+        return Self.observers.contains(word) || Self.accessors.contains(word)
+    }
+
+    /// True for a block of `willSet` and `didSet`.
+    func areObservers(at index: Int) -> Bool { firstWord(index).map(Self.observers.contains) ?? false }
+
+    /// The first word of a block, after attributes, when what follows it fits an accessor.
+    private func firstWord(_ start: Int) -> String? {
+        guard let closing = list.closing(of: start) else { return nil }
+        var index = start + 1
+        while index < closing, list.isMark(index, "@") {
+            index += 2
+            if list.isMark(index, "("), !list.tokens[index].isAfterSpace { index = list.afterGroup(index) }
+        }
+        guard index < closing, list.isName(index) else { return nil }
+        let next = index + 1
+        let isFollowed = next >= closing || ["{", "("].contains(where: { list.isMark(next, $0) }) || list.isName(next)
+        return isFollowed ? list.text(index) : nil
+    }
+}

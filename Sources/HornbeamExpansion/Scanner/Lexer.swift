@@ -1,0 +1,289 @@
+/// Divides Swift source into tokens, without comments.
+///
+/// Each byte is looked at a bounded number of times, and each step goes forward, so that any input ends: source that is not Swift gives
+/// tokens too, and a place where it broke.
+struct Lexer {
+    let bytes: [UInt8]
+    private(set) var tokens: [Token] = []
+    /// Where a text or comment begins that does not end.
+    private(set) var brokenPlace: Int?
+    private var place = 0
+    private var isAfterSpace = false
+    private var isAfterLineEnd = true
+    /// The place up to which the end of a regular expression between slashes was looked for in vain.
+    private var regexSearchedTo = 0
+    /// The numbers of `#` for which no regular expression ends any more, so that the rest is not searched again.
+    private var poundsWithoutEnd: [Int] = []
+
+    /// How deep interpolations may be nested.
+    private static let depthMax = 40
+    /// How long a regular expression between slashes may be.
+    private static let regexLengthMax = 2000
+
+    init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+    mutating func run() {
+        while place < bytes.count {
+            if skipSpace() { continue }
+            let start = place
+            let kind = nextToken()
+            tokens.append(
+                Token(kind: kind, range: start..<place, isAfterSpace: isAfterSpace, isAfterLineEnd: isAfterLineEnd))
+            isAfterSpace = false
+            isAfterLineEnd = false
+        }
+    }
+
+    private func byte(_ index: Int) -> UInt8 { index < bytes.count ? bytes[index] : 0 }
+
+    private func isAt(_ index: Int, _ text: StaticString) -> Bool {
+        let length = text.utf8CodeUnitCount
+        guard index + length <= bytes.count else { return false }
+        return text.withUTF8Buffer { bytes[index..<index + length].elementsEqual($0) }
+    }
+
+    // MARK: Space and comments
+
+    /// True when space or a comment was passed.
+    private mutating func skipSpace() -> Bool {
+        let byte = bytes[place]
+        if byte == 0x0A || byte == 0x0D { isAfterLineEnd = true }
+        if [0x20, 0x09, 0x0A, 0x0D, 0x0B, 0x0C, 0].contains(byte) {
+            place += 1
+        } else if isAt(place, "//") {
+            while place < bytes.count, bytes[place] != 0x0A, bytes[place] != 0x0D { place += 1 }
+        } else if isAt(place, "/*") {
+            let end = endOfComment(place)
+            if bytes[place..<end].contains(0x0A) { isAfterLineEnd = true }
+            place = end
+        } else {
+            return false
+        }
+        isAfterSpace = true
+        return true
+    }
+
+    /// The place after a comment, which may hold others.
+    private mutating func endOfComment(_ start: Int) -> Int {
+        var depth = 0
+        var index = start
+        while index < bytes.count {
+            if isAt(index, "/*") {
+                depth += 1
+                index += 2
+            } else if isAt(index, "*/") {
+                depth -= 1
+                index += 2
+                if depth == 0 { return index }
+            } else {
+                index += 1
+            }
+        }
+        brokenPlace = brokenPlace ?? start
+        return bytes.count
+    }
+
+    // MARK: Tokens
+
+    private mutating func nextToken() -> Token.Kind {
+        let first = bytes[place]
+        switch first {
+        case UInt8(ascii: "\""):
+            return text(pounds: 0)
+        case UInt8(ascii: "#"):
+            return afterPound()
+        case UInt8(ascii: "`"):
+            let end = bytes[(place + 1)...].firstIndex { $0 == UInt8(ascii: "`") || $0 == 0x0A }
+            guard let end, bytes[end] == UInt8(ascii: "`") else {
+                place += 1
+                return .mark(first)
+            }
+            place = end + 1
+            return .word(isQuoted: true)
+        case UInt8(ascii: "/"):
+            if let end = endOfRegex(place) {
+                place = end
+                return .regex
+            }
+            place += 1
+            return .mark(first)
+        case UInt8(ascii: "0")...UInt8(ascii: "9"):
+            number()
+            return .number
+        case _ where Self.isWordByte(first):
+            while place < bytes.count, Self.isWordByte(bytes[place]) { place += 1 }
+            return .word(isQuoted: false)
+        default:
+            place += 1
+            return .mark(first)
+        }
+    }
+
+    private static func isWordByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
+            UInt8(ascii: "_"), UInt8(ascii: "$"), 0x80...:
+            true
+        default: false
+        }
+    }
+
+    private mutating func number() {
+        while place < bytes.count {
+            if Self.isWordByte(bytes[place]) {
+                place += 1
+            } else if bytes[place] == UInt8(ascii: "."), (0x30...0x39).contains(byte(place + 1)) {
+                place += 2
+            } else if "+-".utf8.contains(bytes[place]), "eEpP".utf8.contains(byte(place - 1)), (0x30...0x39).contains(byte(place + 1)) {
+                place += 2
+            } else {
+                return
+            }
+        }
+    }
+
+    /// `#"raw"#`, `#/regex/#`, or a word such as `#if`.
+    private mutating func afterPound() -> Token.Kind {
+        let start = place
+        var pounds = 0
+        while byte(place + pounds) == UInt8(ascii: "#") { pounds += 1 }
+        if byte(place + pounds) == UInt8(ascii: "\"") {
+            place += pounds
+            return text(pounds: pounds)
+        }
+        if byte(place + pounds) == UInt8(ascii: "/"), let end = endOfExtendedRegex(place + pounds + 1, pounds) {
+            place = end
+            return .regex
+        }
+        place += pounds
+        guard pounds == 1, place < bytes.count, Self.isWordByte(bytes[place]) else {
+            place = start + 1
+            return .mark(UInt8(ascii: "#"))
+        }
+        while place < bytes.count, Self.isWordByte(bytes[place]) { place += 1 }
+        return .pound
+    }
+
+    // MARK: Texts
+
+    private mutating func text(pounds: Int) -> Token.Kind {
+        let start = place
+        guard let (end, isPlain) = endOfText(place, pounds, depth: 0) else {
+            brokenPlace = brokenPlace ?? start
+            place += 1
+            return .mark(UInt8(ascii: "\""))
+        }
+        place = end
+        return .text(isPlain: isPlain)
+    }
+
+    /// The place after the text whose first quotation mark is at `start`; nil when it does not end.
+    private mutating func endOfText(_ start: Int, _ pounds: Int, depth: Int) -> (end: Int, isPlain: Bool)? {
+        guard depth < Self.depthMax else { return nil }
+        // `""` is an empty text, `"""` begins one of several lines; `#"""#` is a text of one quotation mark.
+        let isLong = isAt(start, "\"\"\"") && (pounds == 0 || !hasPounds(start + 3, pounds))
+        var index = start + (isLong ? 3 : 1)
+        var isPlain = true
+        while index < bytes.count {
+            let byte = bytes[index]
+            if byte == UInt8(ascii: "\""), !isLong || isAt(index, "\"\"\"") {
+                let after = index + (isLong ? 3 : 1)
+                if hasPounds(after, pounds) { return (after + pounds, isPlain) }
+                index += 1
+            } else if byte == UInt8(ascii: "\\"), hasPounds(index + 1, pounds) {
+                index += 1 + pounds
+                if self.byte(index) == UInt8(ascii: "(") {
+                    isPlain = false
+                    guard let end = endOfInterpolation(index, depth: depth + 1) else { return nil }
+                    index = end
+                } else {
+                    index += 1
+                }
+            } else if byte == 0x0A, !isLong {
+                return nil
+            } else {
+                index += 1
+            }
+        }
+        return nil
+    }
+
+    private func hasPounds(_ start: Int, _ count: Int) -> Bool {
+        start + count <= bytes.count && bytes[start..<start + count].allSatisfy { $0 == UInt8(ascii: "#") }
+    }
+
+    /// The place after the bracket that closes the one at `start`.
+    private mutating func endOfInterpolation(_ start: Int, depth: Int) -> Int? {
+        var index = start
+        var open = 0
+        while index < bytes.count {
+            switch bytes[index] {
+            case UInt8(ascii: "("):
+                open += 1
+                index += 1
+            case UInt8(ascii: ")"):
+                open -= 1
+                index += 1
+                if open == 0 { return index }
+            case UInt8(ascii: "\""):
+                var pounds = 0
+                while index - pounds - 1 > start, bytes[index - pounds - 1] == UInt8(ascii: "#") { pounds += 1 }
+                guard let inner = endOfText(index, pounds, depth: depth) else { return nil }
+                index = inner.end
+            case _ where isAt(index, "/*"):
+                index = endOfComment(index)
+            default:
+                index += 1
+            }
+        }
+        return nil
+    }
+
+    // MARK: Regular expressions
+
+    /// The place after a regular expression between slashes; nil where a slash is an operator.
+    private mutating func endOfRegex(_ start: Int) -> Int? {
+        let isSpaceOrComment = [0x20, 0x09, 0x0A, UInt8(ascii: "/"), UInt8(ascii: "*"), 0].contains(byte(start + 1))
+        guard mayBeginExpression, start >= regexSearchedTo, !isSpaceOrComment else { return nil }
+        var index = start + 1
+        var isInSet = false
+        while index < min(bytes.count, start + Self.regexLengthMax), bytes[index] != 0x0A {
+            switch bytes[index] {
+            case UInt8(ascii: "\\"): index += 1
+            case UInt8(ascii: "["): isInSet = true
+            case UInt8(ascii: "]"): isInSet = false
+            case UInt8(ascii: "/") where !isInSet: return index + 1
+            default: break
+            }
+            index += 1
+        }
+        regexSearchedTo = index
+        return nil
+    }
+
+    private mutating func endOfExtendedRegex(_ start: Int, _ pounds: Int) -> Int? {
+        guard !poundsWithoutEnd.contains(pounds) else { return nil }
+        var index = start
+        while index < bytes.count {
+            if bytes[index] == UInt8(ascii: "\\") {
+                index += 2
+            } else if bytes[index] == UInt8(ascii: "/"), hasPounds(index + 1, pounds) {
+                return index + 1 + pounds
+            } else {
+                index += 1
+            }
+        }
+        poundsWithoutEnd.append(pounds)
+        return nil
+    }
+
+    /// True where a value may begin: after an opening bracket, a comma, an equals sign or `return`.
+    private var mayBeginExpression: Bool {
+        guard let last = tokens.last else { return true }
+        switch last.kind {
+        case .mark(let mark): return "([{,=:&|;".utf8.contains(mark)
+        case .word(isQuoted: false): return String(decoding: bytes[last.range], as: UTF8.self) == "return"
+        default: return false
+        }
+    }
+}

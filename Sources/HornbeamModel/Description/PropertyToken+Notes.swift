@@ -1,0 +1,54 @@
+// What the initialisers of tokens do not take: rules, and what is noted about a property.
+
+extension Attribute {
+    /// The same attribute with rules, a mark of its version, and notes of the app.
+    ///
+    /// `Attribute<Int>("pages").noting(rules: [ValidationRule("SELF % 2 == 0")])`
+    /// - Parameters:
+    ///   - rules: Predicates over the value, called `SELF` (ATT-8).
+    ///   - version: Text that makes this version differ from others though nothing else does (MOD-12).
+    ///   - userInfo: Notes of the app (MOD-7).
+    public func noting(rules: [ValidationRule] = [], version: String? = nil, userInfo: [String: String] = [:]) -> Self {
+        guard case .attribute(var description, let isUnique, let isIndexed) = part.content else { return self }
+        description.rules += rules
+        description.versionHashModifier = version ?? description.versionHashModifier
+        description.userInfo.merge(userInfo) { $1 }
+        return Self(describing: description, unique: isUnique, indexed: isIndexed)
+    }
+}
+
+extension RelationshipDescription {
+    func noting(version: String?, userInfo: [String: String]) -> Self {
+        var copy = self
+        copy.versionHashModifier = version ?? versionHashModifier
+        copy.userInfo.merge(userInfo) { $1 }
+        return copy
+    }
+}
+
+extension Attribute {
+    /// An attribute that keeps a `Codable` value: the default is the value itself.
+    @_disfavoredOverload
+    public init<Coding>(
+        _ name: String, default defaultValue: Coding, unique: Bool = false, indexed: Bool = false, transient: Bool = false,
+        derivation: String? = nil, merge: MergeRule? = nil, transformer: String? = nil, external: Bool = false, preserved: Bool = false,
+        renamedFrom renamingIdentifier: String? = nil
+    ) where Value == Coded<Coding> {
+        self.init(
+            name, default: Coded(defaultValue), unique: unique, indexed: indexed, transient: transient, derivation: derivation, merge: merge,
+            transformer: transformer, external: external, preserved: preserved, renamedFrom: renamingIdentifier)
+    }
+
+    /// An optional attribute that keeps a `Codable` value: the default is the value itself.
+    @_disfavoredOverload
+    public init<Coding>(
+        _ name: String, default defaultValue: Coding, unique: Bool = false, indexed: Bool = false, transient: Bool = false,
+        derivation: String? = nil, merge: MergeRule? = nil, transformer: String? = nil, external: Bool = false, preserved: Bool = false,
+        renamedFrom renamingIdentifier: String? = nil
+    ) where Value == Coded<Coding>? {
+        self.init(
+            name, default: .some(.some(Coded(defaultValue))), unique: unique, indexed: indexed, transient: transient,
+            derivation: derivation, merge: merge, transformer: transformer, external: external, preserved: preserved,
+            renamedFrom: renamingIdentifier)
+    }
+}

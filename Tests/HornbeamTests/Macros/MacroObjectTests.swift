@@ -1,0 +1,129 @@
+import Foundation
+import Hornbeam
+import Testing
+
+/// Objects of classes in the macro form, over stores on disk and in memory.
+@Suite struct MacroObjectTests {
+    @Test("OBJ-1: the initialiser takes every value and honours the defaults", arguments: StoreKind.allCases)
+    func initialisersHonourDefaults(kind: StoreKind) throws {
+        let context = try MacroLibrary.stack(kind).newContext()
+        let author = MacroAuthor(in: context, name: "Mary")
+        let book = MacroBook(in: context, title: "Frankenstein", year: 1818, author: author, place: ["city": .string("London")])
+        book.code = "a"
+        #expect(book.rating == .unrated && book.binding == .paper && book.cover == nil && book.tags.isEmpty && book.notes == [:])
+        #expect(book.lent == 0 && !book.selected && book.draft == "" && book.label == "Frankenstein (1818)")
+        #expect(author.books == [book] && abs(book.added.timeIntervalSinceNow) < 60)
+        try context.save()
+        #expect(author.bookCount == 1)
+    }
+
+    @Test("ATT-4: initial values that are calls are made for each object", arguments: StoreKind.allCases)
+    func initialValuesAreMadeForEachObject(kind: StoreKind) throws {
+        let context = try MacroLibrary.stack(kind).newContext()
+        let first = MacroBook(context: context)
+        let second = try context.insert(entityNamed: "MacroBook")
+        #expect(first.id != (second as? MacroBook)?.id && first.id.uuidString != "00000000-0000-0000-0000-000000000000")
+    }
+
+    @Test("ATT-12: enums, structs, lists and dictionaries come back as they were", arguments: StoreKind.allCases)
+    func valuesComeBack(kind: StoreKind) throws {
+        let stack = try MacroLibrary.stack(kind)
+        let context = stack.newContext()
+        let book = MacroBook(in: context, title: "t", place: [:])
+        book.code = "a"
+        book.rating = .good
+        book.binding.weight = 3
+        book.cover = Binding(material: "cloth", weight: 1)
+        book.tags.append("x")
+        book.notes["k"] = "v"
+        book.image = Data([1, 2])
+        try context.save()
+        let same = try stack.newContext().existingObject(MacroBook.self, with: book.objectID)
+        #expect(same.rating == .good && same.binding == Binding(material: "paper", weight: 3) && same.cover?.material == "cloth")
+        #expect(same.tags == ["x"] && same.notes == ["k": "v"] && same.image == Data([1, 2]))
+        #expect(try stack.newContext().count(FetchRequest<MacroBook>().where(MacroBook.rating == .good)) == 1)
+    }
+
+    @Test("ATT-5, ATT-7, ATT-8: what the attributes say is checked at save", arguments: StoreKind.allCases)
+    func limitsAreChecked(kind: StoreKind) throws {
+        let context = try MacroLibrary.stack(kind).newContext()
+        let book = MacroBook(in: context, title: "forbidden", year: 1000, place: [:])
+        book.code = "a"
+        let error = hornbeamError { try context.save() }
+        #expect(Set((error?.details ?? []).map { $0.key ?? "" }) == ["title", "year"])
+    }
+
+    @Test("REL-3: sets and arrays are values; setting them changes what differs", arguments: StoreKind.allCases)
+    func collectionsAreValues(kind: StoreKind) throws {
+        let stack = try MacroLibrary.stack(kind)
+        let context = stack.newContext()
+        let author = MacroAuthor(in: context, name: "Mary")
+        let books = (1...3).map { number in
+            let book = MacroBook(in: context, title: "\(number)", place: [:])
+            book.code = "\(number)"
+            return book
+        }
+        author.books.insert(books[0])
+        author.books.formUnion(books[1...])
+        #expect(author.books == Set(books) && books[2].author === author)
+        var copy = author.books
+        copy.remove(books[0])
+        #expect(author.books.count == 3 && books[0].author === author)
+        author.books = copy
+        #expect(books[0].author == nil && author[MacroAuthor.books].count == 2 && author[MacroAuthor.books].contains(books[1]))
+        author.prizes = ["b", "a"].map { MacroPrize(in: context, name: $0) }
+        author.prizes.sort { $0.name < $1.name }
+        author.prizes.append(MacroPrize(in: context, name: "c"))
+        try context.save()
+        let other = stack.newContext()
+        let same = try other.existingObject(MacroAuthor.self, with: author.objectID)
+        #expect(same.prizes.map(\.name) == ["a", "b", "c"] && same.prizes[0].winner === same)
+        #expect(same.books.map(\.title).sorted() == ["2", "3"] && !other.hasChanges)
+    }
+
+    @Test("REL-4: one-way relationships change one end", arguments: StoreKind.allCases)
+    func oneWayRelationships(kind: StoreKind) throws {
+        let context = try MacroLibrary.stack(kind).newContext()
+        let author = MacroAuthor(in: context, name: "Mary", pupils: [MacroAuthor(in: context, name: "Ada")])
+        let prize = MacroPrize(in: context, name: "p", runnerUp: author, jury: [author])
+        #expect(prize.jury.count == 1 && author.prizes.isEmpty && author.pupils.first?.teacher === author)
+        try context.save()
+    }
+
+    @Test("#Predicate reads properties in the macro form", arguments: StoreKind.allCases)
+    func predicatesReadProperties(kind: StoreKind) throws {
+        let stack = try MacroLibrary.stack(kind)
+        let context = stack.newContext()
+        let author = MacroAuthor(in: context, name: "Mary")
+        let book = MacroBook(in: context, title: "Frankenstein", year: 1818, author: author, place: [:])
+        book.code = "a"
+        try context.save()
+        func count<Object: ManagedObject>(_ predicate: Predicate<Object>) throws -> Int {
+            var request = FetchRequest<Object>()
+            request.predicate = try FetchPredicate(predicate)
+            return try context.count(request)
+        }
+        #expect(try count(#Predicate<MacroBook> { $0.title == "Frankenstein" && $0.author?.name == "Mary" }) == 1)
+        #expect(try count(#Predicate<MacroAuthor> { $0.books.count == 1 && $0.books.contains { $0.code == "a" } }) == 1)
+        #expect(try count(#Predicate<MacroAuthor> { $0.books.isEmpty }) == 0)
+        #expect(try count(#Predicate<MacroAuthor> { $0.prizes.isEmpty }) == 1)
+    }
+
+    @Test("CON-1: a container is opened for classes alone", arguments: StoreKind.allCases)
+    func containersOpenForClasses(kind: StoreKind) throws {
+        let container =
+            switch kind {
+            case .inMemory: try PersistentContainer.inMemory(for: MacroModelTests.Within.Node.self)
+            case .onDisk:
+                try PersistentContainer.open(at: Stack.freshDescription(kind).url, for: MacroModelTests.Within.Node.self)
+            }
+        let count = try container.performAndWait { context in
+            let parent = MacroModelTests.Within.Node(in: context)
+            _ = MacroModelTests.Within.Node(in: context, parent: parent)
+            try context.save()
+            return parent.children.count
+        }
+        #expect(count == 1)
+        try container.close()
+    }
+}
