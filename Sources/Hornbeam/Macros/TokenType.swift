@@ -26,13 +26,6 @@ public enum TokenType {
     public static func of<Object: ManagedObject>(_ type: Object.Type) -> RequiredObject<Object>.Type { RequiredObject<Object>.self }
 
     @_disfavoredOverload
-    public static func of<Value: Codable & Sendable & RawRepresentable>(_ type: Value.Type) -> PlainEnum<Value>.Type
-    where Value.RawValue: AttributeValue { PlainEnum<Value>.self }
-    @_disfavoredOverload
-    public static func of<Value: Codable & Sendable & RawRepresentable>(_ type: Value?.Type) -> PlainEnum<Value?>.Type
-    where Value.RawValue: AttributeValue { PlainEnum<Value?>.self }
-
-    @_disfavoredOverload
     public static func of<Value>(_ type: Value.Type) -> Unstorable<Value>.Type { Unstorable<Value>.self }
 
     /// A property whose type is an entity's class without `?`.
@@ -44,39 +37,20 @@ public enum TokenType {
         public init(_ name: String) {}
     }
 
-    /// A property whose type is an enum with raw values that is not an `AttributeValue`.
-    public struct PlainEnum<Value>: RefusedToken {
-        @available(
-            *, unavailable,
-            message: "Let the enum conform to CaseIterable and AttributeValue, so that its raw value is stored: enum Rating: Int, CaseIterable, AttributeValue."
-        )
-        public init(_ name: String, default: Value? = nil) {}
-    }
-
     /// A property whose type no attribute can have.
     public struct Unstorable<Value>: RefusedToken {
         @available(
             *, unavailable,
-            message: "A property of this type cannot be stored: let the type conform to AttributeValue, or to Codable and Sendable, or mark the property @Transient."
+            message: "A property of this type cannot be stored: conform to AttributeValue, or to Codable and Sendable, or mark it @Transient."
         )
         public init(_ name: String, default: Value? = nil) {}
     }
 }
 
-/// The token of a property that is refused where the token is made. It stands in for one elsewhere, so that there is one error.
-public protocol RefusedToken<Value>: PropertyToken {
-    associatedtype Value
-}
+/// The token of a property that is refused where the token is made. It stands in for one where tokens are listed.
+public protocol RefusedToken: PropertyToken {}
 
 extension RefusedToken {
     public var name: String { misuse("A refused property has no token, since its initialiser is unavailable.") }
     public var part: EntityPart { misuse("A refused property has no token, since its initialiser is unavailable.") }
-}
-
-extension ManagedObject {
-    /// The value of a refused property, which no program reads: the property's token does not compile.
-    public final subscript<Token: RefusedToken>(_ token: Token) -> Token.Value {
-        get { misuse("“\(token.name)” cannot be stored.") }
-        set { misuse("“\(token.name)” cannot be stored.") }
-    }
 }
