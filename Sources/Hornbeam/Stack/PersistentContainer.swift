@@ -67,12 +67,16 @@ public final class PersistentContainer: Sendable {
     ///
     /// A store that cannot be opened does not keep the others from being opened.
     /// - Throws: What is wrong with a store, and what to do about it; of several stores all together.
-    public func loadPersistentStores() throws {
+    public func loadPersistentStores() throws { try loadPersistentStores(migration: nil) }
+
+    /// As above; `migration` follows the migration of stores that need one, and can cancel it.
+    public func loadPersistentStores(migration: MigrationMonitor?) throws {
+        defer { migration?.finish() }
         var problems: [HornbeamError] = []
         for description in persistentStoreDescriptions {
             do {
                 try makeParent(of: description)
-                try persistentStoreCoordinator.addPersistentStore(description)
+                try persistentStoreCoordinator.addPersistentStore(description, migration: migration)
             } catch let error as HornbeamError { problems.append(error) }
         }
         if let error = HornbeamError.combining(problems) { throw error }

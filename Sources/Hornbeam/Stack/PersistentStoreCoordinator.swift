@@ -70,17 +70,27 @@ public final class PersistentStoreCoordinator: Sendable {
     ///   another model; `unknownName` for the configuration; `unsupportedRequest` when a store with its identity is here.
     @discardableResult
     public func addPersistentStore(_ description: PersistentStoreDescription) throws -> PersistentStore {
+        try addPersistentStore(description, migration: nil)
+    }
+
+    /// As above; `migration` follows the migration of the store, if it needs one, and can cancel it.
+    @discardableResult
+    public func addPersistentStore(
+        _ description: PersistentStoreDescription, migration: MigrationMonitor?
+    ) throws -> PersistentStore {
         if let entry = state.withLock({ $0.entries.first { $0?.description == description } }) ?? nil { return entry.store }
         let entities = try description.configurationName.map { name in
             Set(try managedObjectModel.entities(forConfigurationName: name).map(\.index))
         }
-        return try add(try lease(description), description, entities)
+        return try add(try lease(description, migration), description, entities)
     }
 
     /// The store of a description, opened unless this process has it open.
-    func lease(_ description: PersistentStoreDescription) throws -> StoreLease {
+    func lease(_ description: PersistentStoreDescription, _ monitor: MigrationMonitor? = nil) throws -> StoreLease {
         if let custom = description.customStore { return try Store.lease(custom, model: managedObjectModel) }
-        return try Store.lease(description.location, model: managedObjectModel, options: description.options)
+        var options = description.options
+        options.migration?.progress = monitor?.report(for: description.url)
+        return try Store.lease(description.location, model: managedObjectModel, options: options)
     }
 
     private func add(
@@ -252,6 +262,12 @@ extension PersistentStoreDescription {
         options.startingPoint = startingPoint
         options.retainedGenerations = retainedGenerations
         options.retainedGenerationsAge = retainedGenerationsAge
+        if shouldMigrateStoreAutomatically {
+            var migration = MigrationOptions()
+            migration.infersMapping = shouldInferMappingModelAutomatically
+            migration.backupDirectory = backupDirectory?.path
+            options.migration = migration
+        }
         if case .lazy(let delay) = durability { options.durability = .lazy(maxDelay: delay) }
         return options
     }
