@@ -66,13 +66,15 @@ final class MigrationHistory {
                 guard let entity = model.entities.randomElement(using: &random) else { continue }
                 try fill(try context.insert(entityNamed: entity.name), context)
             }
-            for object in try objects(context, model) where Int.random(in: 0 ..< 4, using: &random) == 0 {
-                if Int.random(in: 0 ..< 5, using: &random) == 0 { context.delete(object) } else { try fill(object, context) }
-            }
+            for object in try objects(context, model) where Int.random(in: 0 ..< 4, using: &random) == 0 { try fill(object, context) }
+            try context.save()
+            for object in try objects(context, model) where Int.random(in: 0 ..< 20, using: &random) == 0 { context.delete(object) }
             try context.save()
             context.reset()
             return try PlainObjects.read(context, model)
         }
+        let report = try container.openStore().check()
+        guard report.isSound else { throw Finding("after random changes: \(report)") }
         try container.close()
     }
 

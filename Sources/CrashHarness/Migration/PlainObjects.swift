@@ -27,7 +27,14 @@ struct PlainObjects: Equatable {
                 result.objects[object.objectID.reference] = plain
             }
         }
+        result.forgetGone()
         return result
+    }
+
+    /// A to-one may name an object that is gone, which nobody can tell from none.
+    mutating func forgetGone() {
+        let known = Set(objects.keys)
+        for key in known { objects[key]!.links = objects[key]!.links.mapValues { $0.filter(known.contains) } }
     }
 
     private static func keys(_ value: PropertyValue, _ property: PropertyDescription) -> [UInt64] {

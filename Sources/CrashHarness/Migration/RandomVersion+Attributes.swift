@@ -46,7 +46,7 @@ extension RandomVersion {
     }
 
     mutating func changeOptionality() {
-        guard let (entity, place) = pick(attributes { _, _ in true }) else { return }
+        guard let (entity, place) = pick(attributes { _, attribute in !isAdded("optional \(attribute.name)") }) else { return }
         var attribute = definition.entities[entity].attributes[place]
         attribute.isOptional.toggle()
         if !attribute.isOptional {
@@ -57,6 +57,7 @@ extension RandomVersion {
             }
         }
         definition.entities[entity].attributes[place] = attribute
+        noteAdded("optional \(attribute.name)")
         note("\(definition.entities[entity].name).\(attribute.name) is \(attribute.isOptional ? "optional" : "required")")
     }
 
@@ -68,6 +69,7 @@ extension RandomVersion {
         definition.entities[index(parent)].attributes.append(attribute)
         let others = family(parent).subtracting(family(definition.entities[entity].name))
         forEachObject(of: others) { $0.values[attribute.name] = attribute.defaultValue }
+        noteAdded(attribute.name)
         note("move \(attribute.name) from \(definition.entities[entity].name) up to \(parent)")
     }
 
@@ -82,6 +84,7 @@ extension RandomVersion {
         dropIndexes(of: attribute.name)
         definition.entities[index(child.name)].attributes.append(attribute)
         forEachObject(of: family(name).subtracting(family(child.name))) { $0.values[attribute.name] = nil }
+        noteAdded(attribute.name)
         note("move \(attribute.name) from \(name) down to \(child.name)")
     }
 

@@ -58,7 +58,8 @@ extension MappingInference {
     }
 
     private func newRelationshipSource(_ relationship: PropertyDescription) -> PropertyMapping.Source {
-        guard let inverse = relationship.inverse, !allSources(of: inverse).isEmpty else { return .empty }
+        // Where the relationship comes from a superentity that has it already, objects that had none before lead nowhere.
+        guard let inverse = relationship.inverse, !allSources(of: inverse).isEmpty, allSources(of: relationship).isEmpty else { return .empty }
         return .inverse
     }
 }

@@ -9,6 +9,8 @@ struct LinkStep {
     var old: Catalogue.StoredRelationship?
     /// Where entries come from, when they are written anew.
     var sources: [LinkSource] = []
+    /// The ordered relationship that gives the members their places, where the sources do not.
+    var places: PropertyDescription?
 
     var isBuilt: Bool { !sources.isEmpty }
 }
@@ -55,6 +57,7 @@ extension MigrationDraft {
         step.old = oldStored
         if let only, let oldStored, try keepsTrees(only, oldStored, as: step) { return step }
         step.sources = try linkSources(of: relationship)
+        if case .namedOwner = step.sources.first { step.places = before.first(where: \.isOrdered) }
         if oldStored != nil { step.stored.trees = takeNumber() }
         return step
     }
@@ -64,7 +67,7 @@ extension MigrationDraft {
     ) throws(EngineError) -> Bool {
         let new = step.relationship
         guard stored.isPolymorphic == step.stored.isPolymorphic, stored.isOrdered || !step.stored.isOrdered else { return false }
-        guard (stored.kind == .oneWay) == (step.stored.kind == .oneWay) else { return false }
+        guard stored.kind == step.stored.kind else { return false }
         if stored.kind == .oneWay,
             (old.entity.concreteDescendants.count > 1) != (new.entity.concreteDescendants.count > 1)
         {
@@ -83,6 +86,11 @@ extension MigrationDraft {
 
     private func linkSources(of relationship: PropertyDescription) throws(EngineError) -> [LinkSource] {
         var found: [LinkSource] = []
+        if relationship.linkKind == .mirror, let inverse = relationship.inverse {
+            // What the rows say is what the members are, also where they name an object that is gone.
+            let named = sources(of: inverse).filter(\.property.isToOne)
+            if !named.isEmpty { return named.map { .namedOwner($0.property, of: $0.oldEntity) } }
+        }
         let own = sources(of: relationship)
         for source in own where source.property.isToOne { found.append(.toOne(source.property, of: source.oldEntity)) }
         for old in Set(own.map(\.property).filter(\.isToMany)) {

@@ -5,7 +5,8 @@ internal import HornbeamModel
 private struct LinkPair {
     var owner: UInt64
     var member: UInt64
-    /// The number of the member's entity; nil when it must be looked up.
+    /// The numbers of their entities; nil when they must be looked up.
+    var ownerNumber: UInt32?
     var memberNumber: UInt32?
     /// The member's place in an ordered relationship.
     var position: UInt64?
@@ -78,21 +79,37 @@ extension MigrationBuild {
             number = try oldNumber(ofKey: pair.member, below: relationship.entity)
         }
         guard let number, entries.allowed.contains(number) else { return }
+        if case .toOne(let property, _) = source, let destination = property.destinationEntity {
+            // An object that is gone is no member, though a to-one may name it.
+            guard try oldNumber(ofKey: pair.member, below: destination) != nil else { return }
+        }
         var ownerNumber: UInt32?
         if entries.trees.owners != nil || source.mayLoseOwners {
             ownerNumber = try self.ownerNumber(of: pair, source)
+            if case .namedOwner(let property, _) = source, entries.step.stored.kind != .mirror, let destination = property.destinationEntity {
+                ownerNumber = try oldNumber(ofKey: pair.owner, below: destination)
+            }
             guard let ownerNumber, source.mayOwn(ownerNumber, draft, entries.step.relationship) else { return }
         }
+        var pair = pair
+        if let places = entries.step.places { pair.position = try position(of: pair, in: places) }
         entries.append(pair, memberNumber: number, ownerNumber: ownerNumber)
     }
 
+    /// The place that a member had in an ordered relationship.
+    private func position(of pair: LinkPair, in relationship: PropertyDescription) throws(EngineError) -> UInt64? {
+        let key = MemberTrees.memberKey(owner: pair.owner, member: pair.member)
+        return try draft.snapshot.index(oldReader.schema.link(relationship).members).get(key).flatMap(MemberTrees.position)
+    }
+
     private func ownerNumber(of pair: LinkPair, _ source: LinkSource) throws(EngineError) -> UInt32? {
+        if let number = pair.ownerNumber { return number }
         switch source {
         case .members(let relationship, _): return try oldNumber(ofKey: pair.owner, below: relationship.entity)
-        case .toOne(_, let entity): return draft.oldNumber(of: entity)
-        case .namedOwner(let property, _), .reversed(let property):
-            guard let destination = property.destinationEntity else { return nil }
+        case .reversed(let relationship):
+            guard let destination = relationship.destinationEntity else { return nil }
             return try oldNumber(ofKey: pair.owner, below: destination)
+        case .toOne, .namedOwner: return nil
         }
     }
 
@@ -104,13 +121,14 @@ extension MigrationBuild {
                 try body(LinkPair(owner: pair.member, member: pair.owner))
             }
         case .toOne(let property, let entity):
+            let ownerNumber = draft.oldNumber(of: entity)
             try forEachReference(property, entity) { (row, target, number) throws(EngineError) in
-                try body(LinkPair(owner: row, member: target, memberNumber: number))
+                try body(LinkPair(owner: row, member: target, ownerNumber: ownerNumber, memberNumber: number))
             }
         case .namedOwner(let property, let entity):
             let number = draft.oldNumber(of: entity)
-            try forEachReference(property, entity) { (row, target, _) throws(EngineError) in
-                try body(LinkPair(owner: target, member: row, memberNumber: number))
+            try forEachReference(property, entity) { (row, target, ownerNumber) throws(EngineError) in
+                try body(LinkPair(owner: target, member: row, ownerNumber: ownerNumber, memberNumber: number))
             }
         }
     }
@@ -124,7 +142,8 @@ extension MigrationBuild {
             guard key.count >= 16 else { return true }
             var pair = LinkPair(owner: KeyBytes.number(key, at: 0), member: KeyBytes.suffix(key))
             pair.memberNumber = link.isPolymorphic ? (value.count >= 4 ? EntityNumber.read(value, at: 0) : nil) : only
-            if value.count >= 8 { pair.position = KeyBytes.number(value, at: value.count - 8) }
+            // Places that were left behind when an order was given up count no more.
+            if link.order != nil, value.count >= 8 { pair.position = KeyBytes.number(value, at: value.count - 8) }
             try body(pair)
             return true
         }

@@ -144,7 +144,7 @@ extension MigrationDraft {
     private func conversion(
         from old: PropertyDescription, _ column: Catalogue.StoredProperty, to property: PropertyDescription, _ rows: TableView
     ) throws(EngineError) -> ColumnStep.Conversion {
-        if property.isRelationship { return try referenceConversion(old, property) }
+        if property.isRelationship { return try referenceConversion(old, column, property, rows) }
         if property.attributeType == .composite {
             let match = CompositeMatch(from: old, to: property)
             if match.changesValues { return .composite(match) }
@@ -154,12 +154,17 @@ extension MigrationDraft {
         return hasNull ? .fillNull : .none
     }
 
-    private func referenceConversion(_ old: PropertyDescription, _ property: PropertyDescription) throws(EngineError) -> ColumnStep.Conversion {
+    /// References to objects of entities that the relationship cannot lead to any more become null. Also those to objects that are gone,
+    /// which a delete rule may have left behind.
+    private func referenceConversion(
+        _ old: PropertyDescription, _ column: Catalogue.StoredProperty, _ property: PropertyDescription, _ rows: TableView
+    ) throws(EngineError) -> ColumnStep.Conversion {
         let allowed = Set((property.destinationEntity?.concreteDescendants ?? []).map { number(of: $0) })
-        for entity in old.destinationEntity?.concreteDescendants ?? [] where !allowed.contains(oldNumber(of: entity)) {
-            if try oldRowCount(entity) > 0 { return .keepReferences(to: allowed) }
-        }
-        return .none
+        let before = (old.destinationEntity?.concreteDescendants ?? []).map { oldNumber(of: $0) }
+        if before.allSatisfy(allowed.contains) { return .none }
+        guard let number = column.entityColumn else { return .keepReferences(to: allowed) }
+        let leads = try rows.hasReference(inColumn: ColumnID(UInt32(column.number)), ColumnID(UInt32(number)), outside: allowed)
+        return leads ? .keepReferences(to: allowed) : .none
     }
 
     /// The layout over rows that stay where they are: fill values of older columns stay, new columns show their default value.
@@ -195,6 +200,24 @@ extension MigrationDraft {
 }
 
 extension TableView {
+    /// True when a row names an object of another entity than these. Reads the two columns.
+    fileprivate func hasReference(
+        inColumn id: ColumnID, _ entityID: ColumnID, outside allowed: Set<UInt32>
+    ) throws(EngineError) -> Bool {
+        guard let column = layout.columns.firstIndex(where: { $0.id == id }),
+            let entity = layout.columns.firstIndex(where: { $0.id == entityID })
+        else { return false }
+        var found = false
+        try forEachLeaf { (leaf) throws(EngineError) -> Bool in
+            for slot in 0 ..< leaf.count where !leaf.row(slot).isNull(column) {
+                found = !allowed.contains(leaf.row(slot).load(entity, as: UInt32.self))
+                if found { return false }
+            }
+            return true
+        }
+        return found
+    }
+
     /// True when a row is null in a column. Reads the bitmaps of that column.
     fileprivate func hasNull(inColumn id: ColumnID) throws(EngineError) -> Bool {
         guard let column = layout.columns.firstIndex(where: { $0.id == id }) else { return false }
