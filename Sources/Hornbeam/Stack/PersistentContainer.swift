@@ -26,6 +26,14 @@ public final class PersistentContainer: Sendable {
             managedObjectModel: model, classes: classes)
     }
 
+    /// A container for the current version, which migrates stores of older ones from version to version (MIG-14).
+    ///
+    /// - Throws: As `init(name:model:classes:)`.
+    public init(name: String, versions: VersionedModel, classes: [ManagedObject.Type] = []) throws {
+        self.name = name
+        persistentStoreCoordinator = try PersistentStoreCoordinator(versions: versions, classes: classes)
+    }
+
     /// A container with an open store at a place on disk.
     ///
     /// - Throws: As `init` and `loadPersistentStores()`.

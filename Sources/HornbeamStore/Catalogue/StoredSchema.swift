@@ -64,7 +64,12 @@ struct StoredSchema {
         let differences = catalogue.differences(to: wanted)
         if let settings = options.migration, !options.readOnly {
             let migration = StoreMigration(engine: engine, location: location, options: options, settings: settings)
-            if let migrated = try migration.run(self, to: given, isRequired: !differences.isEmpty) { return migrated }
+            if let migrated = try migration.run(self, to: given, isRequired: !differences.isEmpty) {
+                if migrated.model === given { return migrated }
+                var rest = options
+                rest.migration = nil
+                return try migrated.reconciled(with: given, in: engine, rest, location)
+            }
         }
         guard differences.isEmpty else { throw Self.mismatch(differences, location) }
         var result = StoredSchema(catalogue: catalogue, model: given, modelBytes: try given.encoded())

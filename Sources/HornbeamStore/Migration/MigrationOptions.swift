@@ -4,6 +4,8 @@ package import HornbeamModel
 package struct MigrationOptions: Sendable {
     /// True when the mapping may be inferred; false leaves a store that needs one as it is.
     package var infersMapping = true
+    /// The versions that lead to the model, the oldest first; empty to go there in one step.
+    package var versions: [ManagedObjectModel] = []
     /// Where a copy of the store is put before anything changes.
     package var backupDirectory: String?
     /// Told how far the migration is; what it throws ends the migration and leaves the store as it was.

@@ -17,7 +17,35 @@ struct StoreMigration {
     private static let droppedAtOnceMax = 20_000
 
     /// The migrated schema; nil when the store needs no migration for the model.
+    ///
+    /// With versions, from each to the next: a step that is finished stays so.
     func run(_ stored: StoredSchema, to model: ManagedObjectModel, isRequired: Bool) throws -> StoredSchema? {
+        var current = stored
+        var isMigrated = false
+        for version in try chain(from: stored, to: model, isRequired: isRequired) {
+            let differs = !current.catalogue.differences(to: Catalogue(model: version)).isEmpty
+            guard let next = try step(current, to: version, isRequired: differs) else { continue }
+            (current, isMigrated) = (next, true)
+        }
+        return isMigrated ? current : nil
+    }
+
+    /// The versions on the way to a model, the model at the end.
+    private func chain(from stored: StoredSchema, to model: ManagedObjectModel, isRequired: Bool) throws -> [ManagedObjectModel] {
+        let checksums = settings.versions.map(\.versionChecksum)
+        guard let end = checksums.firstIndex(of: model.versionChecksum) else { return [model] }
+        guard let start = checksums.firstIndex(of: stored.model.versionChecksum) else {
+            if !isRequired { return [model] }
+            throw HornbeamError(
+                .modelReferenceNotFound,
+                "“\(location)” was made with \(stored.model.versionName), which is none of the \(checksums.count) versions that this app knows; "
+                    + "the newest of these is \(model.versionName). Open it with a newer version of the app, or for reading with its own stored model.")
+        }
+        guard start <= end else { throw backwards(stored, model) }
+        return settings.versions[min(start + 1, end) ..< end] + [model]
+    }
+
+    private func step(_ stored: StoredSchema, to model: ManagedObjectModel, isRequired: Bool) throws -> StoredSchema? {
         if isRequired { try checkDirection(stored, model) }
         let mapping: MappingModel
         do { mapping = try MappingModel.inferred(from: stored.model, to: model) } catch {
@@ -158,10 +186,13 @@ struct StoreMigration {
 
     /// An older version of the app must not take away what a newer one has added.
     private func checkDirection(_ stored: StoredSchema, _ model: ManagedObjectModel) throws {
-        guard stored.catalogue.pastVersions?.contains(model.versionChecksum) == true else { return }
-        throw HornbeamError(
+        if stored.catalogue.pastVersions?.contains(model.versionChecksum) == true { throw backwards(stored, model) }
+    }
+
+    private func backwards(_ stored: StoredSchema, _ model: ManagedObjectModel) -> HornbeamError {
+        HornbeamError(
             .stagedMigrationBackwards,
-            "“\(location)” was migrated from \(model.versionName) to \(stored.model.versionName), which is newer, and is not taken back. Open "
+            "“\(location)” is of \(stored.model.versionName), which is newer than \(model.versionName), and is not taken back. Open "
                 + "it with the newer model, or for reading with its own stored model.")
     }
 

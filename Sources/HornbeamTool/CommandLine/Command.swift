@@ -13,7 +13,7 @@ struct Command: Sendable {
 extension Command {
     /// All subcommands, in the order of the help text.
     static let all: [Command] = [
-        .demo, .importCatalogue, .query, .explain, .info, .check, .dump, .backup, .compact, .salvage, .model, .durabilityChild,
+        .demo, .importCatalogue, .query, .explain, .info, .check, .dump, .backup, .compact, .salvage, .model, .migrate, .durabilityChild,
     ]
 
     static func named(_ name: String) throws(UsageError) -> Command {

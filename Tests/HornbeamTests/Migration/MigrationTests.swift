@@ -19,7 +19,7 @@ import Testing
     }
 
     private static func fill(_ store: MigratedStore) throws -> [ManagedObjectID] {
-        try store.with(first) { context in
+        try store.with(first) { (context) throws in
             let author = try context.insert("Author", ["name": "Ursula", "born": 1929])
             for number in 1 ... 3 {
                 let book = try context.insert("Book", ["title": .string("Book \(number)"), "pages": .int(Int64(number * 100))])
@@ -53,7 +53,7 @@ import Testing
     func storeIsMigratedAtOpening() throws {
         let store = try MigratedStore()
         let ids = try Self.fill(store)
-        try store.with(Self.second) { context in
+        try store.with(Self.second) { (context) throws in
             let writer = try #require(try context.all("Writer").first)
             #expect(try writer.value(forKey: "fullName") == "Ursula")
             #expect(try writer.value(forKey: "rating") == 3)
@@ -66,7 +66,7 @@ import Testing
             try context.insert("Writer", ["fullName": "Octavia", "rating": 4])
             try context.insert("Shelf", ["place": "attic"])
         }
-        try store.with(Self.second) { context in
+        try store.with(Self.second) { (context) throws in
             #expect(try context.values("Writer", "rating") == [4, 5])
             #expect(try context.values("Writer", "motto", sortedBy: "rating") == ["none yet", "none yet"])
         }
@@ -96,7 +96,7 @@ import Testing
                 About 1 rows and entries and 2 MiB are written.
                 """)
         #expect(try store.plan(Self.first) == nil)
-        try store.with(Self.first) { context in #expect(try context.all("Paper").count == 1) }
+        try store.with(Self.first) { (context) throws in #expect(try context.all("Paper").count == 1) }
     }
 
     @Test("MIG-3, MIG-5: a store that needs code is refused with all obstacles, and stays readable with its own model")
@@ -114,7 +114,7 @@ import Testing
         let reading = try PersistentContainer.openReadOnly(at: store.url)
         #expect(try reading.newContext().all("Book").count == 4)
         try reading.close()
-        try store.with(Self.first) { context in #expect(try context.all("Book").count == 4) }
+        try store.with(Self.first) { (context) throws in #expect(try context.all("Book").count == 4) }
     }
 
     @Test("MIG-5: a description can forbid migration, or inference")
@@ -139,13 +139,13 @@ import Testing
         try store.with(Self.second) { _ in }
         let error = try #require(hornbeamError { _ = try store.open(Self.first) })
         #expect(error.code == .stagedMigrationBackwards)
-        try store.with(Self.second) { context in #expect(try context.all("Book").count == 4) }
+        try store.with(Self.second) { (context) throws in #expect(try context.all("Book").count == 4) }
     }
 
     @Test("MIG-9: a migration is followed and cancelled; a cancelled one leaves the store as it was")
     func migrationIsFollowedAndCancelled() async throws {
         let store = try MigratedStore()
-        try store.with(Self.first) { context in
+        try store.with(Self.first) { (context) throws in
             for number in 0 ..< 3_000 { try context.insert("Book", ["title": .string("\(number)")]) }
         }
         let model = try ManagedObjectModel {
@@ -174,7 +174,7 @@ import Testing
         let cancelled = MigrationMonitor()
         cancelled.cancel()
         #expect(hornbeamError { _ = try load(cancelled) }?.code == .migrationCancelled)
-        try store.with(Self.first) { context in #expect(try context.values("Book", "pages").allSatisfy(\.isNull)) }
+        try store.with(Self.first) { (context) throws in #expect(try context.values("Book", "pages").allSatisfy(\.isNull)) }
         let monitor = MigrationMonitor()
         let container = try load(monitor)
         #expect(try container.newContext().values("Book", "pages").allSatisfy { $0 == 7 })
@@ -189,7 +189,7 @@ import Testing
     @Test("MIG-2, MOD-8: a new constraint names all objects that share a value, and nothing changes")
     func newConstraintNamesDuplicates() throws {
         let store = try MigratedStore()
-        try store.with(Self.first) { context in
+        try store.with(Self.first) { (context) throws in
             for title in ["a", "b", "a", "c", "b", "a"] { try context.insert("Book", ["title": .string(title)]) }
         }
         var definition = Self.first.definition
@@ -198,12 +198,12 @@ import Testing
         let error = try #require(hornbeamError { _ = try store.open(model) })
         #expect(error.code == .migrationConstraintViolation)
         #expect(error.details.map(\.objectIDs.count).sorted() == [2, 3])
-        try store.with(Self.first) { context in
+        try store.with(Self.first) { (context) throws in
             for book in try context.all("Book", sortedBy: "title").dropFirst() where try book.value(forKey: "title") != "c" {
                 try book.setValue(.null, forKey: "title")
             }
         }
-        try store.with(model) { context in
+        try store.with(model) { (context) throws in
             #expect(try context.values("Book", "title") == [.null, .null, .null, .null, "a", "c"])
             #expect(try context.all("Book").count == 6)
         }
@@ -259,5 +259,54 @@ import Testing
         try coordinator.finishDeferredLightweightMigration(of: open)
         #expect(try !coordinator.hasDeferredLightweightMigration(of: open))
         #expect(try second.openStore().check().problems == [])
+    }
+}
+
+@Suite struct VersionedModelTests {
+    private static func version(_ name: String, _ identifier: String?, default value: PropertyValue = .null) throws -> ManagedObjectModel {
+        try ManagedObjectModel(entities: [
+            Entity(
+                "Note",
+                attributes: [AttributeDescription(name, .string, optional: value.isNull, default: value, renamedFrom: identifier)])
+        ])
+    }
+
+    @Test("MIG-13, MIG-14: a store goes through all versions, though one step would lose values")
+    func storeGoesThroughAllVersions() throws {
+        let versions = [try Self.version("a", nil), try Self.version("b", "a", default: "none"), try Self.version("c", "b")]
+        #expect(try MappingModel.inferred(from: versions[0], to: versions[2]).entityMappings[0].removedProperties == ["a"])
+        let store = try MigratedStore()
+        try store.with(versions[0]) { (context) throws in
+            try context.insert("Note", ["a": "first"])
+            try context.insert("Note")
+        }
+        func open(_ versions: [ManagedObjectModel]) throws -> PersistentContainer {
+            let container = try PersistentContainer(name: "versions", versions: VersionedModel(versions))
+            container.persistentStoreDescriptions = [PersistentStoreDescription(url: store.url)]
+            try container.loadPersistentStores()
+            return container
+        }
+        #expect(hornbeamError { _ = try open(Array(versions.dropFirst())) }?.code == .modelReferenceNotFound)
+        let container = try open(versions)
+        #expect(try container.newContext().values("Note", "c") == ["first", "none"])
+        #expect(try container.openStore().check().problems == [])
+        try container.close()
+        #expect(hornbeamError { _ = try open(Array(versions.dropLast())) }?.code == .modelReferenceNotFound)
+        #expect(hornbeamError { _ = try open([versions[0], versions[2], versions[1]]) }?.code == .stagedMigrationBackwards)
+    }
+
+    @Test("MIG-13: two versions that no store tells apart are refused; a folder of JSON models is read in order")
+    func versionsAreTold() throws {
+        let first = try Self.version("a", nil)
+        #expect(hornbeamError { _ = try VersionedModel([first, first]) }?.code == .modelsDiffer)
+        let folder = try MigratedStore().url.deletingPathExtension()
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let models = [first, try Self.version("b", "a"), try Self.version("c", "a")]
+        for (model, name) in zip(models, ["Model 2", "Model 9", "Model 10"]) {
+            try model.json().write(to: folder.appending(path: "\(name).json"))
+        }
+        let versions = try VersionedModel(contentsOf: folder)
+        #expect(versions.versions.map(\.versionChecksum) == models.map(\.versionChecksum))
+        #expect(versions.current.versionChecksum == models[2].versionChecksum)
     }
 }
