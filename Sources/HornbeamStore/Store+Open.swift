@@ -40,6 +40,7 @@ extension Store {
         _ engine: Engine, _ location: Location, _ model: ManagedObjectModel?, _ options: Options,
         _ memory: MemoryLocation?
     ) throws -> Store {
+        if !options.readOnly { try PendingMigration.clear(engine) }
         let stored = try StoredSchema(engine.snapshot(), location, expecting: model) ?? create(engine, location, model, options)
         let model = try stored.reconciled(with: model, in: engine, options, location)
         let snapshot = try engine.snapshot()

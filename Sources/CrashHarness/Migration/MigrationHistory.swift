@@ -46,14 +46,34 @@ final class MigrationHistory {
     }
 
     /// Compares what a container shows with the objects of a version, checks it and closes it.
-    func verify(_ container: PersistentContainer, _ version: RandomVersion) throws {
+    private func verify(_ container: PersistentContainer, _ version: RandomVersion) throws {
         let found = try container.performAndWait { try PlainObjects.read($0, container.managedObjectModel) }
         if let difference = found.difference(to: version.plain) {
             throw Finding("after \(version.edits.joined(separator: "; ")): \(difference)")
         }
+        try container.performAndWait { try ask($0, container.managedObjectModel, version) }
         let report = try container.openStore().check()
         guard report.isSound else { throw Finding("after \(version.edits.joined(separator: "; ")): \(report)") }
         try container.close()
+    }
+
+    /// Asks for a value of each attribute: by an index, or by a scan over leaves of several layouts.
+    private func ask(_ context: ManagedObjectContext, _ model: ManagedObjectModel, _ version: RandomVersion) throws {
+        for entity in model.entities {
+            let family = version.family(entity.name)
+            let objects = version.plain.objects.values.filter { family.contains($0.entity) }
+            for property in entity.attributes {
+                guard let value = objects.randomElement(using: &random)?.values[property.name] else { continue }
+                let predicate = try FetchPredicate(format: "%K == %@", property.name, value)
+                let found = try context.count(FetchRequest<ManagedObject>(entityName: entity.name, predicate: predicate))
+                let expected = objects.count { $0.values[property.name] == value }
+                guard found == expected else {
+                    throw Finding(
+                        "after \(version.edits.joined(separator: "; ")): \(found) objects have \(value) as \(entity.name).\(property.name), and "
+                            + "\(expected) should")
+                }
+            }
+        }
     }
 
     // MARK: Random objects

@@ -59,8 +59,8 @@ extension StoreMigrationPlan: CustomStringConvertible {
             let what: String =
                 switch step.way {
                 case .altered: "no row is touched"
-                case .removed: "\(step.rows) objects go"
-                default: "\(step.rows) rows are written anew: \(step.reasons.joined(separator: "; "))"
+                case .removed: "removed with \(step.rows == 1 ? "1 object" : "\(step.rows) objects")"
+                default: "\(step.rows == 1 ? "1 row is" : "\(step.rows) rows are") written anew: \(step.reasons.joined(separator: "; "))"
                 }
             lines.append("\(step.entity): \(what)")
         }
@@ -68,7 +68,7 @@ extension StoreMigrationPlan: CustomStringConvertible {
         lines.append(
             takesConstantTime
                 ? "The time does not depend on the number of objects."
-                : "About \(rowCount) rows and entries and \((byteCount + 1_048_575) >> 20) MiB are written.")
+                : "About \(rowCount == 1 ? "1 row or entry" : "\(rowCount) rows and entries") and \((byteCount + 1_048_575) >> 20) MiB are written.")
         return lines.joined(separator: "\n")
     }
 }

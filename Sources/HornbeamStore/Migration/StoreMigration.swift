@@ -89,7 +89,7 @@ struct StoreMigration {
     // MARK: The commit
 
     private func finish(_ draft: MigrationDraft, _ result: StoredSchema, _ relay: ProgressRelay) throws {
-        try relay.translated { () throws(EngineError) in try relay.report("switching", 0, 1) }
+        try relay.translated { () throws(EngineError) in try relay.report("switching", 1, 1) }
         let transaction = try engine.begin()
         defer { transaction.abort() }
         for step in draft.tables where step.way == .alter {

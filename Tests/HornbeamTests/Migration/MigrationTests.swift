@@ -84,6 +84,7 @@ import Testing
                   + rating, new, with its default value
                   + motto, new, with its default value
                   ~ works, renamed from books
+                  - born, removed
                 Book: changed
                   + isbn, new, with its default value
                   - pages, removed
@@ -91,9 +92,9 @@ import Testing
                 Paper: removed with its objects
                 Writer: no row is touched
                 Book: no row is touched
-                Paper: 1 objects go
+                Paper: removed with 1 object
                 index Writer(rating): built from the rows
-                About 1 rows and entries and 2 MiB are written.
+                About 1 row or entry and 2 MiB are written.
                 """)
         #expect(try store.plan(Self.first) == nil)
         try store.with(Self.first) { (context) throws in #expect(try context.all("Paper").count == 1) }
