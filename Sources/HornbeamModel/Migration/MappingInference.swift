@@ -105,7 +105,8 @@ struct MappingInference {
 
     /// Notes an obstacle, once for a property that several entities inherit.
     mutating func obstacle(_ text: String, _ entity: String, _ key: String?) {
-        let error = HornbeamError(.inferredMappingFailed, text, entity: entity, key: key)
+        let subject = key.map { "\(entity).\($0)" } ?? entity
+        let error = HornbeamError(.inferredMappingFailed, "\(subject): \(text)", entity: entity, key: key)
         if !obstacles.contains(error) { obstacles.append(error) }
     }
 }

@@ -70,7 +70,7 @@ extension MigrationBuild {
             guard !missing.isEmpty else { continue }
             violate(
                 .missingRequiredValue,
-                "\(missing.count) objects have no object in “\(link.relationship.name)”, which is required now.",
+                "\(missing.count) objects of \(link.entity.name) have none in “\(link.relationship.name)”, which is required now.",
                 link.entity, link.relationship.name, Array(missing.prefix(Self.violationsMax)))
         }
     }

@@ -57,6 +57,7 @@ struct StoreMigration {
         let draft = try MigrationDraft(stored, to: model, by: mapping, try engine.snapshot())
         guard isRequired || draft.changesShape else { return nil }
         guard settings.infersMapping else { throw noMapping(stored, model) }
+        try checkKinship(draft)
         try checkAbstract(draft)
         try checkSpace(draft)
         try backUp()
@@ -151,6 +152,17 @@ struct StoreMigration {
     }
 
     // MARK: Before anything is written
+
+    /// A model that has none of the store's entities is that of another store, and would remove everything.
+    private func checkKinship(_ draft: MigrationDraft) throws {
+        guard !draft.mapping.entityMappings.contains(where: { $0.sourceEntityName != nil && $0.destinationEntityName != nil }) else { return }
+        for entity in draft.old.model.entities where try draft.oldRowCount(entity) > 0 {
+            throw HornbeamError(
+                .modelMismatch,
+                "“\(location)” holds none of the entities of the model, but others with objects, \(entity.name) among them: it is another "
+                    + "store. Open it with its own model, or name the entities that these were renamed from.")
+        }
+    }
 
     /// Rows of an entity that becomes abstract would have no table.
     private func checkAbstract(_ draft: MigrationDraft) throws {

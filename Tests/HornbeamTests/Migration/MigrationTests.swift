@@ -118,6 +118,15 @@ import Testing
         try store.with(Self.first) { (context) throws in #expect(try context.all("Book").count == 4) }
     }
 
+    @Test("MIG-1: a model that has none of the store's entities is not taken for its next version")
+    func unrelatedModelIsRefused() throws {
+        let store = try MigratedStore()
+        _ = try Self.fill(store)
+        let unrelated = try ManagedObjectModel { Entity("Star") { Attribute("name", .string, optional: true) } }
+        #expect(hornbeamError { _ = try store.open(unrelated) }?.code == .modelMismatch)
+        try store.with(Self.first) { (context) throws in #expect(try context.all("Book").count == 4) }
+    }
+
     @Test("MIG-5: a description can forbid migration, or inference")
     func descriptionsForbidMigration() throws {
         let store = try MigratedStore()
