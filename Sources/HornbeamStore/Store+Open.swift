@@ -40,8 +40,9 @@ extension Store {
         _ engine: Engine, _ location: Location, _ model: ManagedObjectModel?, _ options: Options,
         _ memory: MemoryLocation?
     ) throws -> Store {
+        if !options.readOnly { try PendingMigration.clear(engine) }
         let stored = try StoredSchema(engine.snapshot(), location, expecting: model) ?? create(engine, location, model, options)
-        let model = try stored.reconciled(with: model, in: engine, readOnly: options.readOnly, location)
+        let model = try stored.reconciled(with: model, in: engine, options, location)
         let snapshot = try engine.snapshot()
         let schema = try Schema(model.catalogue, model: model.model) { snapshot.tree(named: $0) }
         let identifier = options.backing?.custom.identifier ?? UUID(engine.storeIdentifier)
@@ -99,11 +100,11 @@ extension UUID {
 extension Catalogue {
     /// The tables of all concrete entities.
     var tables: [(name: String, layout: ColumnLayout)] {
-        entities.filter { !$0.isAbstract }.map { (TreeName.rows($0.number), layout(of: $0.name)) }
+        entities.filter { !$0.isAbstract }.map { ($0.tree, layout(of: $0.name)) }
     }
 
     var indexTrees: [String] {
-        relationships.flatMap(\.trees) + indexes.map(\.tree)
+        relationships.flatMap(\.treeNames) + indexes.map(\.tree)
     }
 }
 
@@ -111,9 +112,16 @@ extension Catalogue.StoredIndex {
     var tree: String { TreeName.index(number, isUnique: name == nil) }
 }
 
+extension Catalogue.StoredEntity {
+    var tree: String { TreeName.rows(table ?? number) }
+}
+
 extension Catalogue.StoredRelationship {
-    var trees: [String] {
-        [TreeName.members(number)] + (isOrdered ? [TreeName.order(number)] : [])
-            + (kind == .oneWay ? [TreeName.owners(number)] : [])
-    }
+    var membersTree: String { TreeName.members(trees ?? number) }
+    /// Nil for a relationship without an order.
+    var orderTree: String? { isOrdered ? TreeName.order(trees ?? number) : nil }
+    /// Nil for a relationship with an inverse.
+    var ownersTree: String? { kind == .oneWay ? TreeName.owners(trees ?? number) : nil }
+
+    var treeNames: [String] { [membersTree] + [orderTree, ownersTree].compactMap(\.self) }
 }

@@ -54,6 +54,8 @@ extension Store {
         package var retainedGenerationsAge: Duration?
         /// False: checkpoints happen on the thread that commits, so that simulations are repeatable.
         package var backgroundCheckpoints = true
+        /// How a store of another model is migrated; nil refuses it.
+        package var migration: MigrationOptions?
         /// The custom store of whose rows this one keeps a copy.
         package var backing: StoreBacking?
         /// Takes the place of the system's files in tests.

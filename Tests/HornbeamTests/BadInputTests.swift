@@ -83,11 +83,17 @@ import Testing
         try withFolder {
             let container = try open("A.hornbeam", try ManagedObjectModel { Entity("Thing") { Attribute<Int>("size") } })
             try container.close()
-            let error = hornbeamError {
-                _ = try open("A.hornbeam", try ManagedObjectModel { Entity("Thing") { Attribute<String>("size") } })
-            }
+            let other = try ManagedObjectModel { Entity("Thing") { Attribute<String>("size") } }
+            var description = PersistentStoreDescription(url: folder.appending(path: "A.hornbeam"))
+            description.shouldMigrateStoreAutomatically = false
+            let coordinator = try PersistentStoreCoordinator(managedObjectModel: other)
+            let error = hornbeamError { try coordinator.addPersistentStore(description) }
             #expect(error?.code.rawValue == 134_100)
             #expect(error?.description.contains("size") == true)
+            // MIG-3: one that cannot be migrated is error 134190.
+            let refused = hornbeamError { _ = try open("A.hornbeam", other) }
+            #expect(refused?.code.rawValue == 134_190)
+            #expect(refused?.description.contains("size") == true)
         }
     }
 

@@ -1,5 +1,5 @@
 /// Does random operations to a store and to a plain model, and compares all answers: the engine by itself in most
-/// rounds, the object graph above it in every fourth.
+/// rounds, the object graph above it in every fourth, migrations in every eighth.
 enum DifferentialMode: Mode {
     static let name = "differential"
     static let summary = "random operations on engine and object graph, each answer compared with a plain model"
@@ -10,6 +10,7 @@ enum DifferentialMode: Mode {
 
     static func round(_ seed: UInt64, _ run: Run) throws {
         try run.trying("history", as: "histories")
+        if seed % 8 == 5 { return try migrations(seed, run) }
         if seed % 4 == 3 { try graph(seed, run) } else { try engine(seed, run) }
     }
 
@@ -22,6 +23,16 @@ enum DifferentialMode: Mode {
             counted = history.operations
         }
         try history.check()
+    }
+
+    private static func migrations(_ seed: UInt64, _ run: Run) throws {
+        for chain in 0 ..< 20 as Range<UInt64> where !run.isOver {
+            let history = try MigrationHistory(seed: seed << 8 | chain)
+            for _ in 0 ..< 8 where !run.isOver {
+                try history.step()
+                run.add("migrations")
+            }
+        }
     }
 
     private static func graph(_ seed: UInt64, _ run: Run) throws {

@@ -2,7 +2,8 @@ import HornbeamEngine
 
 /// Crashes a workload at every operation on a simulated disk, lets every call fail, and opens what may be left.
 ///
-/// Of eight seeds five crash the engine, one a backup, one lets calls fail, one is for object graphs.
+/// Of eight seeds five crash the engine, one a backup, one lets calls fail, one is for object graphs; of the engine's every eighth one
+/// crashes a migration instead.
 enum SimulateMode: Mode {
     static let name = "simulate"
     static let summary = "crashes and failing calls on a simulated disk, recovered and judged"
@@ -10,6 +11,7 @@ enum SimulateMode: Mode {
     static let nested = "nested images"
 
     static func round(_ seed: UInt64, _ run: Run) throws {
+        if seed % 8 == 4, seed / 8 % 2 == 1 { return try crash(MigrationTrial(seed: seed), seed, run) }
         switch seed % 8 {
         case 5: try crash(BackupTrial(seed: seed), seed, run)
         case 6: try FaultTrial.all(of: SimulatedWorkload(seed: seed, length: 6...14), run)
@@ -38,6 +40,15 @@ enum SimulateMode: Mode {
         var enumerator = CrashEnumerator(seed: seed)
         enumerator.subsetsUpTo = trial.workload.subsetsUpTo
         run.add("backups crashed")
+        try crash(disk, enumerator, run, trial.judge)
+    }
+
+    private static func crash(_ trial: MigrationTrial, _ seed: UInt64, _ run: Run) throws {
+        let disk = try trial.perform()
+        var enumerator = CrashEnumerator(seed: seed)
+        enumerator.subsetsUpTo = 3
+        enumerator.randomImagesPerPoint = 1
+        run.add("migrations crashed")
         try crash(disk, enumerator, run, trial.judge)
     }
 

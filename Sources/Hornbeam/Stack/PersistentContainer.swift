@@ -26,6 +26,14 @@ public final class PersistentContainer: Sendable {
             managedObjectModel: model, classes: classes)
     }
 
+    /// A container for the current version, which migrates stores of older ones from version to version (MIG-14).
+    ///
+    /// - Throws: As `init(name:model:classes:)`.
+    public init(name: String, versions: VersionedModel, classes: [ManagedObject.Type] = []) throws {
+        self.name = name
+        persistentStoreCoordinator = try PersistentStoreCoordinator(versions: versions, classes: classes)
+    }
+
     /// A container with an open store at a place on disk.
     ///
     /// - Throws: As `init` and `loadPersistentStores()`.
@@ -67,12 +75,16 @@ public final class PersistentContainer: Sendable {
     ///
     /// A store that cannot be opened does not keep the others from being opened.
     /// - Throws: What is wrong with a store, and what to do about it; of several stores all together.
-    public func loadPersistentStores() throws {
+    public func loadPersistentStores() throws { try loadPersistentStores(migration: nil) }
+
+    /// As above; `migration` follows the migration of stores that need one, and can cancel it.
+    public func loadPersistentStores(migration: MigrationMonitor?) throws {
+        defer { migration?.finish() }
         var problems: [HornbeamError] = []
         for description in persistentStoreDescriptions {
             do {
                 try makeParent(of: description)
-                try persistentStoreCoordinator.addPersistentStore(description)
+                try persistentStoreCoordinator.addPersistentStore(description, migration: migration)
             } catch let error as HornbeamError { problems.append(error) }
         }
         if let error = HornbeamError.combining(problems) { throw error }

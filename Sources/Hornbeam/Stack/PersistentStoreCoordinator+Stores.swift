@@ -23,7 +23,7 @@ extension PersistentStoreCoordinator {
     /// Does not look whether there is such an object.
     public func managedObjectID(forURIRepresentation uri: URL) -> ManagedObjectID? {
         guard let id = ManagedObjectID(uriRepresentation: uri), !id.isTemporaryID,
-            let entity = managedObjectModel.entitiesByName[id.entityName]
+            let entity = managedObjectModel.entitiesByName[managedObjectModel.formerEntityNames[id.entityName] ?? id.entityName]
         else { return nil }
         let stack = stack
         guard let slot = stack.slot(of: id.storeIdentifier), let store = stack[slot]?.store else { return nil }

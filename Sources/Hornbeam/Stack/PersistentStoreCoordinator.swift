@@ -9,6 +9,8 @@ internal import Synchronization
 /// Contexts read the union of the stores, and a save over several of them is atomic. May be used from any thread.
 public final class PersistentStoreCoordinator: Sendable {
     public let managedObjectModel: ManagedObjectModel
+    /// The versions over which stores are migrated; nil to migrate in one step (MIG-14).
+    public let versions: VersionedModel?
     let binding: ClassBinding
     let broadcast = ChangeBroadcast()
     let shapes = EntityShapes()
@@ -29,8 +31,18 @@ public final class PersistentStoreCoordinator: Sendable {
 
     /// - Parameter classes: The classes of the model's entities. Entities without one have plain `ManagedObject`s.
     /// - Throws: `unboundClass`, with every mismatch between classes and model among its details.
-    public init(managedObjectModel: ManagedObjectModel, classes: [ManagedObject.Type] = []) throws {
+    public convenience init(managedObjectModel: ManagedObjectModel, classes: [ManagedObject.Type] = []) throws {
+        try self.init(managedObjectModel, nil, classes)
+    }
+
+    /// A coordinator for the current version, which migrates stores of older ones from version to version (MIG-14).
+    public convenience init(versions: VersionedModel, classes: [ManagedObject.Type] = []) throws {
+        try self.init(versions.current, versions, classes)
+    }
+
+    private init(_ managedObjectModel: ManagedObjectModel, _ versions: VersionedModel?, _ classes: [ManagedObject.Type]) throws {
         self.managedObjectModel = managedObjectModel
+        self.versions = versions
         binding = try ClassBinding(classes, model: managedObjectModel)
     }
 
@@ -70,17 +82,28 @@ public final class PersistentStoreCoordinator: Sendable {
     ///   another model; `unknownName` for the configuration; `unsupportedRequest` when a store with its identity is here.
     @discardableResult
     public func addPersistentStore(_ description: PersistentStoreDescription) throws -> PersistentStore {
+        try addPersistentStore(description, migration: nil)
+    }
+
+    /// As above; `migration` follows the migration of the store, if it needs one, and can cancel it.
+    @discardableResult
+    public func addPersistentStore(
+        _ description: PersistentStoreDescription, migration: MigrationMonitor?
+    ) throws -> PersistentStore {
         if let entry = state.withLock({ $0.entries.first { $0?.description == description } }) ?? nil { return entry.store }
         let entities = try description.configurationName.map { name in
             Set(try managedObjectModel.entities(forConfigurationName: name).map(\.index))
         }
-        return try add(try lease(description), description, entities)
+        return try add(try lease(description, migration), description, entities)
     }
 
     /// The store of a description, opened unless this process has it open.
-    func lease(_ description: PersistentStoreDescription) throws -> StoreLease {
+    func lease(_ description: PersistentStoreDescription, _ monitor: MigrationMonitor? = nil) throws -> StoreLease {
         if let custom = description.customStore { return try Store.lease(custom, model: managedObjectModel) }
-        return try Store.lease(description.location, model: managedObjectModel, options: description.options)
+        var options = description.options
+        options.migration?.versions = versions?.versions ?? []
+        options.migration?.progress = monitor?.report(for: description.url)
+        return try Store.lease(description.location, model: managedObjectModel, options: options)
     }
 
     private func add(
@@ -252,6 +275,12 @@ extension PersistentStoreDescription {
         options.startingPoint = startingPoint
         options.retainedGenerations = retainedGenerations
         options.retainedGenerationsAge = retainedGenerationsAge
+        if shouldMigrateStoreAutomatically {
+            var migration = MigrationOptions()
+            migration.infersMapping = shouldInferMappingModelAutomatically
+            migration.backupDirectory = backupDirectory?.path
+            options.migration = migration
+        }
         if case .lazy(let delay) = durability { options.durability = .lazy(maxDelay: delay) }
         return options
     }

@@ -37,6 +37,12 @@ public struct PersistentStoreDescription: Hashable, Sendable {
     public var allowsNetworkFileSystem = false
     /// Makes the store when there is none.
     public var createsIfMissing = true
+    /// Migrates a store that was made with another version of the model when it is opened (MIG-5).
+    public var shouldMigrateStoreAutomatically = true
+    /// Lets the mapping follow from the two versions (MIG-5).
+    public var shouldInferMappingModelAutomatically = true
+    /// Where a copy of the store is put before a migration changes anything; nil for none.
+    public var backupDirectory: URL?
     public var durability = Durability.full
     /// How much history the store keeps; nil for none, which forgets what there is (HIS-1).
     public var history: HistoryTracking? = HistoryTracking()

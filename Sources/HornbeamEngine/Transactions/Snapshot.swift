@@ -57,6 +57,17 @@ package final class Snapshot: Sendable {
             root: root(record, .tableLeaf), layouts: layouts, transaction: version.number.rawValue &+ pool.mark, owner: self)
     }
 
+    /// A table as it will be seen once it has another layout, of a higher version; no row is touched.
+    package func table(_ id: TreeID, seenAs layout: ColumnLayout) throws(EngineError) -> TableView {
+        let record = try version.record(id)
+        guard let all = record.layouts?.all, let last = all.last, layout.version > last.version else {
+            throw EngineError(.unknownTree, "A new layout of table \(id) needs a higher version.")
+        }
+        // Rows are not looked for where they were seen in the layout of the version.
+        return TableView(
+            root: root(record, .tableLeaf), layouts: TableLayouts(all + [layout]), transaction: TableView.noTransaction, owner: self)
+    }
+
     private func root(_ record: TreeRecord, _ leafKind: NodeKind) -> TreeRoot {
         TreeRoot(pool: pool, reference: record.root, hint: record.hint, leafKind: leafKind, version: version)
     }

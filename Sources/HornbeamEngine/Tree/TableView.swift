@@ -15,6 +15,12 @@ package struct TableView: Sendable {
     /// The current layout, by whose order columns are numbered.
     package var layout: ColumnLayout { layouts.all[layouts.all.count - 1] }
 
+    /// The columns that older leaves may still hold and that the current layout does not show.
+    package var hiddenColumns: Set<ColumnID> {
+        let shown = Set(layout.columns.map(\.id))
+        return Set(layouts.all.flatMap { $0.columns.map(\.id) }).subtracting(shown)
+    }
+
     /// Lends the row of a key; nil if there is none. O(log n).
     @inlinable @inline(__always)
     package func withRow<R>(_ key: UInt64, _ body: (RowView) throws(EngineError) -> R) throws(EngineError) -> R? {

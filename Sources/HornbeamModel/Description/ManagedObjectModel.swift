@@ -59,6 +59,14 @@ public final class ManagedObjectModel: Sendable {
     }
 }
 
+extension ManagedObjectModel {
+    /// The names of renamed entities by their former names, so that IDs written down before still lead to their objects.
+    package var formerEntityNames: [String: String] {
+        let renamed = entities.filter { $0.renamingIdentifier != $0.name && entitiesByName[$0.renamingIdentifier] == nil }
+        return Dictionary(renamed.map { ($0.renamingIdentifier, $0.name) }) { first, _ in first }
+    }
+}
+
 extension ManagedObjectModel: CustomStringConvertible {
     public var description: String {
         "model of \(entities.count) entities: " + entities.map(\.name).joined(separator: ", ")

@@ -16,6 +16,8 @@ struct Catalogue: Codable, Hashable {
     var entities: [StoredEntity] = []
     var relationships: [StoredRelationship] = []
     var indexes: [StoredIndex] = []
+    /// The checksums of the models that the store had before, the oldest first; nil when it was never migrated.
+    var pastVersions: [String]?
 
     struct StoredEntity: Codable, Hashable {
         var number: Int
@@ -24,6 +26,8 @@ struct Catalogue: Codable, Hashable {
         var isAbstract: Bool
         /// Declared here; inherited ones are with the parent.
         var columns: [StoredProperty]
+        /// The number of the table, where it is not the entity's: a migration wrote the rows anew.
+        var table: Int?
     }
 
     /// An attribute or a to-one: what has a column.
@@ -49,6 +53,8 @@ struct Catalogue: Codable, Hashable {
         var isPolymorphic: Bool
         /// How the members are told.
         var kind: Kind
+        /// The number of the trees, where it is not the relationship's: a migration wrote the entries anew.
+        var trees: Int?
 
         enum Kind: String, Codable {
             /// The inverse is a to-one column of the members' rows.

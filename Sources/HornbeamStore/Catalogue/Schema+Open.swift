@@ -59,8 +59,7 @@ private struct SchemaResolver {
         let relationship = try property(stored.name, of: stored.entity)
         return LinkIndex(
             relationship: relationship, kind: stored.kind, isPolymorphic: stored.isPolymorphic,
-            members: try tree(TreeName.members(stored.number)),
-            order: stored.isOrdered ? try tree(TreeName.order(stored.number)) : nil,
+            members: try tree(stored.membersTree), order: try stored.orderTree.map { (name) throws(EngineError) in try tree(name) },
             reverse: try reverse(of: stored, relationship))
     }
 
@@ -71,7 +70,7 @@ private struct SchemaResolver {
         case .mirror: return nil
         case .oneWay:
             return LinkIndex.Reverse(
-                members: try tree(TreeName.owners(stored.number)),
+                members: try tree(TreeName.owners(stored.trees ?? stored.number)),
                 isPolymorphic: relationship.entity.concreteDescendants.count > 1, order: nil)
         case .mutual:
             guard let inverse = relationship.inverse,
@@ -80,8 +79,8 @@ private struct SchemaResolver {
                 })
             else { throw inconsistent("“\(stored.name)” of \(stored.entity) has no inverse") }
             return LinkIndex.Reverse(
-                members: try tree(TreeName.members(other.number)), isPolymorphic: other.isPolymorphic,
-                order: other.isOrdered ? try tree(TreeName.order(other.number)) : nil)
+                members: try tree(other.membersTree), isPolymorphic: other.isPolymorphic,
+                order: try other.orderTree.map { (name) throws(EngineError) in try tree(name) })
         }
     }
 
@@ -148,7 +147,7 @@ private struct SchemaResolver {
         }
         let free = links.filter { $0.kind != .mirror }
         return EntityTable(
-            entity: entity, slot: slot, number: UInt32(stored.number), tree: try tree(TreeName.rows(stored.number)),
+            entity: entity, slot: slot, number: UInt32(stored.number), tree: try tree(stored.tree),
             layout: catalogue.layout(of: entity.name), columns: columns,
             indexes: indexes.filter { entity.isKind(of: $0.entity) }, mirrors: mirrors,
             linksAsOwner: free.filter { entity.isKind(of: $0.relationship.entity) },

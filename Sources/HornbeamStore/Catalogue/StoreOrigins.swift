@@ -7,6 +7,8 @@ package struct StoreOrigins: Sendable {
     private let origins: [ManagedObjectID.Origin]
     /// Entity numbers → `entity.index`.
     private let indexes: [Int: Int32]
+    /// The names of entities by those that they had in older versions.
+    private let formerNames: [String: String]
 
     init(identifier: UUID, model: ManagedObjectModel, catalogue: Catalogue) {
         self.identifier = identifier
@@ -15,6 +17,7 @@ package struct StoreOrigins: Sendable {
                 entityName: entity.name, storeIdentifier: identifier,
                 entityNumber: catalogue.entity(named: entity.name)?.number ?? -1)
         }
+        formerNames = model.formerEntityNames
         indexes = Dictionary(
             uniqueKeysWithValues: origins.enumerated().map { ($1.entityNumber, Int32($0)) })
     }
@@ -40,7 +43,8 @@ package struct StoreOrigins: Sendable {
     /// The ID that a cell of type `objectID` spells, of this store or another.
     func storedID(_ url: URL) -> ManagedObjectID? {
         guard let parts = ManagedObjectID.URIParts(url), !parts.isTemporary else { return nil }
-        let own = origins.first { $0.entityName == parts.entityName && parts.storeIdentifier == identifier }
+        let name = formerNames[parts.entityName] ?? parts.entityName
+        let own = origins.first { $0.entityName == name && parts.storeIdentifier == identifier }
         let origin = own
             ?? ManagedObjectID.Origin(
                 entityName: parts.entityName, storeIdentifier: parts.storeIdentifier, entityNumber: 0)

@@ -56,15 +56,24 @@ struct StoredSchema {
     /// What is not part of the version hashes may differ: class names, defaults, validation, delete rules, notes. Fetch indexes may
     /// differ too: those that are new are built, those that are gone are dropped. Anything else is a mismatch.
     func reconciled(
-        with given: ManagedObjectModel?, in engine: Engine, readOnly: Bool, _ location: Store.Location
+        with given: ManagedObjectModel?, in engine: Engine, _ options: Store.Options, _ location: Store.Location
     ) throws -> StoredSchema {
         guard let given, given !== model else { return self }
         if try given.isStored(as: modelBytes) { return StoredSchema(catalogue: catalogue, model: given, modelBytes: modelBytes) }
         let wanted = Catalogue(model: given)
         let differences = try differences(to: given, wanted)
+        if let settings = options.migration, !options.readOnly {
+            let migration = StoreMigration(engine: engine, location: location, options: options, settings: settings)
+            if let migrated = try migration.run(self, to: given, isRequired: !differences.isEmpty) {
+                if migrated.model === given { return migrated }
+                var rest = options
+                rest.migration = nil
+                return try migrated.reconciled(with: given, in: engine, rest, location)
+            }
+        }
         guard differences.isEmpty else { throw Self.mismatch(differences, location) }
         var result = StoredSchema(catalogue: catalogue, model: given, modelBytes: try given.encoded())
-        if readOnly { return result }
+        if options.readOnly { return result }
         try result.takeIndexes(of: wanted, in: engine)
         return result
     }

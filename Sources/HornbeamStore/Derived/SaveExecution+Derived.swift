@@ -41,6 +41,12 @@ extension SaveExecution {
         change.merge(execution.change)
     }
 
+    /// Computes derived attributes of objects, for which nothing else was written.
+    func derive(_ properties: [PropertyDescription], of objects: [ObjectReference]) throws {
+        let now = PropertyValue.date(Date())
+        for object in objects { try recompute(properties, of: object, now: now) }
+    }
+
     private func findStale(_ object: ObjectReference, _ mask: PropertyMask, _ stale: inout StaleValues) throws(EngineError) {
         for own in schema.derivations.own[Int(object.entityIndex)] {
             if let source = own.source, mask.contains(source) { stale.add(own.derived, of: object) }

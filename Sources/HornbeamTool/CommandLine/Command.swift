@@ -13,7 +13,8 @@ struct Command: Sendable {
 extension Command {
     /// All subcommands, in the order of the help text.
     static let all: [Command] = [
-        .demo, .importCatalogue, .query, .explain, .info, .check, .dump, .backup, .compact, .salvage, .model, .generate, .durabilityChild,
+        .demo, .importCatalogue, .query, .explain, .info, .check, .dump, .backup, .compact, .salvage, .model, .generate, .migrate,
+        .durabilityChild,
     ]
 
     static func named(_ name: String) throws(UsageError) -> Command {

@@ -16,7 +16,8 @@ extension Command {
               lint       print everything that is wrong or seldom meant, with file, line and a hint; ends with
                          status 1 when the model cannot be used as it is
               show       print the entities with their properties, a line each
-              diff       print what changed from OLD to NEW, and which entities a store has to migrate
+              diff       print what changed from OLD to NEW, which entities a store has to migrate, and whether it is migrated without
+                         code; ends with status 1 when it is not
               convert    print the model as JSON, which ManagedObjectModel(contentsOf:) reads
 
               --output FILE   write there instead; a file that exists is not touched
@@ -49,7 +50,12 @@ extension Command {
 
     private static func diff(from old: String, to new: String) throws {
         let (before, after) = try (ModelFile(old).definition(), ModelFile(new).definition())
-        Console.line(try ModelDifference(from: ManagedObjectModel(before), to: ManagedObjectModel(after)).description)
+        let (source, destination) = try (ManagedObjectModel(before), ManagedObjectModel(after))
+        let difference = try ModelDifference(from: source, to: destination)
+        Console.line(difference.description)
+        if difference.migratedEntities.isEmpty { return }
+        _ = try MappingModel.inferred(from: source, to: destination)
+        Console.line("Stores are migrated when they are opened.")
     }
 
     private static func convert(_ path: String, _ output: String?) throws {

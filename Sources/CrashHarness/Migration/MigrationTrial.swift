@@ -1,0 +1,54 @@
+import Hornbeam
+import HornbeamEngine
+import HornbeamStore
+
+/// A migration on a simulated disk that is crashed at every operation: what is left is the old version or the new one, whole.
+struct MigrationTrial: Sendable {
+    private let before: RandomVersion
+    private let after: RandomVersion
+    /// The disk with the store of the old version.
+    private let disk: SimulatedDisk
+
+    init(seed: UInt64) throws {
+        disk = SimulatedDisk()
+        let history = try MigrationHistory(seed: seed, disk)
+        for _ in 0 ..< seed / 16 % 3 { try history.step() }
+        before = history.version
+        var next = before
+        next.evolve()
+        after = next
+    }
+
+    /// Migrates, and gives back the disk with all that was done to it.
+    func perform() throws -> SimulatedDisk {
+        let disk = disk.copy()
+        disk.mark(.submitted(1))
+        try MigrationHistory.open(try after.model(), disk).close()
+        disk.mark(.acknowledged(1))
+        return disk
+    }
+
+    /// Opens what a crash left for reading, with the model inside, then with the new version.
+    func judge(_ image: CrashEnumerator.Image) throws {
+        var options = Store.Options()
+        options.fileSystem = image.disk
+        let model = try Store.storedModel(of: .directory(MigrationHistory.path), options: options)
+        let isNew = model.definition == (try after.model().definition)
+        guard isNew || image.acknowledged == 0 else { throw Finding("the migration returned, and the store is of the old version") }
+        let expected = isNew ? after : before
+        let old = try MigrationHistory.open(model, image.disk)
+        image.disk.mark(.recovered)
+        try expect(old, expected)
+        try expect(MigrationHistory.open(try after.model(), image.disk), after)
+    }
+
+    private func expect(_ container: PersistentContainer, _ version: RandomVersion) throws {
+        let found = try container.performAndWait { try PlainObjects.read($0, container.managedObjectModel) }
+        if let difference = found.difference(to: version.plain) {
+            throw Finding("after \(version.edits.joined(separator: "; ")): \(difference)")
+        }
+        let report = try container.openStore().check()
+        guard report.isSound else { throw Finding(report.description) }
+        try container.close()
+    }
+}

@@ -1,0 +1,100 @@
+import Hornbeam
+import HornbeamEngine
+
+/// A version of a model that changes at random, and plain objects that change with it the naive way, one by one.
+struct RandomVersion {
+    var definition = ModelDefinition()
+    var plain = PlainObjects()
+    private(set) var random: SimulationRandom
+    private var lastName = 0
+    /// The changes since the last version, in words.
+    private(set) var edits: [String] = []
+    /// The names that entities and properties had in the last version, where they have others now.
+    private var added: Set<String> = []
+
+    init(seed: UInt64) {
+        random = SimulationRandom(seed: seed)
+        for _ in 0 ..< 3 { addEntity() }
+        for _ in 0 ..< 4 { addAttribute() }
+        for _ in 0 ..< 3 { addRelationship() }
+        beginVersion()
+    }
+
+    func model() throws -> ManagedObjectModel { try ManagedObjectModel(definition) }
+
+    /// Makes the next version of one to five changes.
+    mutating func evolve() {
+        beginVersion()
+        let count = Int.random(in: 1 ... 5, using: &random)
+        while edits.count < count { edit() }
+    }
+
+    private mutating func beginVersion() {
+        edits = []
+        added = []
+        for entity in definition.entities.indices {
+            definition.entities[entity].renamingIdentifier = nil
+            for place in definition.entities[entity].attributes.indices {
+                definition.entities[entity].attributes[place].renamingIdentifier = nil
+            }
+            for place in definition.entities[entity].relationships.indices {
+                definition.entities[entity].relationships[place].renamingIdentifier = nil
+            }
+        }
+    }
+
+    private mutating func edit() {
+        switch Int.random(in: 0 ..< 18, using: &random) {
+        case 0, 1: addAttribute()
+        case 2: removeAttribute()
+        case 3: renameAttribute()
+        case 4, 5: changeOptionality()
+        case 6: addEntity()
+        case 7: removeEntity()
+        case 8: renameEntity()
+        case 9: moveAttributeUp()
+        case 10: moveAttributeDown()
+        case 11: addRelationship()
+        case 12: removeRelationship()
+        case 13: makeToMany()
+        case 14: changeOrder()
+        case 15: addInverse()
+        case 16: changeParent()
+        default: changeIndexes()
+        }
+    }
+
+    // MARK: Helpers
+
+    mutating func pick<C: RandomAccessCollection>(_ items: C) -> C.Element? { items.randomElement(using: &random) }
+
+    mutating func chance() -> Bool { Bool.random(using: &random) }
+
+    mutating func newName(_ prefix: String) -> String {
+        lastName += 1
+        return "\(prefix)\(lastName)"
+    }
+
+    mutating func note(_ edit: String) { edits.append(edit) }
+
+    mutating func noteAdded(_ name: String) { added.insert(name) }
+
+    func isAdded(_ name: String) -> Bool { added.contains(name) }
+
+    func index(_ entity: String) -> Int { definition.entities.firstIndex { $0.name == entity }! }
+
+    /// The entity and all below it.
+    func family(_ entity: String) -> Set<String> {
+        var names: Set<String> = [entity]
+        while true {
+            let more = definition.entities.filter { $0.superentityName.map(names.contains) ?? false }.map(\.name)
+            let all = names.union(more)
+            if all == names { return names }
+            names = all
+        }
+    }
+
+    mutating func forEachObject(of entities: Set<String>, _ body: (inout PlainObject) -> Void) {
+        for key in plain.objects.keys.sorted() where entities.contains(plain.objects[key]!.entity) { body(&plain.objects[key]!) }
+    }
+}

@@ -1,0 +1,65 @@
+extension MappingInference {
+    /// Where a relationship's objects come from; notes what keeps them from being taken over.
+    mutating func relationshipSource(
+        _ relationship: PropertyDescription, _ old: PropertyDescription?, _ entity: EntityDescription
+    ) -> PropertyMapping.Source {
+        guard let old else { return newRelationshipSource(relationship) }
+        guard old.isRelationship else {
+            obstacle(
+                "It was an attribute and is a relationship now. Give it another name.", relationship.entity.name, relationship.name)
+            return .empty
+        }
+        if old.isToMany, !relationship.isToMany {
+            obstacle(
+                "It was to many and is to one now: which of several objects stays takes code.", relationship.entity.name,
+                relationship.name)
+        }
+        checkDestination(relationship, old)
+        checkInverse(relationship)
+        return .property(old.name)
+    }
+
+    /// All surviving objects that the relationship can lead to must be of its new destination.
+    private mutating func checkDestination(_ relationship: PropertyDescription, _ old: PropertyDescription) {
+        guard let before = old.destinationEntity, let after = relationship.destinationEntity else { return }
+        let kept = before.concreteDescendants.compactMap { successor(of: $0) }
+        let strangers = kept.filter { !$0.isKind(of: after) }
+        if let stranger = strangers.first {
+            obstacle(
+                "It led to \(before.name) and leads to \(after.name) now, which objects of \(stranger.name) are not.",
+                relationship.entity.name, relationship.name)
+        } else if kept.isEmpty, successor(of: before) !== after, !before.concreteDescendants.isEmpty {
+            obstacle(
+                "It led to \(before.name), which is removed, and leads to \(after.name) now. Give the relationship another name, or "
+                    + "rename the entity.", relationship.entity.name, relationship.name)
+        }
+    }
+
+    /// What both sides hold must be one thing, as it was before.
+    private mutating func checkInverse(_ relationship: PropertyDescription) {
+        guard let inverse = relationship.inverse else { return }
+        let own = allSources(of: relationship)
+        let other = allSources(of: inverse)
+        guard !other.isEmpty else {
+            if relationship.isToOne, inverse.isToOne {
+                obstacle(
+                    "Its inverse “\(inverse.name)” is new and to one: which of several objects it leads to takes code.",
+                    relationship.entity.name, relationship.name)
+            }
+            return
+        }
+        let wereInverse = own.allSatisfy { $0.inverse.map(other.contains) ?? false }
+            && other.allSatisfy { $0.inverse.map(own.contains) ?? false }
+        if !wereInverse {
+            obstacle(
+                "“\(relationship.name)” and “\(inverse.name)” become inverse to each other and were not, so that they may contradict each "
+                    + "other.", relationship.entity.name, relationship.name)
+        }
+    }
+
+    private func newRelationshipSource(_ relationship: PropertyDescription) -> PropertyMapping.Source {
+        // Where the relationship comes from a superentity that has it already, objects that had none before lead nowhere.
+        guard let inverse = relationship.inverse, !allSources(of: inverse).isEmpty, allSources(of: relationship).isEmpty else { return .empty }
+        return .inverse
+    }
+}

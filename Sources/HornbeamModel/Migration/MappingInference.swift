@@ -1,0 +1,112 @@
+/// Infers a mapping between two models, and collects everything that keeps it from being inferred.
+///
+/// Properties are matched for each entity with all that it inherits, so that a property may move up or down the hierarchy.
+struct MappingInference {
+    let source: ManagedObjectModel
+    let destination: ManagedObjectModel
+    var obstacles: [HornbeamError] = []
+    /// Source entities by the name of their successor.
+    private(set) var predecessors: [String: EntityDescription] = [:]
+    /// The other way round.
+    private(set) var successors: [String: EntityDescription] = [:]
+    /// Source properties by the entity and the name of their successor, inherited ones under each entity that has them.
+    private(set) var sources: [String: [String: PropertyDescription]] = [:]
+
+    init(_ source: ManagedObjectModel, _ destination: ManagedObjectModel) {
+        self.source = source
+        self.destination = destination
+    }
+
+    mutating func run() -> [EntityMapping] {
+        matchEntities()
+        for entity in destination.entities { matchProperties(of: entity) }
+        var mappings = destination.entities.map { mapping(to: $0) }
+        for entity in source.entities where successors[entity.name] == nil {
+            mappings.append(EntityMapping(.remove, from: entity, to: nil))
+        }
+        return mappings
+    }
+
+    // MARK: Pairs
+
+    private mutating func matchEntities() {
+        func part(_ entity: EntityDescription) -> RenameMatch.Part {
+            RenameMatch.Part(name: entity.name, identifier: entity.definition.renamingIdentifier)
+        }
+        let match = RenameMatch(old: source.entities.map(part), new: destination.entities.map(part))
+        for (entity, old) in zip(destination.entities, match.matches) {
+            guard let old else { continue }
+            predecessors[entity.name] = source.entities[old]
+            successors[source.entities[old].name] = entity
+        }
+        for rival in match.rivals {
+            let entity = destination.entities[rival.new]
+            obstacle(
+                "“\(entity.name)” is renamed from “\(source.entities[rival.old].name)”, and so is another entity. One entity "
+                    + "becomes one entity; splitting it takes code.", entity.name, nil)
+        }
+    }
+
+    private mutating func matchProperties(of entity: EntityDescription) {
+        guard let old = predecessors[entity.name] else { return }
+        func part(_ property: PropertyDescription) -> RenameMatch.Part {
+            RenameMatch.Part(name: property.name, identifier: property.writtenIdentifier)
+        }
+        let before = old.properties.filter { !$0.isTransient }
+        let after = entity.properties.filter { !$0.isTransient }
+        let match = RenameMatch(old: before.map(part), new: after.map(part))
+        for (property, index) in zip(after, match.matches) {
+            if let index { sources[entity.name, default: [:]][property.name] = before[index] }
+        }
+        for rival in match.rivals where after[rival.new].entity === entity {
+            let property = after[rival.new]
+            obstacle(
+                "“\(property.name)” is renamed from “\(before[rival.old].name)”, and so is another property. Only one of them can be.",
+                entity.name, property.name)
+        }
+    }
+
+    // MARK: Mappings
+
+    private mutating func mapping(to entity: EntityDescription) -> EntityMapping {
+        guard let old = predecessors[entity.name] else {
+            return EntityMapping(.add, from: nil, to: entity)
+        }
+        let stored = entity.properties.filter { !$0.isTransient }
+        var attributes: [PropertyMapping] = []
+        var relationships: [PropertyMapping] = []
+        for property in stored {
+            let mapping = PropertyMapping(property.name, from: propertySource(of: property, in: entity))
+            if property.isAttribute { attributes.append(mapping) } else { relationships.append(mapping) }
+        }
+        let used = Set(sources[entity.name, default: [:]].values.map(\.name))
+        let removed = old.properties.filter { !$0.isTransient && !used.contains($0.name) }.map(\.name)
+        var mapping = EntityMapping(
+            .transform, from: old, to: entity, attributeMappings: attributes, relationshipMappings: relationships,
+            removedProperties: removed)
+        if mapping.changes.isEmpty, removed.isEmpty, old.versionHash == entity.versionHash { mapping.kind = .copy }
+        return mapping
+    }
+
+    private mutating func propertySource(of property: PropertyDescription, in entity: EntityDescription) -> PropertyMapping.Source {
+        let old = sources[entity.name]?[property.name]
+        if property.isAttribute { return attributeSource(property, old, entity) }
+        return relationshipSource(property, old, entity)
+    }
+
+    // MARK: What the parts ask
+
+    /// The source properties of a property, in all concrete entities that have it.
+    func allSources(of property: PropertyDescription) -> Set<PropertyDescription> {
+        Set(property.entity.concreteDescendants.compactMap { sources[$0.name]?[property.name] })
+    }
+
+    func successor(of entity: EntityDescription) -> EntityDescription? { successors[entity.name] }
+
+    /// Notes an obstacle, once for a property that several entities inherit.
+    mutating func obstacle(_ text: String, _ entity: String, _ key: String?) {
+        let subject = key.map { "\(entity).\($0)" } ?? entity
+        let error = HornbeamError(.inferredMappingFailed, "\(subject): \(text)", entity: entity, key: key)
+        if !obstacles.contains(error) { obstacles.append(error) }
+    }
+}

@@ -1,0 +1,51 @@
+/// Pairs the parts of two versions of a model by renaming identifier and by name (MOD-13).
+struct RenameMatch {
+    /// The name of a part and the identifier by which older versions know it.
+    struct Part {
+        var name: String
+        var identifier: String?
+    }
+
+    /// For each new part the index of the old one; nil for a part that is new.
+    private(set) var matches: [Int?]
+    /// New parts that claim an old part which another one has claimed before: their index, and the old part's.
+    private(set) var rivals: [(new: Int, old: Int)] = []
+    private var taken: Set<Int> = []
+
+    init(old: [Part], new: [Part]) {
+        matches = [Int?](repeating: nil, count: new.count)
+        for (index, part) in new.enumerated() {
+            guard let identifier = part.identifier else { continue }
+            claim(old.firstIndex { $0.identifier == identifier } ?? old.firstIndex { $0.name == identifier }, for: index)
+        }
+        for (index, part) in new.enumerated() where matches[index] == nil {
+            claimFree(old.firstIndex { $0.name == part.name }, for: index)
+        }
+        for (index, part) in new.enumerated() where matches[index] == nil && part.identifier == nil {
+            claimFree(old.firstIndex { $0.identifier == part.name }, for: index)
+        }
+    }
+
+    private mutating func claim(_ old: Int?, for new: Int) {
+        guard let old else { return }
+        if taken.insert(old).inserted { matches[new] = old } else { rivals.append((new, old)) }
+    }
+
+    private mutating func claimFree(_ old: Int?, for new: Int) {
+        guard let old, taken.insert(old).inserted else { return }
+        matches[new] = old
+    }
+
+    /// The old parts that have no successor.
+    func removed(of count: Int) -> [Int] { (0 ..< count).filter { !taken.contains($0) } }
+}
+
+extension PropertyDescription {
+    /// The identifier as it was written; nil when there is none.
+    var writtenIdentifier: String? {
+        switch kind {
+        case .attribute(let attribute): attribute.renamingIdentifier
+        case .relationship(let relationship): relationship.renamingIdentifier
+        }
+    }
+}

@@ -1,0 +1,156 @@
+internal import Foundation
+internal import HornbeamEngine
+internal import HornbeamModel
+
+/// Fills the trees that a migration builds, in transactions of bounded size, before the store switches to them.
+///
+/// Readers do not see these trees: the catalogue does not name them yet. The value `migration` does, so that the next opening drops
+/// what an interrupted migration left.
+final class MigrationBuild {
+    let draft: MigrationDraft
+    let engine: Engine
+    let options: MigrationOptions
+    let progress: ProgressRelay
+    let oldReader: RowReader
+    /// The schema of the new version over trees that are partly built.
+    let reader: RowReader
+    var transaction: WriteTransaction
+    private var written = 0
+    /// Rows and entries that were read, and about how many there are.
+    private var workDone = 0
+    private let workTotal: Int
+    /// What the new version forbids and the data does.
+    var violations: [HornbeamError] = []
+    static let violationsMax = 1_000
+
+    /// - Throws: Before anything is written.
+    init(
+        _ draft: MigrationDraft, _ engine: Engine, _ options: MigrationOptions, _ progress: ProgressRelay
+    ) throws {
+        self.draft = draft
+        self.engine = engine
+        self.options = options
+        self.progress = progress
+        let cost = try MigrationCost(draft, engine)
+        workTotal = max(cost.rows + cost.entries, 1)
+        let snapshot = draft.snapshot
+        oldReader = try RowReader(draft.old.catalogue, draft.old.model, engine) { snapshot.tree(named: $0) }
+        transaction = try engine.begin()
+        try PendingMigration(trees: draft.createdTables.map(\.name) + draft.createdIndexes).write(to: transaction)
+        for (name, layout) in draft.createdTables { _ = try transaction.createTable(named: name, layout: layout) }
+        for name in draft.createdIndexes { _ = try transaction.createIndex(named: name) }
+        let open = transaction
+        reader = try RowReader(draft.catalogue, draft.new, engine) { open.tree(named: $0) }
+        try flush()
+    }
+
+    deinit { transaction.abort() }
+
+    var schema: Schema { reader.schema }
+
+    func run() throws {
+        for step in draft.tables where step.isRewritten { try rewrite(step) }
+        try flush()
+        for step in draft.links where step.isBuilt { try build(step) }
+        for step in draft.indexes where step.isBuilt { try build(step) }
+        try checkRequired()
+        try flush()
+        transaction.abort()
+    }
+
+    // MARK: Transactions
+
+    /// Counts what was written; begins a new transaction when this one is large enough.
+    func wrote(_ count: Int) throws(EngineError) {
+        written += count
+        if written >= options.batchSize { try flush() }
+    }
+
+    /// Counts what was read, for those who wait; throws when they want no more.
+    func advance(_ part: String, by count: Int) throws(EngineError) {
+        workDone = min(workDone + count, workTotal)
+        try progress.report(part, workDone, workTotal)
+    }
+
+    func flush() throws(EngineError) {
+        written = 0
+        _ = try transaction.commit(.lazy(maxDelay: .seconds(1)))
+        transaction = try engine.begin()
+    }
+
+    /// Runs work of the engine whose closures may fail with other errors.
+    func translated(_ body: () throws(EngineError) -> Void) throws { try progress.translated(body) }
+
+    /// A step that may throw anything, inside a closure of the engine.
+    func attempt<R>(_ body: () throws -> R) throws(EngineError) -> R {
+        do { return try body() } catch let error as EngineError { throw error } catch { throw progress.stop(error) }
+    }
+
+    /// The rows of an entity as the new version sees them.
+    func rows(_ step: TableStep) throws(EngineError) -> TableView {
+        let snapshot = try engine.snapshot()
+        let tree = schema.table(step.entity).tree
+        return step.way == .alter ? try snapshot.table(tree, seenAs: step.layout) : try snapshot.table(tree)
+    }
+
+    // MARK: Violations
+
+    func violate(_ code: HornbeamError.Code, _ text: String, _ entity: EntityDescription, _ key: String?, _ objects: [ObjectReference]) {
+        guard violations.count < Self.violationsMax else { return }
+        violations.append(
+            HornbeamError(code, text, entity: entity.name, key: key, objectIDs: objects.map(reader.origins.objectID)))
+    }
+
+    // MARK: Rows
+
+    private func rewrite(_ step: TableStep) throws {
+        guard let before = step.oldEntity, let rows = try draft.oldRows(before) else { return }
+        let rewrite = RowRewrite(step, self, from: oldReader.schema.table(before))
+        let tree = schema.table(step.entity).tree
+        let buffer = RowBuffer(layout: step.layout)
+        try translated { () throws(EngineError) in
+            try rows.forEachLeaf { (leaf) throws(EngineError) -> Bool in
+                for slot in 0 ..< leaf.count {
+                    buffer.reset()
+                    try attempt { try rewrite.fill(buffer, from: leaf.row(slot), key: leaf.key(slot)) }
+                    _ = try transaction.put(buffer, key: leaf.key(slot), in: tree)
+                }
+                try wrote(leaf.count)
+                try advance(step.entity.name, by: leaf.count)
+                return true
+            }
+        }
+    }
+}
+
+/// The trees that a migration under way has made, as the store keeps them.
+struct PendingMigration: Codable {
+    static let valueName = "migration"
+    var trees: [String]
+
+    func write(to transaction: WriteTransaction) throws {
+        try transaction.setValue(Self.valueName, [UInt8](try JSONEncoder().encode(self)))
+    }
+
+    /// Drops what an interrupted migration left; does nothing when there is none.
+    static func clear(_ engine: Engine) throws {
+        guard let bytes = try engine.snapshot().value(valueName) else { return }
+        let pending = try JSONDecoder().decode(PendingMigration.self, from: Data(bytes))
+        let transaction = try engine.begin()
+        for name in pending.trees {
+            if let tree = transaction.tree(named: name) { try transaction.drop(tree) }
+        }
+        try transaction.setValue(valueName, nil)
+        _ = try transaction.commit(.full)
+    }
+}
+
+extension RowReader {
+    /// Resolves a catalogue against its model.
+    convenience init(
+        _ catalogue: Catalogue, _ model: ManagedObjectModel, _ engine: Engine, find: @escaping Schema.TreeFinder
+    ) throws(EngineError) {
+        let schema = try Schema(catalogue, model: model, find: find)
+        self.init(schema: schema, origins: StoreOrigins(identifier: UUID(engine.storeIdentifier), model: model, catalogue: catalogue))
+    }
+}

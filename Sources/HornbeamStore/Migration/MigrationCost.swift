@@ -1,0 +1,31 @@
+internal import HornbeamEngine
+internal import HornbeamModel
+
+/// How much a migration writes, estimated before it begins.
+struct MigrationCost {
+    /// Rows that are written anew.
+    private(set) var rows = 0
+    /// Entries of relationships and indexes that are written anew.
+    private(set) var entries = 0
+    /// Bytes on disk, with the old trees, which stay until the end.
+    private(set) var bytes = 0
+
+    /// Bytes that an entry of an index takes, about.
+    private static let entryBytes = 48
+
+    init(_ draft: MigrationDraft, _ engine: Engine) throws(EngineError) {
+        var total = 0
+        for case let (name, _) in draft.old.catalogue.tables {
+            if let tree = draft.snapshot.tree(named: name) { total += try draft.snapshot.table(tree).count }
+        }
+        for step in draft.tables where step.isRewritten { rows += step.rowCount }
+        for step in draft.indexes where step.isBuilt {
+            for table in draft.tables where table.entity.name == step.stored.entity { entries += table.rowCount }
+        }
+        for step in draft.links where step.isBuilt {
+            for table in draft.tables where table.entity === step.relationship.entity { entries += table.rowCount }
+        }
+        let live = Int(try engine.statistics().liveBytes)
+        bytes = (total > 0 ? live * rows / total * 2 : 0) + entries * Self.entryBytes + (1 << 20)
+    }
+}

@@ -1,0 +1,144 @@
+internal import HornbeamEngine
+internal import HornbeamModel
+
+/// What a migration does to each tree of a store: worked out from the catalogue, the mapping and the row counts before anything is written.
+///
+/// Invariants:
+/// - An entity, a column and a relationship that survive keep their numbers, whatever their names are.
+/// - A column that is new has a number that was never used, so that older leaves show its fill value.
+/// - A tree that is built anew has a name of its own; the old one stays as it is until the commit that switches to the new catalogue.
+struct MigrationDraft {
+    let old: StoredSchema
+    let new: ManagedObjectModel
+    let mapping: MappingModel
+    let snapshot: Snapshot
+    /// The catalogue of the new version.
+    var catalogue = Catalogue()
+    var tables: [TableStep] = []
+    var links: [LinkStep] = []
+    var indexes: [IndexStep] = []
+    /// The trees of the old version that the new one does not have.
+    var dropped: [String] = []
+    /// Values that the new model requires and the old data may lack.
+    var required: [RequiredLink] = []
+
+    init(_ old: StoredSchema, to new: ManagedObjectModel, by mapping: MappingModel, _ snapshot: Snapshot) throws(EngineError) {
+        self.old = old
+        self.new = new
+        self.mapping = mapping
+        self.snapshot = snapshot
+        catalogue.collation = old.catalogue.collation
+        catalogue.nextNumber = old.catalogue.nextNumber
+        catalogue.pastVersions = (old.catalogue.pastVersions ?? []) + [old.model.versionChecksum]
+        try makeEntities()
+        try planTables()
+        try planLinks()
+        try planIndexes()
+        findDroppedTrees()
+        findRequired()
+    }
+
+    mutating func takeNumber() -> Int {
+        defer { catalogue.nextNumber += 1 }
+        return catalogue.nextNumber
+    }
+
+    // MARK: The old version
+
+    /// The source of an entity; nil for one that is new.
+    func predecessor(of entity: EntityDescription) -> EntityDescription? {
+        mapping.mapping(toEntityNamed: entity.name)?.sourceEntityName.flatMap { old.model.entitiesByName[$0] }
+    }
+
+    /// The source property of a property of a concrete entity; nil where there is none.
+    func sourceProperty(of property: PropertyDescription, in entity: EntityDescription) -> PropertyDescription? {
+        guard let before = predecessor(of: entity), let found = mapping.mapping(toEntityNamed: entity.name)?.mapping(ofPropertyNamed: property.name)
+        else { return nil }
+        return found.sourceName.flatMap { before.propertiesByName[$0] }
+    }
+
+    func source(of property: PropertyDescription, in entity: EntityDescription) -> PropertyMapping.Source? {
+        mapping.mapping(toEntityNamed: entity.name)?.mapping(ofPropertyNamed: property.name)?.source
+    }
+
+    /// The concrete source entities of the concrete entities that have a property, each with the source property.
+    func sources(of property: PropertyDescription) -> [PropertySource] {
+        property.entity.concreteDescendants.compactMap { entity in
+            guard let before = predecessor(of: entity), !before.isAbstract,
+                let source = sourceProperty(of: property, in: entity)
+            else { return nil }
+            return PropertySource(entity: entity, oldEntity: before, property: source)
+        }
+    }
+
+    struct PropertySource {
+        /// The new entity.
+        let entity: EntityDescription
+        let oldEntity: EntityDescription
+        /// The old property.
+        let property: PropertyDescription
+    }
+
+    func oldColumn(_ property: PropertyDescription, of entity: EntityDescription) -> Catalogue.StoredProperty? {
+        old.catalogue.columns(of: entity.name).first { $0.name == property.name }
+    }
+
+    func oldRelationship(_ property: PropertyDescription) -> Catalogue.StoredRelationship? {
+        old.catalogue.relationships.first { $0.entity == property.entity.name && $0.name == property.name }
+    }
+
+    /// The number of a concrete entity of the old version.
+    func oldNumber(of entity: EntityDescription) -> UInt32 {
+        UInt32(old.catalogue.entity(named: entity.name)?.number ?? 0)
+    }
+
+    func number(of entity: EntityDescription) -> UInt32 { UInt32(catalogue.entity(named: entity.name)?.number ?? 0) }
+
+    /// The rows of a concrete entity of the old version.
+    func oldRows(_ entity: EntityDescription) throws(EngineError) -> TableView? {
+        guard !entity.isAbstract, let stored = old.catalogue.entity(named: entity.name), let tree = snapshot.tree(named: stored.tree) else {
+            return nil
+        }
+        return try snapshot.table(tree)
+    }
+
+    func oldRowCount(_ entity: EntityDescription) throws(EngineError) -> Int { try oldRows(entity)?.count ?? 0 }
+
+    // MARK: Dropped trees
+
+    private mutating func findDroppedTrees() {
+        let before = Set(old.catalogue.tables.map(\.name) + old.catalogue.indexTrees)
+        let after = Set(catalogue.tables.map(\.name) + catalogue.indexTrees)
+        dropped = before.subtracting(after).sorted()
+    }
+
+    /// The trees that the new version has and the old one has not.
+    var createdTables: [(name: String, layout: ColumnLayout)] {
+        let before = Set(old.catalogue.tables.map(\.name))
+        return tables.filter { !before.contains($0.stored.tree) }.map { ($0.stored.tree, $0.layout) }
+    }
+
+    var createdIndexes: [String] {
+        let before = Set(old.catalogue.indexTrees)
+        return catalogue.indexTrees.filter { !before.contains($0) }
+    }
+
+    /// True when trees are filled before the commit that switches to the new version.
+    var builds: Bool { tables.contains(where: \.isRewritten) || links.contains(where: \.isBuilt) || indexes.contains(where: \.isBuilt) }
+
+    /// True when the store's rows, relationships or constraints are not those of the new model already.
+    var changesShape: Bool {
+        tables.contains { $0.way != .keep } || links.contains { $0.isBuilt || $0.stored != $0.old } || !dropped.isEmpty
+            || catalogue.entities != old.catalogue.entities || catalogue.relationships != old.catalogue.relationships
+            || indexes.contains { $0.stored.name == nil && !old.catalogue.indexes.contains($0.stored) } || !required.isEmpty || !derivedEntities.isEmpty
+    }
+
+    /// The concrete entities with rows whose derived attributes must be computed.
+    var derivedEntities: [EntityDescription] {
+        tables.filter { $0.rowCount > 0 && !derived(in: $0.entity).isEmpty }.map(\.entity)
+    }
+
+    func derived(in entity: EntityDescription) -> [PropertyDescription] {
+        entity.properties.filter { source(of: $0, in: entity) == .derivation }
+    }
+}

@@ -1,0 +1,17 @@
+package import HornbeamModel
+
+/// Whether and how a store of another model is migrated when it is opened.
+package struct MigrationOptions: Sendable {
+    /// True when the mapping may be inferred; false leaves a store that needs one as it is.
+    package var infersMapping = true
+    /// The versions that lead to the model, the oldest first; empty to go there in one step.
+    package var versions: [ManagedObjectModel] = []
+    /// Where a copy of the store is put before anything changes.
+    package var backupDirectory: String?
+    /// Told how far the migration is; what it throws ends the migration and leaves the store as it was.
+    package var progress: (@Sendable (StoreProgress) throws -> Void)?
+    /// Rows and entries that one transaction writes before the store switches to the new version.
+    package var batchSize = 32_768
+
+    package init() {}
+}

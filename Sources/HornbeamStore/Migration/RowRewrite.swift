@@ -1,0 +1,126 @@
+internal import HornbeamEngine
+internal import HornbeamModel
+
+/// Makes rows of the new version from rows of the old one.
+struct RowRewrite {
+    private let build: MigrationBuild
+    private let step: TableStep
+    private let old: EntityTable
+    private let new: EntityTable
+
+    init(_ step: TableStep, _ build: MigrationBuild, from old: EntityTable) {
+        self.step = step
+        self.build = build
+        self.old = old
+        new = build.schema.table(step.entity)
+    }
+
+    func fill(_ buffer: RowBuffer, from row: RowView, key: UInt64) throws {
+        buffer.set(EntityTable.versionColumn, row.load(EntityTable.versionColumn, as: UInt32.self))
+        for column in step.columns {
+            let target = new.column(column.property)
+            switch column.source {
+            case .column(_, let property): try copy(old.column(property), to: target, column.conversion, buffer, row)
+            case .fill: try write(defaultValue(column), to: target, buffer)
+            case .inverse(let relationship): try writeOwner(of: key, through: relationship, column.property, to: target, buffer)
+            }
+        }
+    }
+
+    private func defaultValue(_ column: ColumnStep) -> PropertyValue {
+        build.draft.source(of: column.property, in: step.entity) == .defaultValue ? column.property.defaultValue : .null
+    }
+
+    private func write(_ value: PropertyValue, to target: StoredColumn, _ buffer: RowBuffer) throws {
+        try target.write(value, to: buffer, schema: build.schema, origin: build.reader.origins)
+    }
+
+    private func copy(
+        _ source: StoredColumn, to target: StoredColumn, _ conversion: ColumnStep.Conversion, _ buffer: RowBuffer, _ row: RowView
+    ) throws {
+        if row.isNull(source.column) {
+            if case .fillNull = conversion { return try write(target.property.defaultValue, to: target, buffer) }
+            return target.writeNull(to: buffer)
+        }
+        if source.type == .reference { return copyReference(source, to: target, conversion, buffer, row) }
+        if case .composite(let match) = conversion,
+            case .dictionary(let parts) = try source.value(in: row, schema: build.oldReader.schema, origin: build.oldReader.origins)
+        {
+            return try write(.dictionary(match.converted(parts)), to: target, buffer)
+        }
+        try buffer.copy(row, source.column, to: target.column, source.type.columnKind)
+    }
+
+    private func copyReference(
+        _ source: StoredColumn, to target: StoredColumn, _ conversion: ColumnStep.Conversion, _ buffer: RowBuffer, _ row: RowView
+    ) {
+        let number = build.number(ofReference: source, in: row)
+        if case .keepReferences(let allowed) = conversion, !allowed.contains(number) { return target.writeNull(to: buffer) }
+        buffer.set(target.column, row.load(source.column, as: UInt64.self))
+        if target.entityColumn >= 0 { buffer.set(target.entityColumn, number) }
+    }
+
+    /// The one object that has this one among its members.
+    private func writeOwner(
+        of key: UInt64, through relationship: PropertyDescription, _ property: PropertyDescription, to target: StoredColumn,
+        _ buffer: RowBuffer
+    ) throws {
+        let owners = try build.owners(of: key, through: relationship)
+        if owners.count > 1 {
+            build.violate(
+                .migrationConstraintViolation,
+                "\(owners.count) objects have this one among their “\(relationship.name)”, and “\(property.name)” leads to one only.",
+                step.entity, property.name, [ObjectReference(step.entity, key)])
+        }
+        guard let owner = owners.first else { return target.writeNull(to: buffer) }
+        buffer.set(target.column, owner.key)
+        if target.entityColumn >= 0 { buffer.set(target.entityColumn, owner.number) }
+    }
+}
+
+extension MigrationBuild {
+    /// The entity number of the object that a to-one of the old version names.
+    func number(ofReference column: StoredColumn, in row: RowView) -> UInt32 {
+        if column.entityColumn >= 0 { return row.load(column.entityColumn, as: UInt32.self) }
+        return column.property.destinationEntity?.concreteDescendants.first.map { draft.oldNumber(of: $0) } ?? 0
+    }
+
+    /// The owners of an object in a to-many of the old version that leads back to them.
+    func owners(of member: UInt64, through relationship: PropertyDescription) throws(EngineError) -> [(key: UInt64, number: UInt32)] {
+        guard let backward = oldReader.schema.link(relationship).backward else { return [] }
+        var found: [(key: UInt64, number: UInt32)] = []
+        var keys: [UInt64] = []
+        try draft.snapshot.index(backward.members).forEachSuffix(in: MemberTrees.range(ofOwner: member)) { key in
+            keys.append(key)
+            return true
+        }
+        for key in keys {
+            guard let number = try oldNumber(ofKey: key, below: relationship.entity) else { continue }
+            found.append((key, number))
+        }
+        return found
+    }
+
+    /// The number of the concrete entity that an object of the old version is of; nil for an object that is gone.
+    func oldNumber(ofKey key: UInt64, below entity: EntityDescription) throws(EngineError) -> UInt32? {
+        for candidate in entity.concreteDescendants {
+            if let rows = try draft.oldRows(candidate), try rows.contains(key) { return draft.oldNumber(of: candidate) }
+        }
+        return nil
+    }
+}
+
+extension RowBuffer {
+    /// Takes over one cell of a stored row into another column.
+    fileprivate func copy(_ row: RowView, _ source: Int, to target: Int, _ kind: ColumnKind) throws(EngineError) {
+        switch kind {
+        case .bit: setBit(target, row.bit(source))
+        case .fixed1: set(target, row.load(source, as: UInt8.self))
+        case .fixed2: set(target, row.load(source, as: UInt16.self))
+        case .fixed4: set(target, row.load(source, as: UInt32.self))
+        case .fixed8: set(target, row.load(source, as: UInt64.self))
+        case .fixed16: set(target, row.load(source, as: SIMD2<UInt64>.self))
+        case .bytes: try row.withBytes(source) { setBytes(target, $0) }
+        }
+    }
+}

@@ -1,0 +1,232 @@
+internal import Foundation
+internal import HornbeamEngine
+internal import HornbeamModel
+
+/// One migration in place: from the version that a store holds to the version that it is opened with.
+///
+/// What changes no row is one small commit. What does is built beside the old trees first; then one commit switches to the new
+/// catalogue and drops the old trees. Until that commit the store is the old version, and everything that was built is dropped by the
+/// next opening for writing.
+struct StoreMigration {
+    let engine: Engine
+    let location: Store.Location
+    let options: Store.Options
+    let settings: MigrationOptions
+
+    /// Trees with more entries than this are dropped by upkeep, so that the switch takes the same time whatever their size.
+    private static let droppedAtOnceMax = 20_000
+
+    /// The migrated schema; nil when the store needs no migration for the model.
+    ///
+    /// With versions, from each to the next: a step that is finished stays so.
+    func run(_ stored: StoredSchema, to model: ManagedObjectModel, isRequired: Bool) throws -> StoredSchema? {
+        var current = stored
+        var isMigrated = false
+        for version in try chain(from: stored, to: model, isRequired: isRequired) {
+            let differs = try !current.differences(to: version, Catalogue(model: version)).isEmpty
+            guard let next = try step(current, to: version, isRequired: differs) else { continue }
+            (current, isMigrated) = (next, true)
+        }
+        return isMigrated ? current : nil
+    }
+
+    /// The versions on the way to a model, the model at the end.
+    private func chain(from stored: StoredSchema, to model: ManagedObjectModel, isRequired: Bool) throws -> [ManagedObjectModel] {
+        let checksums = settings.versions.map(\.versionChecksum)
+        guard let end = checksums.firstIndex(of: model.versionChecksum) else { return [model] }
+        guard let start = checksums.firstIndex(of: stored.model.versionChecksum) else {
+            if !isRequired { return [model] }
+            throw HornbeamError(
+                .modelReferenceNotFound,
+                "“\(location)” was made with \(stored.model.versionName), which is none of the \(checksums.count) versions that this app knows; "
+                    + "the newest of these is \(model.versionName). Open it with a newer version of the app, or for reading with its own stored model.")
+        }
+        guard start <= end else { throw backwards(stored, model) }
+        return settings.versions[min(start + 1, end) ..< end] + [model]
+    }
+
+    private func step(_ stored: StoredSchema, to model: ManagedObjectModel, isRequired: Bool) throws -> StoredSchema? {
+        if isRequired { try checkDirection(stored, model) }
+        let mapping: MappingModel
+        do { mapping = try MappingModel.inferred(from: stored.model, to: model) } catch {
+            // The model differs in what rows do not show: it is taken as it is.
+            if !isRequired { return nil }
+            throw refusal(error as? HornbeamError, stored, model)
+        }
+        try PendingMigration.clear(engine)
+        let draft = try MigrationDraft(stored, to: model, by: mapping, try engine.snapshot())
+        guard isRequired || draft.changesShape else { return nil }
+        guard settings.infersMapping else { throw noMapping(stored, model) }
+        try checkKinship(draft)
+        try checkAbstract(draft)
+        try checkSpace(draft)
+        try backUp()
+        let relay = ProgressRelay(settings.progress)
+        let result = StoredSchema(catalogue: draft.catalogue, model: model, modelBytes: try model.encoded())
+        do {
+            try build(draft, relay)
+            try finish(draft, result, relay)
+        } catch {
+            // The first error is what matters; what was built is dropped by the next opening if not now.
+            try? PendingMigration.clear(engine)
+            throw error
+        }
+        return result
+    }
+
+    private func build(_ draft: MigrationDraft, _ relay: ProgressRelay) throws {
+        guard draft.builds || !draft.required.isEmpty else { return }
+        let build = try MigrationBuild(draft, engine, settings, relay)
+        try build.run()
+        guard build.violations.isEmpty else {
+            throw HornbeamError(
+                .migrationConstraintViolation,
+                "“\(location)” cannot be migrated, since its data breaks rules of the new model: each of them is among the details. Nothing "
+                    + "was changed. Correct the objects with the old model, or relax the rule.",
+                objectIDs: build.violations.flatMap(\.objectIDs), details: build.violations)
+        }
+    }
+
+    // MARK: The commit
+
+    private func finish(_ draft: MigrationDraft, _ result: StoredSchema, _ relay: ProgressRelay) throws {
+        try relay.translated { () throws(EngineError) in try relay.report("switching", 1, 1) }
+        let transaction = try engine.begin()
+        defer { transaction.abort() }
+        for step in draft.tables where step.way == .alter {
+            if let tree = transaction.tree(named: step.stored.tree) { try transaction.setLayout(step.layout, of: tree) }
+        }
+        for (name, layout) in draft.createdTables where transaction.tree(named: name) == nil {
+            _ = try transaction.createTable(named: name, layout: layout)
+        }
+        for name in draft.createdIndexes where transaction.tree(named: name) == nil {
+            _ = try transaction.createIndex(named: name)
+        }
+        try drop(draft.dropped, transaction, draft.snapshot)
+        try transaction.setValue(PendingMigration.valueName, nil)
+        try result.write(to: transaction)
+        let reader = try RowReader(result.catalogue, result.model, engine) { transaction.tree(named: $0) }
+        try deriveValues(draft, transaction, reader)
+        try record(draft, reader, transaction)
+        _ = try EngineError.translated { () throws(EngineError) in try transaction.commit(.full) }
+    }
+
+    private func drop(_ names: [String], _ transaction: WriteTransaction, _ snapshot: Snapshot) throws {
+        var leftover: [String] = []
+        for name in names {
+            guard let tree = transaction.tree(named: name) else { continue }
+            let count = name.hasPrefix("rows/") ? try transaction.table(tree).count : try transaction.index(tree).count
+            if count > Self.droppedAtOnceMax {
+                leftover.append(name)
+            } else {
+                try transaction.drop(tree)
+            }
+            if let slash = name.lastIndex(of: "/") { try transaction.setValue("cut" + name[slash...], nil) }
+        }
+        try LeftoverTrees.add(leftover, snapshot, to: transaction)
+    }
+
+    private func deriveValues(_ draft: MigrationDraft, _ transaction: WriteTransaction, _ reader: RowReader) throws {
+        let execution = SaveExecution(ChangeSet(), transaction: transaction, reader: reader)
+        for entity in draft.derivedEntities {
+            let table = reader.schema.table(entity)
+            let properties = draft.derived(in: entity)
+            var keys: [UInt64] = []
+            try EngineError.translated { () throws(EngineError) in
+                try transaction.table(table.tree).forEachLeaf { (leaf) throws(EngineError) -> Bool in
+                    for slot in 0 ..< leaf.count { keys.append(leaf.key(slot)) }
+                    return true
+                }
+            }
+            try execution.derive(properties, of: keys.map { ObjectReference(entityIndex: table.index, key: $0) })
+        }
+    }
+
+    private func record(_ draft: MigrationDraft, _ reader: RowReader, _ transaction: WriteTransaction) throws {
+        guard options.history != nil, let tree = transaction.tree(named: HistoryKey.treeName) else { return }
+        var change = StoreChange()
+        change.kind = .migration
+        let identifiers = draft.new.versionIdentifiers.sorted().joined(separator: ", ")
+        change.label = identifiers.isEmpty ? draft.new.versionChecksum : identifiers
+        try HistoryLog(tree: tree, options, reader, draft.snapshot).record(change, in: transaction)
+    }
+
+    // MARK: Before anything is written
+
+    /// A model that has none of the store's entities is that of another store, and would remove everything.
+    private func checkKinship(_ draft: MigrationDraft) throws {
+        guard !draft.mapping.entityMappings.contains(where: { $0.sourceEntityName != nil && $0.destinationEntityName != nil }) else { return }
+        for entity in draft.old.model.entities where try draft.oldRowCount(entity) > 0 {
+            throw HornbeamError(
+                .modelMismatch,
+                "“\(location)” holds none of the entities of the model, but others with objects, \(entity.name) among them: it is another "
+                    + "store. Open it with its own model, or name the entities that these were renamed from.")
+        }
+    }
+
+    /// Rows of an entity that becomes abstract would have no table.
+    private func checkAbstract(_ draft: MigrationDraft) throws {
+        var problems: [HornbeamError] = []
+        for entity in draft.new.entities where entity.isAbstract {
+            guard let before = draft.predecessor(of: entity), try draft.oldRowCount(before) > 0 else { continue }
+            problems.append(
+                HornbeamError(
+                    .migrationConstraintViolation,
+                    "The entity becomes abstract and has \(try draft.oldRowCount(before)) objects. Delete them with the old model, or let it be.",
+                    entity: entity.name))
+        }
+        if let error = HornbeamError.combining(problems) { throw error }
+    }
+
+    private func checkSpace(_ draft: MigrationDraft) throws {
+        guard draft.builds, case .directory(let path) = location else { return }
+        let needed = try MigrationCost(draft, engine).bytes
+        let fileSystem: any FileSystem = options.fileSystem ?? PosixFileSystem()
+        guard let free = fileSystem.availableBytes(path), free < needed else { return }
+        throw HornbeamError(
+            .full,
+            "The migration of “\(location)” needs about \(needed >> 20) MiB, and \(free >> 20) MiB are free. Nothing was changed. Make room "
+                + "and open the store again.")
+    }
+
+    private func backUp() throws {
+        guard let directory = settings.backupDirectory, case .directory(let path) = location else { return }
+        let name = URL(filePath: path).deletingPathExtension().lastPathComponent
+        let stamp = options.clock().formatted(.iso8601.dateSeparator(.omitted).timeSeparator(.omitted))
+        try EngineError.translated { () throws(EngineError) in _ = try engine.backup(to: "\(directory)/\(name)-\(stamp).hornbeam") }
+    }
+
+    /// An older version of the app must not take away what a newer one has added.
+    private func checkDirection(_ stored: StoredSchema, _ model: ManagedObjectModel) throws {
+        if stored.catalogue.pastVersions?.contains(model.versionChecksum) == true { throw backwards(stored, model) }
+    }
+
+    private func backwards(_ stored: StoredSchema, _ model: ManagedObjectModel) -> HornbeamError {
+        HornbeamError(
+            .stagedMigrationBackwards,
+            "“\(location)” is of \(stored.model.versionName), which is newer than \(model.versionName), and is not taken back. Open "
+                + "it with the newer model, or for reading with its own stored model.")
+    }
+
+    private func noMapping(_ stored: StoredSchema, _ model: ManagedObjectModel) -> HornbeamError {
+        HornbeamError(
+            .missingMappingModel,
+            "“\(location)” was made with \(stored.model.versionName) and must be migrated to \(model.versionName); its description does not "
+                + "allow the mapping to be inferred. Set shouldInferMappingModelAutomatically. The store is unchanged.")
+    }
+
+    private func refusal(_ error: HornbeamError?, _ stored: StoredSchema, _ model: ManagedObjectModel) -> HornbeamError {
+        HornbeamError(
+            .inferredMappingFailed,
+            "“\(location)” was made with \(stored.model.versionName) and cannot be migrated to \(model.versionName) without code: each "
+                + "obstacle is among the details. The store is unchanged; it can be opened for reading with its own stored model.",
+            details: error?.details ?? [])
+    }
+}
+
+extension ManagedObjectModel {
+    /// `version “2”`, or the checksum of a model without version identifiers.
+    var versionName: String {
+        versionIdentifiers.isEmpty ? "the version \(versionChecksum)" : "version “\(versionIdentifiers.sorted().joined(separator: ", "))”"
+    }
+}
