@@ -41,7 +41,7 @@ let package = Package(
             capability: .command(
                 intent: .custom(verb: "generate-model", description: "Write Swift classes for a Hornbeam model."),
                 permissions: [.writeToPackageDirectory(reason: "The classes are written into the package.")]),
-            dependencies: ["HornbeamTool"], path: "Sources/GenerateModelPlugin"),
+            dependencies: ["ModelPluginTool"], path: "Sources/GenerateModelPlugin"),
         .target(
             name: "HornbeamStore", dependencies: ["HornbeamEngine", "HornbeamModel", "HornbeamThreads"],
             swiftSettings: common),

@@ -12,7 +12,7 @@ import PackagePlugin
             let output = context.pluginWorkDirectoryURL.appending(path: "\(model.name)Model.swift")
             return .buildCommand(
                 displayName: "Writing the classes of \(model.url.lastPathComponent)", executable: tool,
-                arguments: [model.url.path, model.name, output.path], inputFiles: model.files, outputFiles: [output])
+                arguments: ["file", model.url.path, model.name, output.path], inputFiles: model.files, outputFiles: [output])
         }
     }
 }

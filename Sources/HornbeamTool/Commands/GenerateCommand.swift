@@ -39,45 +39,9 @@ extension Command {
         let model = try ModelFile(path)
         let generator = ModelGenerator(try model.definition(), name: name, style: style, access: access)
         let files = isSingleFile ? [try generator.singleFile()] : try generator.files()
-        try GeneratedFiles(files, in: folder).write()
+        for (name, outcome) in try GeneratedFiles(files).write(to: URL(filePath: folder)) { Console.line("\(outcome.rawValue.padded(to: 7))  \(name)") }
         for note in model.notes { Console.complain("note: \(note.message)") }
         for omission in generator.omissions { Console.complain("note: \(omission)") }
-    }
-}
-
-/// Files of generated code on their way to a folder.
-struct GeneratedFiles {
-    private let files: [GeneratedFile]
-    private let folder: URL
-
-    init(_ files: [GeneratedFile], in folder: String) {
-        self.files = files
-        self.folder = URL(filePath: folder)
-    }
-
-    /// Writes what is new or changed, keeps what people wrote, and prints a line for each file.
-    func write() throws {
-        do {
-            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        } catch {
-            throw CommandFailure("The folder '\(folder.path)' cannot be made: check the path and its permissions.")
-        }
-        for file in files { Console.line("\(try write(file))  \(file.name)") }
-    }
-
-    /// What became of the file: `written`, `kept` or `same`.
-    private func write(_ file: GeneratedFile) throws -> String {
-        let url = folder.appending(path: file.name)
-        if let old = try? String(contentsOf: url, encoding: .utf8) {
-            if old == file.text { return "same   " }
-            if !file.isOverwritten || !old.hasPrefix(GeneratedFile.mark) { return "kept   " }
-        }
-        do {
-            try file.text.write(to: url, atomically: true, encoding: .utf8)
-        } catch {
-            throw CommandFailure("The file '\(url.path)' cannot be written: check its permissions and the room on the disk.")
-        }
-        return "written"
     }
 }
 

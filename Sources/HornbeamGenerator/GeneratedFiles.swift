@@ -1,0 +1,46 @@
+public import Foundation
+public import HornbeamModel
+
+/// Generated files on their way to a folder.
+public struct GeneratedFiles {
+    /// What became of a file.
+    public enum Outcome: String, Sendable {
+        case written
+        /// The file has this text already.
+        case same
+        /// People wrote the file, or wrote in it.
+        case kept
+    }
+
+    private let files: [GeneratedFile]
+
+    public init(_ files: [GeneratedFile]) { self.files = files }
+
+    /// Writes the files that are new or changed, and keeps those that were written by hand.
+    ///
+    /// - Throws: `saveFailed` for a folder or a file that cannot be written.
+    @discardableResult
+    public func write(to folder: URL) throws -> [(name: String, outcome: Outcome)] {
+        do {
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        } catch {
+            throw HornbeamError(
+                .saveFailed, "The folder '\(folder.path)' cannot be made. Check the path and its permissions.", cause: "\(error)")
+        }
+        return try files.map { ($0.name, try write($0, to: folder.appending(path: $0.name))) }
+    }
+
+    private func write(_ file: GeneratedFile, to url: URL) throws -> Outcome {
+        if let old = try? String(contentsOf: url, encoding: .utf8) {
+            if old == file.text { return .same }
+            if !file.isOverwritten || !old.hasPrefix(GeneratedFile.mark) { return .kept }
+        }
+        do {
+            try file.text.write(to: url, atomically: true, encoding: .utf8)
+        } catch {
+            throw HornbeamError(
+                .saveFailed, "The file '\(url.path)' cannot be written. Check its permissions and the space on the disk.", cause: "\(error)")
+        }
+        return .written
+    }
+}
