@@ -34,7 +34,12 @@ import Testing
         try folder.write("text", to: "Folder/notes.txt")
         let paths = [folder.path("Nothing.hornbeam"), file, folder.path("Folder")]
         let complaints = paths.map { path in complaint { try StoreInspection.withStore(path) { _ in } } }
-        #expect(complaints == ["Nothing.hornbeam", "notes.txt", "Folder"].map { "There is no store at this path. [FOLDER/\($0)]" })
+        #expect(
+            complaints == [
+                "There is no store at this path. [FOLDER/Nothing.hornbeam]",
+                "There is a file at this path, and a store is a folder. Choose another path. [FOLDER/notes.txt]\n  cause: system error 20",
+                "There is no store at this path. [FOLDER/Folder]",
+            ])
     }
 
     @Test func aFolderOfOtherFilesIsNotTurnedIntoAStore() throws {
@@ -107,7 +112,9 @@ import Testing
                 try context.save()
             }
             #expect(double.hasPrefix("“name” of Section must be unique, and Section/t"))
-            #expect(double.hasSuffix(" have the same value. Give it another value."))
+            #expect(
+                double.hasSuffix(
+                    " have the same value. Give it another value. A mergePolicy can make a new object and the one that has the value the same."))
             context.rollback()
             let wrong = complaint { try Section(context: context).setValue(.int(3), forKey: "name") }
             #expect(wrong == "The value of “Section.name” must be a string, and a number was given.")

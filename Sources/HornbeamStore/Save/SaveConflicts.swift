@@ -106,5 +106,8 @@ extension UniqueConflict {
 
 extension ManagedObjectID {
     /// `Book/p12`: the end of the URI, which tells objects of one store apart. Holds no user data.
-    package var shortName: String { "\(entityName)/\(isTemporaryID ? "t" : "p")\(reference)" }
+    package var shortName: String {
+        // Temporary numbers have the top bit set, which says nothing to people.
+        "\(entityName)/\(isTemporaryID ? "t" : "p")\(reference & ~(1 << 63))"
+    }
 }
