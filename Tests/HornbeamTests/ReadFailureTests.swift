@@ -121,6 +121,6 @@ final class Paper: ManagedObject {
     func predicatesInMemoryMeetDamage() throws {
         let context = try Self.damaged().newContext()
         try Self.bad(context).title = "changed"
-        #expect(hornbeamError { _ = try context.fetch(FetchRequest<Paper>().where("scan != nil")) }?.code == .damaged)
+        #expect(hornbeamError { _ = try context.fetch(FetchRequest<Paper>().where("title == 'changed' AND scan != nil")) }?.code == .damaged)
     }
 }

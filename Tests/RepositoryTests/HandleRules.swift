@@ -13,7 +13,7 @@ import Testing
     }
 
     private static let rows: [Row] = (TextFile("Docs/Features.md")?.lines ?? []).compactMap { line in
-        guard let match = line.firstMatch(of: /^\| ([A-Z]{3}-[0-9]+) \| .+ \| (yes|differs|planned) \| ([A-Za-z, ]*) \|$/),
+        guard let match = line.firstMatch(of: /^\| ([A-Z]{3,4}-[0-9]+) \| .+ \| (yes|differs|planned) \| ([\w+, ]*) \|$/),
             let status = Row.Status(rawValue: String(match.2))
         else { return nil }
         return Row(handle: String(match.1), status: status, suites: match.3.split(separator: ", ").map(String.init))
@@ -41,10 +41,10 @@ import Testing
 
     @Test func everyHandleThatIsUsedHasARow() {
         let known = Set(Self.rows.map(\.handle))
-        let prefixes = Set(known.map { $0.prefix(4) })
+        let prefixes = Set(known.map { $0.prefix { $0 != "-" } })
         let used = (Repository.swiftFiles + Repository.documents).flatMap { file in
             file.lines.filter(Self.mayHoldHandle).flatMap { Self.handles(in: String($0)) }
-                .filter { prefixes.contains($0.prefix(4)) && !known.contains($0) }.map { "\(file.path): \($0)" }
+                .filter { prefixes.contains($0.prefix { $0 != "-" }) && !known.contains($0) }.map { "\(file.path): \($0)" }
         }
         #expect(used.filter { !$0.contains("HandleRules.swift") } == [])
     }
@@ -86,7 +86,7 @@ import Testing
     /// The handles of a text: `MOD-4, MOD-5: …`, and all of `ATT-5 … ATT-8`.
     static func handles(in text: String) -> [String] {
         var found: [String] = []
-        for match in text.matches(of: /\b([A-Z]{3})-([0-9]+)\b(?: … \1-([0-9]+))?/) {
+        for match in text.matches(of: /\b([A-Z]{3,4})-([0-9]+)\b(?: … \1-([0-9]+))?/) {
             let first = Int(match.2) ?? 0
             let last = match.3.flatMap { Int($0) } ?? first
             found += (min(first, last)...max(first, last)).map { "\(match.1)-\($0)" }

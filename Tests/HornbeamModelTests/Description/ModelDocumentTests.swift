@@ -8,9 +8,10 @@ import Testing
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
         .appending(path: "Docs/Models.md")
 
-    /// The first block of code in a language.
-    private func block(_ language: String) throws -> String {
-        let text = try String(contentsOf: Self.document, encoding: .utf8)
+    /// The first block of code in a language, behind a heading where one is given.
+    private func block(_ language: String, below heading: String = "# Models") throws -> String {
+        let whole = try String(contentsOf: Self.document, encoding: .utf8)
+        let text = whole[try #require(whole.range(of: "\(heading)\n")).upperBound...]
         let start = try #require(text.range(of: "```\(language)\n"))
         let end = try #require(text[start.upperBound...].range(of: "```"))
         return String(text[start.upperBound..<end.lowerBound])
@@ -48,7 +49,7 @@ import Testing
         }
         #expect(model.entities.count == 3)
         let source = try String(contentsOf: URL(filePath: #filePath), encoding: .utf8)
-        for line in try block("swift").split(separator: "\n") where line.hasPrefix("    ") {
+        for line in try block("swift", below: "## Written in Swift").split(separator: "\n") where line.hasPrefix("    ") {
             #expect(source.contains(line), "\(line)")
         }
     }

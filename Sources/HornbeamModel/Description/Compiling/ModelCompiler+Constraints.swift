@@ -67,7 +67,9 @@ extension ModelCompiler {
             }
             if index.name.isEmpty { report("An index of “\(entity.name)” has no name: give it one.", entity: entity.name) }
             if index.elements.isEmpty {
-                report("The index “\(index.name)” of “\(entity.name)” has no elements: name a property or remove it.", entity: entity.name, key: index.name)
+                report(
+                    "The index “\(index.name)” of “\(entity.name)” has no elements: name a property or remove it.", entity: entity.name,
+                    key: index.name)
             }
             if Set(index.elements.map(\.kind)).count > 1 {
                 report(
