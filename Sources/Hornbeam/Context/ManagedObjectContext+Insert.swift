@@ -75,8 +75,19 @@ extension ManagedObjectContext {
     }
 
     private func birth(in scope: EntityScope) -> ObjectBirth {
-        ObjectBirth(
+        if givesPermanentIDs, let key = newPermanentKey(in: scope) {
+            return ObjectBirth(scope: scope, key: key, hint: RowHint(), state: [.inserted])
+        }
+        return ObjectBirth(
             scope: scope, key: TemporaryKeys.next(), hint: RowHint(), state: [.temporary, .inserted])
+    }
+
+    /// The key that a new object will keep; nil where its store is not known before the save, or the store gives keys at the save.
+    private func newPermanentKey(in scope: EntityScope) -> UInt64? {
+        let stack = persistentStoreCoordinator.stack
+        guard parent == nil, stack.hasOnePlace, scope.slot == .first, let store = stack.only else { return nil }
+        // A store that gives no key now says why at the save.
+        return try? store.newKeyIfPlain()
     }
 
     /// Gives a new object its defaults, registers it and calls its hook.

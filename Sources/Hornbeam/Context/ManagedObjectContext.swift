@@ -84,6 +84,8 @@ public final class ManagedObjectContext {
     /// Called with the first change of an event; the view context's has it settled when the main actor comes to rest.
     var eventBegan: (() -> Void)?
     @exclusivity(unchecked) var isSaving = false
+    /// True where new objects have permanent IDs at once, so that a closure can return them.
+    var givesPermanentIDs = false
     /// True for the context that the main actor uses, whose observers may be told of objects.
     var isViewContext = false
     /// Tells observers of properties; nil where nobody may observe.

@@ -7,14 +7,11 @@ extension PersistentContainer {
     /// ```swift
     /// let id = try container.write { context in Book(in: context, title: "Frankenstein").objectID }
     /// ```
-    /// Nothing is saved when the body throws. Blocks the calling thread.
+    /// Nothing is saved when the body throws. New objects have permanent IDs in the body, except where several stores could take them.
+    /// Blocks the calling thread.
     /// - Throws: What the body throws; what `save()` throws, and then nothing is saved either.
     public func write<Result: Sendable>(_ body: (ManagedObjectContext) throws -> Result) throws -> Result {
-        try performAndWait { context in
-            let result = try body(context)
-            try context.save()
-            return result
-        }
+        try performAndWait { try Self.writing($0, body) }
     }
 
     /// Runs the body with a new context on a background thread, saves at its end, and returns what the body returns.
@@ -24,11 +21,7 @@ extension PersistentContainer {
     public func write<Result: Sendable>(
         _ body: @escaping @Sendable (ManagedObjectContext) throws -> Result
     ) async throws -> Result {
-        try await performBackgroundTask { context in
-            let result = try body(context)
-            try context.save()
-            return result
-        }
+        try await performBackgroundTask { try Self.writing($0, body) }
     }
 
     /// Runs the body with a new context that reads one state of the store. Blocks the calling thread.
@@ -45,6 +38,13 @@ extension PersistentContainer {
         _ body: @escaping @Sendable (ManagedObjectContext) throws -> Result
     ) async throws -> Result {
         try await performBackgroundTask { try Self.reading($0, body) }
+    }
+
+    private static func writing<Result>(_ context: ManagedObjectContext, _ body: (ManagedObjectContext) throws -> Result) throws -> Result {
+        context.givesPermanentIDs = true
+        let result = try body(context)
+        try context.save()
+        return result
     }
 
     private static func reading<Result>(_ context: ManagedObjectContext, _ body: (ManagedObjectContext) throws -> Result) throws -> Result {
