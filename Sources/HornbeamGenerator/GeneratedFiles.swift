@@ -1,5 +1,5 @@
 public import Foundation
-public import HornbeamModel
+internal import HornbeamModel
 
 /// Generated files on their way to a folder.
 public struct GeneratedFiles {
