@@ -145,8 +145,14 @@ import Testing
         let definition = ModelDefinition(entities: [Entity("Thing", attributes: [attribute])])
         let macro = try ModelGenerator(definition, name: "Things", style: .macro).files()[0].text
         #expect(macro.contains(##"var note: String = "a \"quoted\" \\(word)\nand a line\u{1}\"\"\"#""##))
+    }
+
+    @Test(arguments: [("plain", "#"), (#"ends \# here"#, "##"), (#"ends \## here"#, "###")])
+    func theModelsLiteralHasAsManyMarksAsItNeeds(text: String, marks: String) throws {
+        let attribute = AttributeDescription("note", .string, default: .string(text))
+        let definition = ModelDefinition(entities: [Entity("Thing", attributes: [attribute])])
         let tokens = try ModelGenerator(definition, name: "Things", style: .tokens).files()[1].text
-        #expect(tokens.contains("private static let json = ##\"\"\"") && tokens.hasSuffix("\"\"\"##\n}\n"))
+        #expect(tokens.contains("private static let json = \(marks)\"\"\"\n") && tokens.hasSuffix("\"\"\"\(marks)\n}\n"))
     }
 
     @Test func aModelWithAProblemIsRefused() {

@@ -81,7 +81,7 @@ import Testing
         #expect(hears({ _ = object.name }) { object.name = "b" })
     }
 
-    @Test("Observations give the values as they change", .timeLimit(.minutes(1)))
+    @Test("Observations give the values as they change", .timeLimit(.minutes(20)))
     func observationsGiveValues() async throws {
         let view = try Parity.stack(.inMemory).container.viewContext
         let object = PEntity(context: view)

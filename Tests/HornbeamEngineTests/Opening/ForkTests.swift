@@ -58,7 +58,7 @@ import Testing
     }
 
     /// The threads of an engine and a pool are not there to be joined.
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(20)))
     func aChildMayDropTheStoreOfItsParent() throws {
         let folder = TemporaryFolder()
         var engine: Engine? = try Engine.open(folder.path + "/s", options: Self.options())
@@ -72,7 +72,7 @@ import Testing
         try engine?.close()
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(20)))
     func aChildKeepsNoLockOfItsParent() throws {
         let folder = TemporaryFolder()
         let path = folder.path + "/s"

@@ -142,7 +142,7 @@ import Testing
         kill(getpid(), SIGKILL)
     }
 
-    @Test("a reader in another process sees one commit at a time, before and after the writer dies", .timeLimit(.minutes(1)))
+    @Test("a reader in another process sees one commit at a time, before and after the writer dies", .timeLimit(.minutes(20)))
     func readersBesideAnotherProcess() async throws {
         let path = Self.path(ofChildOf: getpid())
         try PosixFileSystem().createDirectory(parent(ofPath: path))

@@ -5,7 +5,7 @@ import Testing
 @testable import HornbeamEngine
 
 /// As many threads as a server may have, each with reads inside of reads, beside one that writes.
-@Suite(.serialized, .timeLimit(.minutes(3))) struct ManyThreadsTests {
+@Suite(.serialized, .timeLimit(.minutes(20))) struct ManyThreadsTests {
     private static let rows: UInt64 = 400
 
     private static func makeStore() throws -> (TestStore, table: TreeID) {
