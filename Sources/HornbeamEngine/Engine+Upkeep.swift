@@ -32,9 +32,11 @@ extension Engine {
             throw EngineError(.closed, "The store is closed.", path: path)
         }
         do throws(EngineError) {
+            // Also where this checkpoint was written for want of room, and won some.
+            let wasShortOfRoom = isShortOfRoom(log)
             try checkpointer.run(log: log, isAwaited: isAwaited, isPaced: isPaced)
             try winSpace(log, isPaced: isPaced)
-            if isShortOfRoom(log) {
+            if wasShortOfRoom || isShortOfRoom(log) {
                 // What only the checkpoint before keeps goes too.
                 try checkpointer.run(log: log, isForced: true)
                 log.giveUpSegments()
@@ -84,7 +86,7 @@ extension Engine {
 
     /// True if the disk is full, or what waits to be written would take a quarter of what is free: little may wait then, or there is no
     /// room for it in the end.
-    private func isShortOfRoom(_ log: LogWriter) -> Bool {
+    func isShortOfRoom(_ log: LogWriter) -> Bool {
         if log.lacksRoom.load(ordering: .relaxed) || core.reserve.isSpent { return true }
         return core.pool.unwritten * core.pool.pageSize > roomSeen.load(ordering: .relaxed) / 4
     }
@@ -157,8 +159,9 @@ extension Engine {
         attempt { () throws(EngineError) in try core.pipeline.syncIfDue() }
         attempt { () throws(EngineError) in
             guard let log = state.withLock({ $0.log }) else { return }
-            if log.needsSpare { try log.prepareSpare() }
+            // The reserve comes first; while it is spent, each commit makes no more of the log than it needs.
             if log.currentSegment != nil { core.reserve.prepare() }
+            if log.needsSpare, !core.reserve.isSpent { try log.prepareSpare() }
         }
     }
 

@@ -5,6 +5,7 @@ import HornbeamEngine
 struct FullDiskTrial {
     private static let batch = 8
     private static let pageSize = 1024
+    private static let reserve = 65_536
 
     let seed: UInt64
     let capacity: Int
@@ -20,7 +21,7 @@ struct FullDiskTrial {
         options.checkpointLogBytes = 24_000
         options.slackBytes = 16_384
         options.pageFileBytes = 16_384
-        options.reserveBytes = 65_536
+        options.reserveBytes = Self.reserve
         options.log = LogOptions(firstSegmentBytes: 16_384, largestSegmentBytes: 32_768)
     }
 
@@ -111,7 +112,7 @@ struct FullDiskTrial {
         guard batches.count >= image.acknowledged, batches.count <= image.submitted else {
             throw Finding("\(batches.count) batches are there")
         }
-        // Of every eighth image most is deleted, so that there is room for the reserve and more; of the others some.
+        // Of every eighth image most is deleted, so that there is room for the reserve and the log; of the others some.
         let makesRoom = PairsMode.isOneOf(8, image.name)
         let doomed = makesRoom ? batches.count * 3 / 4 : batches.count / 5
         for number in batches.prefix(doomed) {
@@ -119,14 +120,23 @@ struct FullDiskTrial {
             engine.maintain()
         }
         batches.removeFirst(doomed)
-        if makesRoom {
-            batches.append((batches.last ?? 0) + 1)
-            try saying("putting a batch after deleting") { try put(batches[batches.count - 1], in: tree, engine) }
+        let next = (batches.last ?? 0) + 1
+        do {
+            try saying("putting a batch after deleting") { try put(next, in: tree, engine) }
+            batches.append(next)
+        } catch {
+            // Refused only as long as the disk has no room for the reserve and the log.
+            guard !makesRoom, room(image.disk) < Self.reserve + 2 * options.log.largestSegmentBytes else { throw error }
         }
         try saying("closing") { try engine.close() }
         let again = try Engine.open(EngineOracle.path, fileSystem: image.disk, options: options)
         guard try expect(again, tree, from: batches.first ?? 1) == batches else { throw Finding("the batches after deleting are wrong") }
         try again.close()
+    }
+
+    /// Bytes that are free or in reserve.
+    private func room(_ disk: SimulatedDisk) -> Int {
+        capacity - disk.used + (disk.files[EngineOracle.path + "/reserve"]?.count ?? 0)
     }
 
     private func saying<R>(_ what: String, _ body: () throws -> R) throws -> R {

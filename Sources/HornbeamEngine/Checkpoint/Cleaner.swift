@@ -84,7 +84,7 @@ extension Engine {
         defer { cleaner.end(isUnfinished: isUnfinished) }
         let live = core.space.table.liveBytes
         var budget = max(live / 4, 2 * core.space.policy.fileSizeLimit(live: live))
-        while let round = try nextRound(budget: max(budget, 0)) {
+        while !isShortOfRoom(log), let round = try nextRound(budget: max(budget, 0)) {
             guard budget > 0 else {
                 isUnfinished = true
                 break
@@ -93,10 +93,21 @@ extension Engine {
             budget -= (moved + 1) * core.pool.pageSize / 2
             try checkpointer.run(log: log, isPaced: isPaced)
         }
+        if isShortOfRoom(log) { try winSpaceWhenFull(log) }
         let kept = try checkpointer.bytesKeptByPrevious()
         if core.space.policy.isFollowUpDue(kept: kept, live: live) {
             try checkpointer.run(log: log, isForced: true, isPaced: isPaced)
         }
+    }
+
+    /// Empties sparse files of which all that is live fits into a part of the room: it takes room beside them until the checkpoint after
+    /// the next, and deletes need the rest. One round at most for each commit: files that are sparse for the checkpoints' own blocks stay so.
+    private func winSpaceWhenFull(_ log: LogWriter) throws(EngineError) {
+        let room = core.files.fileSystem.availableBytes(path) ?? .max
+        guard room >= options.reserveSize / 2 else { return }
+        guard let round = try nextRound(budget: room / 4, isFull: true), core.space.liveBytes(in: round.files) <= room / 4 else { return }
+        _ = try carryOut(round, nodes: nodesPerCheckpoint)
+        try checkpointer.run(log: log)
     }
 
     /// Empties every page file there is now, whatever it holds.
@@ -123,11 +134,13 @@ extension Engine {
     private var nodesPerCheckpoint: Int { max(core.pool.capacity / 8, 8) }
 
     /// The round under way, or a new one if the policy asks for it.
-    private func nextRound(budget: Int) throws(EngineError) -> Cleaner.Round? {
+    private func nextRound(budget: Int, isFull: Bool = false) throws(EngineError) -> Cleaner.Round? {
         if let round = cleaner.round { return round }
         let barred = cleaner.barred
-        let files = try core.space.cleanable(readers: longReaders).filter { !barred.contains($0.number) }
-        let victims = core.space.policy.victims(among: files, budget: budget)
+        let files = try core.space.cleanable(readers: longReaders).filter {
+            !barred.contains($0.number) && (!isFull || $0.live <= budget)
+        }
+        let victims = core.space.policy.victims(among: files, budget: budget, isFull: isFull)
         guard !victims.isEmpty else { return nil }
         let round = try makeRound(victims)
         cleaner.round = round

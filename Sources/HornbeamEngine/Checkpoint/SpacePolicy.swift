@@ -23,6 +23,8 @@ struct SpacePolicy: Sendable {
     var fileBytesMin: Int
 
     private static let deadPercentMax = 35
+    /// The same while the disk is full.
+    private static let deadPercentMaxFull = 12
     /// What is left dead when there was too much of it, so that cleaning pauses between bouts.
     private static let deadPercentGoal = 28
     private static let replacedPercentMax = 25
@@ -75,17 +77,17 @@ struct SpacePolicy: Sendable {
     }
 
     /// True if more is dead than may be.
-    func isOverdue(_ files: [File]) -> Bool {
+    func isOverdue(_ files: [File], isFull: Bool = false) -> Bool {
         let (live, dead) = SpacePolicy.sums(files)
-        return dead > live / 100 * SpacePolicy.deadPercentMax + slack
+        return dead > (isFull ? live / 100 * SpacePolicy.deadPercentMaxFull : live / 100 * SpacePolicy.deadPercentMax + slack)
     }
 
     /// The files to move the live pages out of, the sparsest first; none when nothing has to be done.
-    /// `budget`: live bytes to move at most; the first file counts whatever it holds.
-    func victims(among files: [File], budget: Int) -> [File] {
+    /// `budget`: live bytes to move at most; the first file counts whatever it holds. `isFull`: the disk has no room for what is dead.
+    func victims(among files: [File], budget: Int, isFull: Bool = false) -> [File] {
         let (live, dead) = SpacePolicy.sums(files)
-        if isOverdue(files) {
-            let goal = dead - live / 100 * SpacePolicy.deadPercentGoal
+        if isOverdue(files, isFull: isFull) {
+            let goal = isFull ? dead : dead - live / 100 * SpacePolicy.deadPercentGoal
             let worth = files.filter { $0.dead > $0.bytes / 100 * SpacePolicy.deadPercentWorth }
             return SpacePolicy.take(worth.sorted { Double($0.live) / Double($0.bytes) < Double($1.live) / Double($1.bytes) }, goal: goal, budget: budget)
         }

@@ -2,11 +2,12 @@
 //
 // A file of zeros, really written but not synced: it holds nothing, and the file system has set its room aside. When a
 // checkpoint finds the disk full, the file goes and the checkpoint takes its room: then old log segments and emptied
-// page files can go. The reserve is laid in again when there is room for it.
+// page files can go. The reserve is laid in again when there is room for it. Until then it is spent: only what frees room is
+// committed, in short log segments, a checkpoint follows each commit, and the cleaner leaves no slack.
 
 import HornbeamThreads
 
-final class SpaceReserve: Sendable {
+package final class SpaceReserve: Sendable {
     static let fileName = "reserve"
 
     private let directory: String
@@ -38,11 +39,15 @@ final class SpaceReserve: Sendable {
     var isSpent: Bool { state.withLock { $0.isSpent } }
 
     /// Lays the reserve in, if it is not there and there may be room for it. It can do without; nothing is reported.
+    ///
+    /// `isUrgent`: the disk is known to be full. If there is no room then, the reserve counts as spent.
     func prepare(isUrgent: Bool = false) {
         state.withLock { state in
             guard bytes > 0, !state.isThere, !state.hasEnded else { return }
             if isUrgent { state.pause = 0 }
             guard state.pause == 0 else { return state.pause -= 1 }
+            // Its room counts as free.
+            if state.isLeftOver { state.isLeftOver = !removeFile() }
             do throws(EngineError) {
                 if let room = fileSystem.availableBytes(directory), room < bytes {
                     throw EngineError(.full, "There is no room for the reserve.")
@@ -52,6 +57,7 @@ final class SpaceReserve: Sendable {
                 state.isSpent = false
             } catch {
                 state.isLeftOver = !removeFile()
+                if isUrgent { state.isSpent = true }
                 state.pause = 500
             }
         }

@@ -102,7 +102,7 @@ extension LogWriter {
         }
     }
 
-    /// `mayBeShort`: rather a segment of the least length than none.
+    /// `mayBeShort`: rather a segment of the least length than none; while the reserve is spent, it has that length.
     func takeSpare(bytes: Int, atLeast least: Int, mayBeShort: Bool) throws(EngineError) -> LogSpare {
         isWaitingForSpare.store(true, ordering: .relaxed)
         defer { isWaitingForSpare.store(false, ordering: .relaxed) }
@@ -116,7 +116,8 @@ extension LogWriter {
                 if ready.header.segmentBytes >= least { return ready }
                 giveUp(tooShort: ready)
             }
-            do throws(EngineError) { return try makeSpare(bytes: max(bytes, least), atLeast: least, isPaced: false) } catch {
+            let isShort = mayBeShort && reserve?.isSpent ?? false
+            do throws(EngineError) { return try makeSpare(bytes: isShort ? least : max(bytes, least), atLeast: least, isPaced: false) } catch {
                 guard error.code == .full, mayBeShort, bytes > least else { throw error }
             }
             defer { lacksRoom.store(true, ordering: .relaxed) }

@@ -63,8 +63,8 @@ package final class LogWriter: Sendable {
     let wantsSpare = Atomic(false)
     /// The last attempt to make a segment met a full disk: the second half of the current one is for transactions that free room.
     let lacksRoom = Atomic(false)
-    /// Gives room to a full disk, for transactions that free more; false if there is none to give.
-    let giveReserve: @Sendable () -> Bool
+    /// Gives room to a full disk, for transactions that free more.
+    let reserve: SpaceReserve?
     /// A commit waits for the next segment.
     let isWaitingForSpare = Atomic(false)
     /// No segment is made any more; set by the holder of `spare`.
@@ -83,9 +83,9 @@ package final class LogWriter: Sendable {
     package init(
         directory: String, fileSystem: any FileSystem, store: StoreIdentifier, continuing end: LogMark,
         nextSegment: LogSegmentNumber, options: LogOptions = LogOptions(), counter: DurableCounter? = nil,
-        listing: [String]? = nil, lock: (any FileLock)? = nil, giveReserve: @escaping @Sendable () -> Bool = { false }
+        listing: [String]? = nil, lock: (any FileLock)? = nil, reserve: SpaceReserve? = nil
     ) throws(EngineError) {
-        self.giveReserve = giveReserve
+        self.reserve = reserve
         self.lock = lock
         self.directory = directory
         self.fileSystem = fileSystem
@@ -233,6 +233,9 @@ package final class LogWriter: Sendable {
             return unsafe count == bytes.count && present.elementsEqual(bytes)
         } catch { return nil }
     }
+
+    /// False if there is no room to give.
+    func giveReserve() -> Bool { reserve?.release() ?? false }
 
     /// Whether a group fits into what it may use of the current segment.
     func hasRoom(_ state: borrowing State, for bound: Int, frees: Bool) -> Bool {

@@ -9,14 +9,18 @@ extension Recovery {
         try engine.checkpointer.run(log: nil, isForced: true)
     }
 
-    /// Removes segments that were being made or waited to be used again, and page files that no state, no transaction of the log
-    /// and no catalogue names: what a checkpoint wrote that a crash cut short. False if there was nothing.
+    /// Removes segments that were being made, waited to be used again, or are older than all states, and page files that no state, no
+    /// transaction of the log and no catalogue names: what a checkpoint wrote that a crash cut short. False if there was nothing.
     private func removeLeftOvers(_ engine: Engine, _ opened: Opened) throws(EngineError) -> Bool {
         let names = opened.listing ?? []
         let needed = try neededFiles(engine, opened)
         let orphans = names.compactMap(PageFileNumber.init(fileName:)).filter { !(needed?.contains($0) ?? true) }
+        let oldest = opened.states.map(\.oldestLogSegment).min()
+        let segments = names.filter { name in
+            LogSpare.isName(name) || LogSegmentNumber(fileName: name).map { number in oldest.map { number < $0 } ?? false } ?? false
+        }
         var isAnyGone = false
-        for name in names.filter(LogSpare.isName) + orphans.map(\.fileName) where try fileSystem.exists(join(path, name)) {
+        for name in segments + orphans.map(\.fileName) where try fileSystem.exists(join(path, name)) {
             try fileSystem.remove(join(path, name))
             isAnyGone = true
         }

@@ -121,7 +121,7 @@ struct Recovery {
         let log = try LogWriter(
             directory: path, fileSystem: fileSystem, store: state.store, continuing: mark, nextSegment: next,
             options: options.log, counter: counter, listing: opened.listing,
-            lock: lock, giveReserve: { reserve.release() })
+            lock: lock, reserve: reserve)
         if hasRecovered, isShortOfRoom(reserve) { freeOldStates(engine, log) }
         return (engine, log)
     }
