@@ -147,7 +147,7 @@ import Testing
         #expect(macro.contains(##"var note: String = "a \"quoted\" \\(word)\nand a line\u{1}\"\"\"#""##))
     }
 
-    @Test(arguments: [("plain", "#"), (#"ends \# here"#, "##"), (#"ends \## here"#, "###")])
+    @Test(arguments: [("plain", "#"), ("ends \\# here", "##"), ("ends \\## here", "###")])
     func theModelsLiteralHasAsManyMarksAsItNeeds(text: String, marks: String) throws {
         let attribute = AttributeDescription("note", .string, default: .string(text))
         let definition = ModelDefinition(entities: [Entity("Thing", attributes: [attribute])])

@@ -46,7 +46,12 @@ import Testing
             enumerator.stride = 13
             _ = try enumerator.crash(disk, verify: oracle.judgeOneOfMany)
         }
-        #expect(refused == (refusal == .nothing ? 4 : 0))
+        // A single failure refuses no group with a delete, which is tried once more, and none that meets it while a segment is made ahead.
+        switch (refusal, isSticky) {
+        case (.nothing, true): #expect(refused == 4)
+        case (.nothing, false): #expect((1...4).contains(refused))
+        case (.half, _): #expect(refused == 0)
+        }
     }
 
     @Test("half of a group of several blocks is withdrawn, and the next group takes its place")
