@@ -86,15 +86,8 @@ struct PendingViews {
     /// Kinds of requests that are remembered; programs have few.
     private static let most = 16
     private var views: [PendingView] = []
-    private var state: State?
-
-    /// What else the objects' values depend on.
-    struct State: Equatable {
-        /// The state of the store that is read.
-        let snapshot: ObjectIdentifier?
-        /// The edits of the contexts above.
-        let parents: UInt64
-    }
+    /// The edits of the contexts above, on which the objects' values depend too.
+    private var parentEdits: UInt64?
 
     mutating func forget() {
         if !views.isEmpty { views = [] }
@@ -106,11 +99,11 @@ struct PendingViews {
 
     /// The view of an entity for requests that read these properties.
     mutating func view(
-        _ entity: EntityDescription, includesSubentities: Bool, reads: PropertySet?, of objects: [ManagedObject], in state: State
+        _ entity: EntityDescription, includesSubentities: Bool, reads: PropertySet?, of objects: [ManagedObject], parentEdits: UInt64
     ) -> PendingView {
-        if self.state != state {
+        if self.parentEdits != parentEdits {
             views = []
-            self.state = state
+            self.parentEdits = parentEdits
         }
         if let place = views.firstIndex(where: {
             $0.entity == entity && $0.includesSubentities == includesSubentities && $0.reads == reads
