@@ -48,6 +48,12 @@ import Testing
         #expect(
             format { $0.projects.contains { $0.tasks.allSatisfy { $0.name == "t" } } }
                 == "SUBQUERY(projects, $x1, SUBQUERY($x1.tasks, $x, NOT $x.name == \"t\").@count == 0).@count > 0")
+        #expect(
+            format { employee in employee.friends.contains { $0.salary > employee.salary } }
+                == "SUBQUERY(friends, $x, $x.salary > salary).@count > 0")
+        #expect(
+            format { $0.friends.contains { friend in friend.friends.contains { $0.salary > friend.salary } } }
+                == "SUBQUERY(friends, $x1, SUBQUERY($x1.friends, $x, $x.salary > $x1.salary).@count > 0).@count > 0")
     }
 
     @Test(arguments: StoreKind.allCases) func objectsAreComparedByIdentity(kind: StoreKind) throws {
