@@ -85,6 +85,22 @@ import Testing
         #expect(request.relationshipKeyPathsForPrefetching == ["department", "spouse.projects"])
     }
 
+    @Test("FET-4, FET-12: a property may have the name of a reserved word", arguments: StoreKind.allCases)
+    func reservedWordsAreNames(kind: StoreKind) throws {
+        let stack = try Stack(kind, ManagedObjectModel { Entity("Box") { Box.size } }, [Box.self])
+        let context = stack.newContext()
+        for size in [2, 1] { Box(context: context)[Box.size] = size }
+        try context.save()
+        var request = FetchRequest<Box>()
+        request.sortDescriptors = [.ascending(Box.size)]
+        #expect(request.sortDescriptors == [FetchSort("size")])
+        #expect(try context.fetch(request).map { $0[Box.size] } == [1, 2])
+    }
+
+    final class Box: ManagedObject {
+        static let size = Attribute<Int>("size", default: 0)
+    }
+
     @Test(arguments: StoreKind.allCases) func sectionsTakeAPath(kind: StoreKind) throws {
         let (_, context) = try stack(kind)
         let request = FetchRequest<Employee>().where { $0.department != nil }.sorted(by: \.department.name).sorted(by: \.name)
