@@ -23,6 +23,21 @@ import Testing
         #expect(error?.code == .mergeConflict && error?.objectIDs == [watched.objectID])
     }
 
+    @Test("MOC-26: a watched object with changed members only is compared too", arguments: Setting.saved.filter { !$0.isChild })
+    func watchedObjectsWithChangedMembers(setting: Setting) throws {
+        let stack = try Company.stack(setting.kind)
+        let context = setting.context(of: stack)
+        let (watched, project) = (context.employee("watched"), context.project("Apollo"))
+        try setting.settle(context)
+        context.detectConflicts(for: watched)
+        watched.projects = [project]
+        let other = stack.newContext()
+        try other.existingObject(Employee.self, with: watched.objectID).salary = 7
+        try other.save()
+        let error = hornbeamError { try context.save() }
+        #expect(error?.code == .mergeConflict && error?.objectIDs == [watched.objectID])
+    }
+
     @Test("MOC-26: a watched object that nobody changed lets the save pass, once and again", arguments: Setting.saved)
     func watchedObjectsThatNobodyChanged(setting: Setting) throws {
         let stack = try Company.stack(setting.kind)

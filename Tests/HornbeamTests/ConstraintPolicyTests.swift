@@ -125,3 +125,54 @@ final class Member: ManagedObject {
         #expect(error.mergeConflicts.first?.properties.map { [$0.base, $0.mine, $0.theirs] } == [["stored", "child", "parent"]])
     }
 }
+
+/// An account with two unique attributes.
+final class Account: ManagedObject {
+    static let mail = Attribute<String?>("mail", unique: true)
+    static let uid = Attribute<String?>("uid", unique: true)
+    static let name = Attribute<String?>("name")
+    override class var tokens: [any PropertyToken] { [mail, uid, name] }
+    var mail: String? { get { self[Self.mail] } set { self[Self.mail] = newValue } }
+    var uid: String? { get { self[Self.uid] } set { self[Self.uid] = newValue } }
+    var name: String? { get { self[Self.name] } set { self[Self.name] = newValue } }
+}
+
+/// Conflicts of one save that name the same objects.
+@Suite struct OverlappingConflictTests {
+    private func stack(_ kind: StoreKind) throws -> Stack {
+        let model = try ManagedObjectModel { Entity("Account") { Account.mail; Account.uid; Account.name } }
+        return try Stack(kind, model, [Account.self])
+    }
+
+    @Test("MRG-9: two new objects that agree in two unique values become one", arguments: StoreKind.allCases)
+    func twoConflictsOfTheSameObjectsKeepOne(kind: StoreKind) throws {
+        for policy in [MergePolicy.mergeByPropertyObjectTrump, .mergeByPropertyStoreTrump, .overwrite, .rollback] {
+            let stack = try stack(kind)
+            let context = stack.newContext()
+            context.mergePolicy = policy
+            for name in ["a", "b"] {
+                let account = Account(context: context)
+                (account.mail, account.uid, account.name) = ("x", "1", name)
+            }
+            try context.save()
+            let stored = try stack.newContext().fetch(FetchRequest<Account>())
+            #expect(stored.map { [$0.mail, $0.uid] } == [["x", "1"]])
+            #expect(!context.hasChanges)
+        }
+    }
+
+    @Test("MRG-9: a chain of objects that agree in one value each becomes one", arguments: StoreKind.allCases)
+    func aChainOfConflictsKeepsOne(kind: StoreKind) throws {
+        let stack = try stack(kind)
+        let context = stack.newContext()
+        context.mergePolicy = .mergeByPropertyObjectTrump
+        for (mail, uid) in [("x", "1"), ("x", "2"), ("y", "2")] {
+            let account = Account(context: context)
+            (account.mail, account.uid) = (mail, uid)
+        }
+        try context.save()
+        let stored = try stack.newContext().fetch(FetchRequest<Account>())
+        #expect(!stored.isEmpty && Set(stored.map(\.uid)).count == stored.count && Set(stored.map(\.mail)).count == stored.count)
+        #expect(stored.contains { $0.uid == "2" && $0.mail == "y" })
+    }
+}

@@ -94,6 +94,7 @@ extension ManagedObjectContext {
     func finishInsertion(of object: ManagedObject) {
         register(object)
         object.assignInitialValues()
+        object.record?.concludeInitialValues()
         object.awakeFromInsert()
     }
 

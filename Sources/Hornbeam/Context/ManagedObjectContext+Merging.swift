@@ -230,7 +230,7 @@ extension ManagedObjectContext {
             guard let record = object.record, !record.toMany.isEmpty, !object.isInserted else { continue }
             for property in object.scope.properties where property.isToMany {
                 guard var change = record.toMany.removeValue(forKey: property.index) else { continue }
-                change.rebase { object.isStoredMember($0, of: property) }
+                change.rebase { object.isStoredMember($0, of: property) } stored: { object.storedMembers(of: property) }
                 record.toMany[property.index] = change
             }
         }

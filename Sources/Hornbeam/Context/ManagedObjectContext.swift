@@ -58,6 +58,7 @@ public final class ManagedObjectContext {
             for scope in scopes { scope?.read(from: snapshot) }
             stateRead = snapshot.map { StateRead($0) }
             uniqueRoute = nil
+            if oldValue !== snapshot { tracked.views.forget() }
         }
     }
     /// What `snapshot` is the state of.

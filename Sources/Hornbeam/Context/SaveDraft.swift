@@ -94,6 +94,9 @@ struct SaveDraft {
                     // An object whose row was never there, or was gone when it was changed, is a conflict like others.
                     entity: object.scope.entity, key: object.key, expectedVersion: max(record.version, 1),
                     values: values))
+        } else if object.state.contains(.watched) {
+            // Changed members alone write no row whose version would be compared.
+            addCheck(object)
         }
         try addLinks(object, record)
     }

@@ -95,9 +95,8 @@ extension ManagedObjectContext {
             parents &+= context.edits
             above = context.parent
         }
-        let state = PendingViews.State(snapshot: snapshot.map(ObjectIdentifier.init), parents: parents)
         let view = tracked.views.view(
-            entity, includesSubentities: includesSubentities, reads: reads, of: tracked.all, in: state)
+            entity, includesSubentities: includesSubentities, reads: reads, of: tracked.all, parentEdits: parents)
         // A child asks before its parent has processed what was changed there.
         for (object, _, _) in event.touched { view.note(object) }
         return view

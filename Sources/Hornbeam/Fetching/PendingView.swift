@@ -13,9 +13,26 @@ final class PendingView {
     private var objects: [UInt64: ManagedObject] = [:]
     /// The keys of those that the store, or the parent, may find too.
     private(set) var alteredKeys: Set<UInt64> = []
-    /// The keys of objects by the value of a property, each property indexed once it was asked for. A key stays when the value changes;
-    /// whoever looks up tests the objects.
-    private var indexes: [Int: [PropertyValue: [UInt64]]] = [:]
+    /// The keys of objects by the value of a property, each property indexed once it was asked for.
+    private var indexes: [Int: ValueIndex] = [:]
+
+    /// The keys of objects by a value, each under the value that it had when it was last entered.
+    private struct ValueIndex {
+        private(set) var keys: [PropertyValue: Set<UInt64>] = [:]
+        private var values: [UInt64: PropertyValue] = [:]
+
+        /// - Parameter value: Nil for an object that is not to be found.
+        mutating func enter(_ key: UInt64, _ value: PropertyValue?) {
+            let old = values[key]
+            guard old != value else { return }
+            if let old {
+                keys[old]?.remove(key)
+                if keys[old]?.isEmpty == true { keys[old] = nil }
+            }
+            values[key] = value
+            if let value { keys[value, default: []].insert(key) }
+        }
+    }
 
     init(_ entity: EntityDescription, includesSubentities: Bool, reads: PropertySet?) {
         self.entity = entity
@@ -43,6 +60,7 @@ final class PendingView {
         guard isRelevant(object) else {
             objects[key] = nil
             alteredKeys.remove(key)
+            for index in Array(indexes.keys) { indexes[index]?.enter(key, nil) }
             return
         }
         objects[key] = object
@@ -64,20 +82,17 @@ final class PendingView {
     /// The objects whose attribute or to-one may have one of these values.
     func objects(of property: PropertyDescription, havingAnyOf values: [PropertyValue]) -> [ManagedObject] {
         if indexes[property.index] == nil {
-            indexes[property.index] = [:]
+            indexes[property.index] = ValueIndex()
             for object in objects.values { enter(object, property.index) }
         }
         var keys: Set<UInt64> = []
-        for value in values { keys.formUnion(indexes[property.index]?[value] ?? []) }
+        for value in values { keys.formUnion(indexes[property.index]?.keys[value] ?? []) }
         return keys.compactMap { objects[$0] }
     }
 
     private func enter(_ object: ManagedObject, _ index: Int) {
-        guard !object.isDeleted else { return }
-        let value = object.currentValue(of: object.scope.properties[index])
-        let key = object.registryKey
-        guard !value.isNull, indexes[index]?[value]?.last != key else { return }
-        indexes[index]?[value, default: []].append(key)
+        let value = object.isDeleted ? .null : object.currentValue(of: object.scope.properties[index])
+        indexes[index]?.enter(object.registryKey, value.isNull ? nil : value)
     }
 }
 
@@ -86,15 +101,8 @@ struct PendingViews {
     /// Kinds of requests that are remembered; programs have few.
     private static let most = 16
     private var views: [PendingView] = []
-    private var state: State?
-
-    /// What else the objects' values depend on.
-    struct State: Equatable {
-        /// The state of the store that is read.
-        let snapshot: ObjectIdentifier?
-        /// The edits of the contexts above.
-        let parents: UInt64
-    }
+    /// The edits of the contexts above, on which the objects' values depend too.
+    private var parentEdits: UInt64?
 
     mutating func forget() {
         if !views.isEmpty { views = [] }
@@ -106,11 +114,11 @@ struct PendingViews {
 
     /// The view of an entity for requests that read these properties.
     mutating func view(
-        _ entity: EntityDescription, includesSubentities: Bool, reads: PropertySet?, of objects: [ManagedObject], in state: State
+        _ entity: EntityDescription, includesSubentities: Bool, reads: PropertySet?, of objects: [ManagedObject], parentEdits: UInt64
     ) -> PendingView {
-        if self.state != state {
+        if self.parentEdits != parentEdits {
             views = []
-            self.state = state
+            self.parentEdits = parentEdits
         }
         if let place = views.firstIndex(where: {
             $0.entity == entity && $0.includesSubentities == includesSubentities && $0.reads == reads

@@ -11,8 +11,13 @@ extension ManagedObjectContext {
     func resolve(_ conflicts: SaveConflicts, _ draft: SaveDraft) throws {
         tracked.views.forget()
         try resolve(conflicts.versions, error: error(of: conflicts, draft))
+        // Each object is settled once per attempt: a conflict was found between objects as they were. The next attempt meets what is left.
+        var settled = Set(conflicts.versions.map(\.reference.key))
         for conflict in conflicts.uniques {
+            let keys = conflict.objects.map(\.key) + (conflict.existing.map { [$0.key] } ?? [])
+            guard settled.isDisjoint(with: keys) else { continue }
             guard try settle(conflict, draft) else { throw error(of: conflicts, draft) }
+            settled.formUnion(keys)
         }
     }
 

@@ -127,6 +127,8 @@ extension ManagedObjectContext {
     /// False for what an upserted object has only by default.
     private func brings(_ object: ManagedObject, _ index: Int) -> Bool {
         guard upserted.contains(ObjectIdentifier(object)) else { return true }
-        return object.record?.values[index] != object.scope.shape.newValues[index]
+        guard let record = object.record else { return true }
+        if record.assigned.contains(index) { return true }
+        return !record.initialized.contains(index) && record.values[index] != object.scope.shape.newValues[index]
     }
 }

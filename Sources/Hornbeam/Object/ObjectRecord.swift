@@ -21,6 +21,8 @@ final class ObjectRecord {
     @exclusivity(unchecked) var changed = PropertySet()
     /// The properties that setters changed and that are still `changed`, or were until they changed back.
     @exclusivity(unchecked) private(set) var assigned = PropertySet()
+    /// The properties of a new object to which its class gave an initial value.
+    @exclusivity(unchecked) private(set) var initialized = PropertySet()
     /// What the store had for the changed properties; the base of three-way merges.
     @exclusivity(unchecked) var originals: [Int: PropertyValue] = [:]
     /// The changed members of to-many relationships, by property index.
@@ -62,6 +64,13 @@ final class ObjectRecord {
     func noteAssignment(of index: Int) {
         assigned.insert(index)
         changedInEvent.insert(index)
+    }
+
+    /// Takes what was assigned so far for initial values, which the program did not set.
+    func concludeInitialValues() {
+        initialized = assigned
+        assigned.removeAll()
+        changedInEvent.removeAll()
     }
 
     /// The next save does not write the property.

@@ -17,7 +17,7 @@ public struct ManagedArray<Element: ManagedObject> {
         case append(Element)
         case insert(Element, place: Int)
         case remove(Element)
-        case replace(place: Int, with: Element)
+        case replace(Element, with: Element)
     }
 
     init(owner: ManagedObject, property: PropertyDescription) { base = ToManyBase(owner: owner, property: property) }
@@ -56,7 +56,7 @@ public struct ManagedArray<Element: ManagedObject> {
     /// Puts an object in the place of the one that is there, which is no member any more.
     public mutating func replace(at place: Int, with member: Element) {
         require(indices.contains(place), "Place \(place) is outside the \(count) objects of this ManagedArray.")
-        carryOut(.replace(place: place, with: member))
+        carryOut(.replace(self[place], with: member))
     }
 
     /// Removes all members.
@@ -132,9 +132,9 @@ extension ManagedArray.Step {
             list.insert(member, at: Swift.min(place, list.count))
         case .remove(let member):
             list.removeAll { $0 == member }
-        case .replace(let place, let member):
-            let old = list[place]
+        case .replace(let old, let member):
             guard old != member else { return }
+            let place = list.firstIndex(of: old) ?? list.count
             Self.insert(member, place: place).apply(to: &list)
             Self.remove(old).apply(to: &list)
         }
@@ -145,9 +145,9 @@ extension ManagedArray.Step {
         case .append(let member): owner.add(member, to: property)
         case .insert(let member, let place): owner.add(member, to: property, at: place)
         case .remove(let member): owner.remove(member, from: property)
-        case .replace(let place, let member):
-            let old = ManagedArray(owner: owner, property: property)[place]
+        case .replace(let old, let member):
             guard old != member else { return }
+            let place = owner.members(of: property).firstIndex(of: old.objectID)
             owner.add(member, to: property, at: place)
             owner.remove(old, from: property)
         }

@@ -41,6 +41,7 @@ extension ManagedObject {
 
     /// Removes a member from a to-many relationship.
     final func remove(_ member: ManagedObject, from property: PropertyDescription) {
+        requireSameContext(member, property)
         guard hasMember(member.objectID, in: property) else { return }
         unlink(member, from: property)
         if let inverse = property.inverse { member.detach(self, from: inverse) }
@@ -173,16 +174,22 @@ extension ManagedObject {
         return record
     }
 
+    /// Ends the process for an object of another context, unless one of the two is detached.
+    private func requireSameContext(_ other: ManagedObject, _ property: PropertyDescription) {
+        if isDetached || other.isDetached { return }
+        require(
+            other.scope.livingContext === scope.livingContext,
+            "\(scope.entity.name).\(property.name) was given an object of another context. Fetch it in this "
+                + "context by its objectID first.")
+    }
+
     /// False where one of the objects is detached, so that the relationship stays as it is. Ends the process for an object of another
     /// context or of a wrong entity.
     private func takes(_ other: ManagedObject?, _ property: PropertyDescription) -> Bool {
         if isDetached { return false }
         guard let other else { return true }
         if other.isDetached { return false }
-        require(
-            other.scope.livingContext === scope.livingContext,
-            "\(scope.entity.name).\(property.name) was given an object of another context. Fetch it in this "
-                + "context by its objectID first.")
+        requireSameContext(other, property)
         guard let destination = property.destinationEntity else { return true }
         require(
             other.scope.entity.isKind(of: destination),

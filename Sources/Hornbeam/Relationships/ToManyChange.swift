@@ -39,8 +39,16 @@ struct ToManyChange {
     }
 
     /// Makes the change say the same about other stored members, after the context moved on.
-    mutating func rebase(isStored: (ManagedObjectID) -> Bool) {
+    ///
+    /// A pending order keeps its members that still are some, and others' new members follow them.
+    /// - Parameter stored: The stored members in their order; read where there is a pending order.
+    mutating func rebase(isStored: (ManagedObjectID) -> Bool, stored: () -> [ManagedObjectID]) {
         added = added.filter { !isStored($0.key) }
         removed = removed.filter(isStored)
+        guard let pending = order else { return }
+        let others = stored().filter { !removed.contains($0) }
+        let members = Set(others).union(added.keys)
+        var named: Set<ManagedObjectID> = []
+        order = (pending.filter(members.contains) + others).filter { named.insert($0).inserted }
     }
 }

@@ -30,12 +30,14 @@ extension ManagedObjectContext {
     public func results<Object: ManagedObject, each Column: AttributeValue>(
         of selection: FetchSelection<Object, repeat each Column>
     ) -> LiveSequence<[(repeat each Column)]> {
-        var lastRows: [[String: PropertyValue]]?
-        return LiveSequence(self) { context, _, _ in
-            let rows = try context.fetch(FetchRequest<[String: PropertyValue]>(selection.untyped))
-            defer { lastRows = rows }
-            return rows == lastRows ? nil : rows.map { selection.row($0) }
-        }
+        LiveSequence(self, computations: {
+            var lastRows: [[String: PropertyValue]]?
+            return { context, _, _ in
+                let rows = try context.fetch(FetchRequest<[String: PropertyValue]>(selection.untyped))
+                defer { lastRows = rows }
+                return rows == lastRows ? nil : rows.map { selection.row($0) }
+            }
+        })
     }
 }
 
@@ -50,14 +52,19 @@ public struct LiveSequence<Value>: AsyncSequence {
     typealias Computation = (ManagedObjectContext, Set<ManagedObjectID>, Value?) throws -> Value?
 
     private let context: ManagedObjectContext
-    private let compute: Computation
+    /// Makes the computation of one iterator, which may remember what it computed.
+    private let makeComputation: () -> Computation
 
     init(_ context: ManagedObjectContext, _ compute: @escaping Computation) {
-        self.context = context
-        self.compute = compute
+        self.init(context, computations: { compute })
     }
 
-    public func makeAsyncIterator() -> Iterator { Iterator(context, compute) }
+    init(_ context: ManagedObjectContext, computations: @escaping () -> Computation) {
+        self.context = context
+        makeComputation = computations
+    }
+
+    public func makeAsyncIterator() -> Iterator { Iterator(context, makeComputation()) }
 
     public struct Iterator: AsyncIteratorProtocol {
         private let context: ManagedObjectContext
@@ -65,6 +72,7 @@ public struct LiveSequence<Value>: AsyncSequence {
         private let changes = PendingChanges()
         private var signals: AsyncStream<Void>.Iterator
         private var last: Value?
+        private var hasComputed = false
         private var isEnded = false
 
         init(_ context: ManagedObjectContext, _ compute: @escaping Computation) {
@@ -81,8 +89,9 @@ public struct LiveSequence<Value>: AsyncSequence {
 
         public mutating func next(isolation actor: isolated (any Actor)?) async throws -> Value? {
             while !isEnded {
-                if last != nil, await signals.next(isolation: actor) == nil { break }
+                if hasComputed, await signals.next(isolation: actor) == nil { break }
                 if Task.isCancelled { break }
+                hasComputed = true
                 do {
                     guard let value = try compute(context, changes.take(), last) else { continue }
                     last = value

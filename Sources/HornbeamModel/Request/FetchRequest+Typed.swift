@@ -29,8 +29,24 @@ extension FetchRequest where Result: PredicateSubject {
 }
 
 extension KeyPath {
-    /// The path as the format language writes it: `author.name`.
+    /// The path as keys of requests write it: `author.name`.
     package func format<Object: PredicateSubject, Member>() -> String where Root == FetchPath<Object>, Value == FetchPath<Member> {
-        Root.root[keyPath: self].expression.expressionFormat
+        Root.root[keyPath: self].expression.requestKey
+    }
+}
+
+extension FetchExpression {
+    /// The names of a path of plain names, joined by dots; else the format. A request's keys write reserved words as they are.
+    package var requestKey: String { plainPath ?? expressionFormat }
+
+    /// Nil for what is not a path of plain names.
+    package var plainPath: String? {
+        guard case .keyPath(.evaluatedObject, let steps) = node else { return nil }
+        var names: [String] = []
+        for step in steps {
+            guard case .name(let name) = step else { return nil }
+            names.append(name)
+        }
+        return names.joined(separator: ".")
     }
 }

@@ -122,8 +122,8 @@ extension FetchColumn {
     /// The column of a path: the property where it is one, else a computed value named by its format.
     fileprivate init(_ node: FetchExpression.Node) {
         let expression = FetchExpression(node: node)
-        if case .keyPath(.evaluatedObject, let steps) = node, steps.allSatisfy({ if case .name = $0 { true } else { false } }) {
-            self = .property(expression.expressionFormat)
+        if let path = expression.plainPath {
+            self = .property(path)
         } else {
             self = .expression(name: expression.expressionFormat, expression, type: nil)
         }

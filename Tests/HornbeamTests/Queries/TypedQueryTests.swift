@@ -48,6 +48,12 @@ import Testing
         #expect(
             format { $0.projects.contains { $0.tasks.allSatisfy { $0.name == "t" } } }
                 == "SUBQUERY(projects, $x1, SUBQUERY($x1.tasks, $x, NOT $x.name == \"t\").@count == 0).@count > 0")
+        #expect(
+            format { employee in employee.friends.contains { $0.salary > employee.salary } }
+                == "SUBQUERY(friends, $x, $x.salary > salary).@count > 0")
+        #expect(
+            format { $0.friends.contains { friend in friend.friends.contains { $0.salary > friend.salary } } }
+                == "SUBQUERY(friends, $x1, SUBQUERY($x1.friends, $x, $x.salary > $x1.salary).@count > 0).@count > 0")
     }
 
     @Test(arguments: StoreKind.allCases) func objectsAreComparedByIdentity(kind: StoreKind) throws {
@@ -77,6 +83,22 @@ import Testing
         #expect(
             request.sortDescriptors == [.descending("department.name"), .ascending("name", comparison: .caseInsensitive)])
         #expect(request.relationshipKeyPathsForPrefetching == ["department", "spouse.projects"])
+    }
+
+    @Test("FET-4, FET-12: a property may have the name of a reserved word", arguments: StoreKind.allCases)
+    func reservedWordsAreNames(kind: StoreKind) throws {
+        let stack = try Stack(kind, ManagedObjectModel { Entity("Box") { Box.size } }, [Box.self])
+        let context = stack.newContext()
+        for size in [2, 1] { Box(context: context)[Box.size] = size }
+        try context.save()
+        var request = FetchRequest<Box>()
+        request.sortDescriptors = [.ascending(Box.size)]
+        #expect(request.sortDescriptors == [FetchSort("size")])
+        #expect(try context.fetch(request).map { $0[Box.size] } == [1, 2])
+    }
+
+    final class Box: ManagedObject {
+        static let size = Attribute<Int>("size", default: 0)
     }
 
     @Test(arguments: StoreKind.allCases) func sectionsTakeAPath(kind: StoreKind) throws {

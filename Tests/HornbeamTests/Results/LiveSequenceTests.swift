@@ -58,6 +58,14 @@ import Testing
         #expect(rows?.map(\.1) == [13])
     }
 
+    @Test func eachIteratorOfASelectionBeginsWithTheRows() async throws {
+        let totals = context.results(of: Employee.select(\.count, \.salary.sum))
+        for _ in 0 ..< 2 {
+            var rows = totals.makeAsyncIterator()
+            #expect(try await rows.next(isolation: #isolation).map { $0.map(\.1) } == [3])
+        }
+    }
+
     @Test func savesOfOthersArrive() async throws {
         var counts = context.liveCount(of: byName).makeAsyncIterator()
         #expect(try await counts.next(isolation: #isolation) == 3)

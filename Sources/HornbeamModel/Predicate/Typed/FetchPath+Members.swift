@@ -1,3 +1,5 @@
+internal import Synchronization
+
 // The members of a path: a key path of Swift becomes steps of a key path of the model, by the names that
 // `PredicateSubject` knows. A path over an optional to-one relationship leads to optional values.
 
@@ -66,9 +68,11 @@ extension FetchPath where Value: FetchPathCollection {
 
     /// The number of objects that satisfy the condition.
     public func count(where condition: (FetchPath<Value.Member>) -> FetchPredicate) -> FetchPath<Int> {
-        let predicate = condition(.root)
+        // A root of its own tells the member from the object outside, which the condition may name too.
+        let member = MemberVariables.next()
+        let predicate = condition(FetchPath<Value.Member>(.variable(member)))
         let variable = predicate.node.unusedVariable
-        let inner = predicate.node.rebased(on: .variable(variable))
+        let inner = predicate.node.mapExpressions { $0 == .variable(member) ? .variable(variable) : $0 }
         return FetchPath<Int>(.keyPath(.subquery(operand.node, variable, inner), [.collection(.count)]))
     }
 
@@ -97,6 +101,12 @@ extension FetchPath where Value: FetchPathCollection {
         guard case .keyPath(.evaluatedObject, let steps) = member else { return FetchPath<Total>(member) }
         return FetchPath<Total>(operand.appending([.collection(operation)] + steps))
     }
+}
+
+/// Names of variables while a condition is being written, never used twice in a process.
+private enum MemberVariables {
+    private static let last = Atomic<UInt64>(0)
+    static func next() -> String { "member \(last.wrappingAdd(1, ordering: .relaxed).newValue)" }
 }
 
 // MARK: Objects

@@ -135,11 +135,11 @@ extension FetchPredicate.Node {
 extension FetchSort {
     /// Ascending by an attribute, or by one over to-one relationships: `.ascending(Event.place[Place.city])`.
     public static func ascending(_ path: some PredicateOperand, comparison: Comparison = .standard) -> Self {
-        Self(path.expression.expressionFormat, comparison: comparison)
+        Self(path.expression.requestKey, comparison: comparison)
     }
 
     /// Descending by an attribute, or by one over to-one relationships.
     public static func descending(_ path: some PredicateOperand, comparison: Comparison = .standard) -> Self {
-        Self(path.expression.expressionFormat, ascending: false, comparison: comparison)
+        Self(path.expression.requestKey, ascending: false, comparison: comparison)
     }
 }
