@@ -351,7 +351,8 @@ package final class Engine: Sendable {
 
     /// Waits for running transactions, writes a last checkpoint and removes the log. Snapshots that are still held can be read on.
     ///
-    /// Nothing is written after it returns: calls of other threads that would write throw `closed`.
+    /// Nothing is written after it returns: calls of other threads that would write throw `closed`. Throws `durabilityLost` and removes
+    /// nothing when the store's files are gone or others are in their place.
     package func close() throws(EngineError) {
         try requireOwnProcess()
         core.pipeline.hurryCheckpoint()
@@ -375,8 +376,14 @@ package final class Engine: Sendable {
             log.close()
             lock.release()
         }
-        core.reserve.end(removes: core.pipeline.failure == nil)
-        if let failure = core.pipeline.failure { throw failure }
+        do throws(EngineError) {
+            if let failure = core.pipeline.failure { throw failure }
+            try log.requireStore()
+        } catch {
+            core.reserve.end(removes: false)
+            throw error
+        }
+        core.reserve.end(removes: true)
         // Not by what was written so far: a commit may be on its way into the log.
         if !isAsOpened { try checkpointer.run(log: log, isClosing: true) }
         try log.removeAll()
