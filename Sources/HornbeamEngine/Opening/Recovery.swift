@@ -55,8 +55,11 @@ struct Recovery {
     private func openForWriting(_ lock: any FileLock, isNew: Bool) throws(EngineError) -> (Engine, LogWriter) {
         let meta = try MetaFile.open(metaPath, fileSystem: fileSystem)
         let states = meta.states
-        // The process that made the store may have ended before its name was durable.
-        if !isNew, states.allSatisfy({ $0.checkpoint == 1 }) { try fileSystem.syncDirectory(parent(ofPath: path), .newStoreName) }
+        // The process that made, copied or salvaged the store may have ended before the name was durable. The first writer under this
+        // name notes the log's position only after this sync.
+        if !isNew, DurableCounter(lockPath, fileSystem: fileSystem, store: states[0].store).position == nil {
+            try fileSystem.syncDirectory(parent(ofPath: path), .newStoreName)
+        }
         return try withReadableState(states) { (i) throws(EngineError) in
             if i > 0 { _ = meta.disregardNewest() }
             // Nobody else changes the folder from now on, but an attempt with the newer state may have.

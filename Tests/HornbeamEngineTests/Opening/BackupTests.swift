@@ -104,6 +104,25 @@ import Testing
         }
     }
 
+    @Test("the first writer of a copy whose name may not be durable makes it so, later ones need not")
+    func theNameOfACopyIsMadeDurable() throws {
+        let faults = FaultInjector(SimulatedDisk())
+        let engine = try Engine.open("s.hornbeam", fileSystem: faults, options: oracle.options)
+        try oracle.commit(to: engine, through: 20)
+        try engine.checkpoint()
+        // The first sync is of the draft's name.
+        faults.add(FaultRule(.fail(.inputOutput), site: .newStoreName, after: 1))
+        #expect(throws: EngineError.self) { try engine.backup(to: "copy.hornbeam") }
+        faults.removeRules()
+        #expect(try faults.exists("copy.hornbeam"))
+        faults.add(FaultRule(.fail(.inputOutput), site: .newStoreName, isSticky: true))
+        #expect(throws: EngineError.self) { try Engine.open("copy.hornbeam", fileSystem: faults, options: oracle.options) }
+        faults.removeRules()
+        try Engine.open("copy.hornbeam", fileSystem: faults, options: oracle.options).close()
+        faults.add(FaultRule(.fail(.inputOutput), site: .newStoreName, isSticky: true))
+        try Engine.open("copy.hornbeam", fileSystem: faults, options: oracle.options).close()
+    }
+
     @Test func aCrashWhileABackupIsMadeLeavesAWholeOneOrNone() throws {
         let oracle = EngineOracle(transactions: 20)
         let disk = SimulatedDisk()
