@@ -222,11 +222,14 @@ package final class Engine: Sendable {
     }
 
     func appendBlob(_ value: Bytes, tree: TreeID) throws(EngineError) -> PageReference {
-        unsafe try core.files.appendBlob(
+        try requireOwnProcess()
+        return unsafe try core.files.appendBlob(
             unsafe value.buffer, tree: tree, checkpoint: checkpointer.latest.checkpoint, to: core.blobs)
     }
 
     func abort(_ transaction: WriteTransaction) {
+        // A thread that is not in a forked child may hold the monitor; only the parent ends the turn.
+        guard forks == ProcessForks.count else { return }
         transaction.ledger.undo()
         core.pipeline.endTurn()
     }
@@ -235,6 +238,7 @@ package final class Engine: Sendable {
         _ transaction: WriteTransaction, _ durability: Durability, steps: CommitSteps = CommitSteps(),
         published: (@Sendable (TransactionNumber) -> Void)?, isUpkeep: Bool
     ) throws(EngineError) -> TransactionNumber {
+        try requireOwnProcess()
         guard transaction.hasChanges else {
             abort(transaction)
             return transaction.base.number
