@@ -19,11 +19,14 @@ final class EngineCore: Sendable {
     /// Where values too large for a leaf go, before the log names them.
     let blobs: PageAppender
     let reserve: SpaceReserve
+    /// The writer's lock of the store; nil in a reader.
+    private let lock: (any FileLock)?
 
     init(
         pool: FramePool, files: PageFiles, meta: MetaFile, first: StoreVersion, mark: LogMark, table: FileTable,
-        options: EngineOptions
+        options: EngineOptions, lock: (any FileLock)?
     ) {
+        self.lock = lock
         self.pool = pool
         self.files = files
         self.meta = meta
@@ -36,6 +39,9 @@ final class EngineCore: Sendable {
             registry: registry, pool: pool, first: first, mark: mark, lag: { space.lag },
             undone: { space.undo(above: $0) })
     }
+
+    /// Throws `durabilityLost` if the store's files are gone or others are in their place: nothing may be written or removed by path then.
+    func requireStore() throws(EngineError) { try lock?.verify() }
 
     /// Whether nobody waits for the checkpoint under way, and it does not fall behind either.
     var mayCheckpointRest: Bool { !pipeline.isCheckpointAwaited && space.mayRest }
@@ -223,6 +229,7 @@ package final class Engine: Sendable {
 
     func appendBlob(_ value: Bytes, tree: TreeID) throws(EngineError) -> PageReference {
         try requireOwnProcess()
+        try core.requireStore()
         return unsafe try core.files.appendBlob(
             unsafe value.buffer, tree: tree, checkpoint: checkpointer.latest.checkpoint, to: core.blobs)
     }

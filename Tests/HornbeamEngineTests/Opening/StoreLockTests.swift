@@ -115,6 +115,25 @@ import Testing
         try third.close()
     }
 
+    @Test("the next segment is not made among the files of another store, whose own spare and segments stay")
+    func preparingASegmentTouchesNothingOfAnotherStore() throws {
+        let folder = TemporaryFolder()
+        let path = folder.path + "/s"
+        let first = try Engine.open(path, options: Self.options())
+        try Self.put("a", first)
+        try Self.perform(.folderMoved, path)
+        try Self.leave("b", path)
+        try PosixFileSystem().open(path + "/spare", .create).close()
+        let names = try PosixFileSystem().list(path)
+        let log = try #require(first.state.withLock { $0.log })
+        #expect(Self.failure { try log.prepareSpare() }?.code == .durabilityLost)
+        #expect(!log.giveUpSegments())
+        #expect(Self.failure { try first.checkpointer.run(log: nil, isForced: true) }?.code == .durabilityLost)
+        #expect(try PosixFileSystem().list(path) == names)
+        #expect(Self.failure { try first.close() }?.code == .durabilityLost)
+        #expect(try PosixFileSystem().list(path) == names)
+    }
+
     /// Leaves a store with a log, as a crash does.
     private static func leave(_ key: String, _ path: String) throws {
         let engine = try Engine.open(path, options: options())
