@@ -71,6 +71,7 @@ struct Backup {
             parts += try log(state, isWritten ? durable : nil)
         }
         try recovery.requireKept(states[0])
+        if !isWritten { try recovery.requireNoWriter() }
         return Image(state: state, parts: parts)
     }
 
