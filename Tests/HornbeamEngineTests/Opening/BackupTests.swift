@@ -123,6 +123,24 @@ import Testing
         try Engine.open("copy.hornbeam", fileSystem: faults, options: oracle.options).close()
     }
 
+    @Test func aCopyWithoutTheLastAcknowledgedCommitIsNoBackup() throws {
+        let disk = SimulatedDisk()
+        let engine = try Engine.open("s", fileSystem: disk, options: OlderStateTests.options)
+        for number in 1...3 {
+            let transaction = try engine.begin()
+            try transaction.setValue("n", Array("\(number)".utf8))
+            _ = try transaction.commit()
+        }
+        disk.damage("s/wal-0000000000000001") { bytes in bytes[4096 + 2 * 4096 + 90] ^= 1 }
+        let error = #expect(throws: EngineError.self) { try engine.backup(to: "copy") }
+        #expect(
+            error?.description == """
+                logDamaged: The copy lacks acknowledged commits: its log ends at position 8192, and that of the store was durable up to \
+                12288. No backup was made. Make it again, and look for damage in the store if that does not help. [s]
+                """)
+        #expect(try disk.list("") == ["s"])
+    }
+
     @Test func aCrashWhileABackupIsMadeLeavesAWholeOneOrNone() throws {
         let oracle = EngineOracle(transactions: 20)
         let disk = SimulatedDisk()
