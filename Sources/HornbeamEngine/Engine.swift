@@ -19,11 +19,14 @@ final class EngineCore: Sendable {
     /// Where values too large for a leaf go, before the log names them.
     let blobs: PageAppender
     let reserve: SpaceReserve
+    /// The writer's lock of the store; nil in a reader.
+    private let lock: (any FileLock)?
 
     init(
         pool: FramePool, files: PageFiles, meta: MetaFile, first: StoreVersion, mark: LogMark, table: FileTable,
-        options: EngineOptions
+        options: EngineOptions, lock: (any FileLock)?
     ) {
+        self.lock = lock
         self.pool = pool
         self.files = files
         self.meta = meta
@@ -36,6 +39,9 @@ final class EngineCore: Sendable {
             registry: registry, pool: pool, first: first, mark: mark, lag: { space.lag },
             undone: { space.undo(above: $0) })
     }
+
+    /// Throws `durabilityLost` if the store's files are gone or others are in their place: nothing may be written or removed by path then.
+    func requireStore() throws(EngineError) { try lock?.verify() }
 
     /// Whether nobody waits for the checkpoint under way, and it does not fall behind either.
     var mayCheckpointRest: Bool { !pipeline.isCheckpointAwaited && space.mayRest }
@@ -222,11 +228,15 @@ package final class Engine: Sendable {
     }
 
     func appendBlob(_ value: Bytes, tree: TreeID) throws(EngineError) -> PageReference {
-        unsafe try core.files.appendBlob(
+        try requireOwnProcess()
+        try core.requireStore()
+        return unsafe try core.files.appendBlob(
             unsafe value.buffer, tree: tree, checkpoint: checkpointer.latest.checkpoint, to: core.blobs)
     }
 
     func abort(_ transaction: WriteTransaction) {
+        // A thread that is not in a forked child may hold the monitor; only the parent ends the turn.
+        guard forks == ProcessForks.count else { return }
         transaction.ledger.undo()
         core.pipeline.endTurn()
     }
@@ -235,6 +245,7 @@ package final class Engine: Sendable {
         _ transaction: WriteTransaction, _ durability: Durability, steps: CommitSteps = CommitSteps(),
         published: (@Sendable (TransactionNumber) -> Void)?, isUpkeep: Bool
     ) throws(EngineError) -> TransactionNumber {
+        try requireOwnProcess()
         guard transaction.hasChanges else {
             abort(transaction)
             return transaction.base.number
@@ -351,7 +362,8 @@ package final class Engine: Sendable {
 
     /// Waits for running transactions, writes a last checkpoint and removes the log. Snapshots that are still held can be read on.
     ///
-    /// Nothing is written after it returns: calls of other threads that would write throw `closed`.
+    /// Nothing is written after it returns: calls of other threads that would write throw `closed`. Throws `durabilityLost` and removes
+    /// nothing when the store's files are gone or others are in their place.
     package func close() throws(EngineError) {
         try requireOwnProcess()
         core.pipeline.hurryCheckpoint()
@@ -375,8 +387,14 @@ package final class Engine: Sendable {
             log.close()
             lock.release()
         }
-        core.reserve.end(removes: core.pipeline.failure == nil)
-        if let failure = core.pipeline.failure { throw failure }
+        do throws(EngineError) {
+            if let failure = core.pipeline.failure { throw failure }
+            try log.requireStore()
+        } catch {
+            core.reserve.end(removes: false)
+            throw error
+        }
+        core.reserve.end(removes: true)
         // Not by what was written so far: a commit may be on its way into the log.
         if !isAsOpened { try checkpointer.run(log: log, isClosing: true) }
         try log.removeAll()

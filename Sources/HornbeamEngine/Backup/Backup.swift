@@ -31,9 +31,23 @@ struct Backup {
             let image = try recovery.patiently { () throws(EngineError) in try openImage() }
             report = try copy(image, to: folder, progress)
             try progress?(WorkProgress(part: "opening the copy", done: report.bytes, total: report.bytes))
-            report.transaction = try draft.complete(folder, recovery.options) { $0.latest }
+            report.transaction = try draft.complete(folder, recovery.options) { (copy) throws(EngineError) in
+                try require(copy, reaches: image.durable)
+                return copy.latest
+            }
         }
         return report
+    }
+
+    /// The log of a copy ends without an error where a group cannot be read: only the source tells how far it has to go.
+    private func require(_ copy: Engine, reaches durable: LogPosition) throws(EngineError) {
+        let end = copy.checkpointer.latest.log.position
+        guard end < durable else { return }
+        throw EngineError(
+            .logDamaged,
+            "The copy lacks acknowledged commits: its log ends at position \(end), and that of the store was durable up to \(durable). "
+                + "No backup was made. Make it again, and look for damage in the store if that does not help.",
+            path: source)
     }
 
     // MARK: One state, all its files open
@@ -50,6 +64,8 @@ struct Backup {
     private struct Image {
         var state: MetaState
         var parts: [Part]
+        /// The log of the copy leads at least there.
+        var durable: LogPosition
     }
 
     private func openImage() throws(EngineError) -> Image {
@@ -71,7 +87,8 @@ struct Backup {
             parts += try log(state, isWritten ? durable : nil)
         }
         try recovery.requireKept(states[0])
-        return Image(state: state, parts: parts)
+        if !isWritten { try recovery.requireNoWriter() }
+        return Image(state: state, parts: parts, durable: durable)
     }
 
     /// What the segments hold of the log of a state: all of it, or up to the place where a writer may be at work.

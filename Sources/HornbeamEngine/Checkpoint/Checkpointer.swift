@@ -81,6 +81,7 @@ final class Checkpointer: Sendable {
             throw EngineError(.full, "All numbers of checkpoints are used up. Copy the store's content to a new one.", path: engine.files.directory)
         }
         if !isClosing, !isForced, version.number == before.latest.transaction, mark == before.latest.log { return }
+        try engine.requireStore()
         // At the beginning and the end of the store's life nobody else commits.
         let image = try write(version, sequence: before.latest.checkpoint + 1, isAwaited: isAwaited || isClosing || log == nil, isPaced: isPaced)
         var meta = before.latest
@@ -96,15 +97,17 @@ final class Checkpointer: Sendable {
         meta.nextPageFile = engine.files.nextFile
         meta.nextLogSegment = log?.nextSegment ?? before.latest.nextLogSegment
         meta.isCleanlyClosed = isClosing || !(log?.hasGroups(before: mark.position) ?? false)
-        try log?.requireStore()
+        if let log { try log.requireStore() } else { try engine.requireStore() }
         try engine.meta.write(meta)
-        log?.restoreNote()
         engine.space.adopt(image.table, version.number, isCheckpoint: true)
         state.withLock { state in
             state.previous = state.latest
             state.latest = meta
             state.checkpoints += 1
         }
+        // The write of `meta` may have taken long; what follows writes and unlinks by path.
+        try engine.requireStore()
+        log?.restoreNote()
         try letGo(image, log, isPaced: isPaced)
     }
 

@@ -86,7 +86,8 @@ package protocol File: AnyObject, Sendable {
 
 /// A lock that lasts until it is released or its holder dies.
 package protocol FileLock: AnyObject, Sendable {
-    /// Throws `durabilityLost` unless the path that was locked still leads to the file that was locked.
+    /// Throws `durabilityLost` unless the path that was locked still leads to the file that was locked, and `closed` in a child that was
+    /// forked since.
     func verify() throws(EngineError)
     func release()
 }

@@ -76,6 +76,7 @@ final class PosixFileLock: FileLock {
     }
 
     func verify() throws(EngineError) {
+        guard forks == ProcessForks.count else { throw .forked(path) }
         var status = stat()
         while unsafe stat(path, &status) != 0 {
             guard errno == EINTR else { throw .storeGone(path) }

@@ -21,8 +21,14 @@ package final class DurableCounter: Sendable {
     private let path: String
     private let fileSystem: any FileSystem
     private let seed: UInt64
-    /// The file; nil where it cannot be opened, and after a write failed, until the next one: no commit fails for the note.
-    private let file: Guarded<(any File)?>
+    private let state: Guarded<State>
+
+    private struct State {
+        /// Nil where it cannot be opened, and after a write failed, until the next one: no commit fails for the note.
+        var file: (any File)?
+        /// The largest position noted here. The note never goes back: a checkpoint may restore it beside the sync of a commit.
+        var largest = LogPosition.zero
+    }
 
     /// The counter in the lock file at a path, which exists.
     package init(_ path: String, fileSystem: any FileSystem, store: StoreIdentifier, readOnly: Bool = false) {
@@ -30,9 +36,9 @@ package final class DurableCounter: Sendable {
         self.fileSystem = fileSystem
         seed = store.high ^ PageHeader.mixed(store.low)
         do throws(EngineError) {
-            file = Guarded(try fileSystem.open(path, readOnly ? .read : .readWrite))
+            state = Guarded(State(file: try fileSystem.open(path, readOnly ? .read : .readWrite)))
         } catch {
-            file = Guarded(nil)
+            state = Guarded(State())
         }
     }
 
@@ -46,7 +52,7 @@ package final class DurableCounter: Sendable {
     }
 
     private func readOnce() -> LogPosition? {
-        guard let file = file.withLock({ $0 }) else { return nil }
+        guard let file = state.withLock({ $0.file }) else { return nil }
         var bytes = [UInt8](repeating: 0, count: DurableCounter.bytes)
         do throws(EngineError) {
             let count = unsafe try bytes.withMutableBytes { (buffer) throws(EngineError) in
@@ -64,33 +70,35 @@ package final class DurableCounter: Sendable {
     }
 
     /// Notes a position that a sync has just made durable.
-    func note(_ position: LogPosition) {
-        file.withLock { file in
-            do throws(EngineError) {
-                if file == nil { file = try fileSystem.open(path, .readWrite) }
-                guard let open = file else { return }
-                try unsafe withUnsafeTemporaryAllocation(byteCount: DurableCounter.bytes, alignment: 8) {
-                    (buffer) throws(EngineError) in
-                    unsafe buffer.set(position.rawValue, at: 0)
-                    unsafe buffer.set(check(UnsafeRawBufferPointer(buffer.part(0..<8))), at: 8)
-                    try unsafe open.write(UnsafeRawBufferPointer(buffer), at: DurableCounter.offset)
-                }
-            } catch {
-                file = nil
-            }
-        }
-    }
+    func note(_ position: LogPosition) { state.withLock { write(position, &$0) } }
 
     /// Notes a position in the file that the path leads to now, which is made anew if it was removed: readers would find no note.
     func restore(_ position: LogPosition) {
-        file.withLock { file in
+        state.withLock { state in
             do throws(EngineError) {
-                file = try fileSystem.open(path, try fileSystem.exists(path) ? .readWrite : .create)
+                state.file = try fileSystem.open(path, try fileSystem.exists(path) ? .readWrite : .create)
             } catch {
-                file = nil
+                state.file = nil
             }
+            write(position, &state)
         }
-        note(position)
+    }
+
+    private func write(_ position: LogPosition, _ state: inout State) {
+        state.largest = max(state.largest, position)
+        let noted = state.largest.rawValue
+        do throws(EngineError) {
+            if state.file == nil { state.file = try fileSystem.open(path, .readWrite) }
+            guard let file = state.file else { return }
+            try unsafe withUnsafeTemporaryAllocation(byteCount: DurableCounter.bytes, alignment: 8) {
+                (buffer) throws(EngineError) in
+                unsafe buffer.set(noted, at: 0)
+                unsafe buffer.set(check(UnsafeRawBufferPointer(buffer.part(0..<8))), at: 8)
+                try unsafe file.write(UnsafeRawBufferPointer(buffer), at: DurableCounter.offset)
+            }
+        } catch {
+            state.file = nil
+        }
     }
 
     private func check(_ position: UnsafeRawBufferPointer) -> UInt64 { unsafe XXH64.hash(position, seed: seed) }

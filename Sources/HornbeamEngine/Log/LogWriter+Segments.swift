@@ -124,7 +124,11 @@ extension LogWriter {
     var closedError: EngineError { EngineError(.closed, "The log is closed. Open the store again.", path: directory) }
 
     /// Closes the writer and unlinks the whole log, after the meta file says that none is needed.
+    ///
+    /// Throws, and unlinks nothing, when the writer was closed or poisoned before, or when the store's files are gone or others are in
+    /// their place.
     package func removeAll() throws(EngineError) {
+        try requireStore()
         close()
         guard hasFiles.load(ordering: .relaxed) else { return }
         try removeFiles { LogSpare.isName($0) || LogSegmentNumber(fileName: $0) != nil }

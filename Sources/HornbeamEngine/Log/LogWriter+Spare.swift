@@ -73,8 +73,15 @@ extension LogWriter {
             defer { waiting.removeAll(where: isDoomed) }
             return waiting.filter(isDoomed)
         }
+        // The names may be those of another store's files; the next append says so.
+        if doomed.isEmpty || !isStoreThere { return false }
         for file in doomed { do throws(EngineError) { try fileSystem.remove(join(directory, file.fileName), mayRest: mayRest) } catch {} }
-        return !doomed.isEmpty
+        return true
+    }
+
+    private var isStoreThere: Bool {
+        do throws(EngineError) { try lock?.verify() } catch { return false }
+        return true
     }
 
     // MARK: The spare
@@ -149,7 +156,8 @@ extension LogWriter {
         return try makeSpareOnce(bytes: bytes, atLeast: least, isPaced: isPaced)
     }
 
-    /// Makes the segment; if that fails nothing of it is left, and the next attempt has the same number.
+    /// Makes the segment; if that fails nothing of it is left, and the next attempt has the same number. Throws `durabilityLost`, and
+    /// removes and renames nothing, when the store's files are gone or others are in their place.
     private func makeSpareOnce(bytes: Int, atLeast least: Int, isPaced: Bool) throws(EngineError) -> LogSpare {
         let number = LogSegmentNumber(nextNumber.load(ordering: .relaxed))
         guard number <= .last else {
@@ -158,17 +166,20 @@ extension LogWriter {
         guard UInt64(bytes) <= LogSegmentHeader.segmentBytesMax else {
             throw EngineError(.tooLarge, "A group of transactions of \(least) bytes does not fit into a segment of the log.", path: directory)
         }
+        try lock?.verify()
         let path = join(directory, LogSpare.fileName)
         hasFiles.store(true, ordering: .relaxed)
         if try fileSystem.exists(path) { try fileSystem.remove(path) }
         do throws(EngineError) {
             let length = try fill(path, bytes: bytes, atLeast: least, isPaced: isPaced)
+            try lock?.verify()
             let header = try writeHeader(number, bytes: length, path)
             let file = try name(path, number)
             nextNumber.store(number.next.rawValue, ordering: .relaxed)
             lacksRoom.store(false, ordering: .relaxed)
             return LogSpare(file: file, header: header)
         } catch {
+            try lock?.verify()
             if error.code == .full { lacksRoom.store(true, ordering: .relaxed) }
             // Half a segment only takes room; the error that matters is the first.
             for name in [path, join(directory, number.fileName)] { do throws(EngineError) { try fileSystem.remove(name) } catch {} }
@@ -208,6 +219,7 @@ extension LogWriter {
     /// names of other files are durable.
     private func name(_ path: String, _ number: LogSegmentNumber) throws(EngineError) -> any File {
         let named = join(directory, number.fileName)
+        try lock?.verify()
         try fileSystem.rename(path, to: named)
         do throws(EngineError) { try fileSystem.syncDirectory(directory, .segmentName) } catch { throw poisoned(by: error, named) }
         return try fileSystem.open(named, .readWrite)

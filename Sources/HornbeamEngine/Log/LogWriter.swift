@@ -74,7 +74,7 @@ package final class LogWriter: Sendable {
     private let durablePosition: Atomic<UInt64>
     private let counter: DurableCounter?
     /// The writer's lock of the store: nothing is logged once it is of a file that is not the store's any more.
-    private let lock: (any FileLock)?
+    let lock: (any FileLock)?
 
     /// Continues a log in a new segment, made at the first append.
     ///

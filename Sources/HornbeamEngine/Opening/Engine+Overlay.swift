@@ -10,6 +10,7 @@ extension Engine {
     /// What the body throws leaves the state as it was.
     package func overlay(_ body: (WriteTransaction) throws -> Void) throws {
         guard follower != nil else { preconditionFailure("Only an engine that was opened for reading shows what it does not write.") }
+        try requireOwnProcess()
         let core = core
         let transaction = WriteTransaction(engine: self, base: try core.pipeline.takeTurn(), pool: core.pool)
         do {

@@ -48,7 +48,7 @@ extension Recovery {
         let states = meta.states
         let isWritten = try fileSystem.isLocked(metaPath)
         let durable = max(try durablePosition(states[0].store, isWritten: isWritten), floor)
-        return try withReadableState(states) { (i) throws(EngineError) in
+        let engine = try withReadableState(states) { (i) throws(EngineError) in
             let files = try PageFiles(
                 directory: path, fileSystem: fileSystem, salt: states[i].salt, nextFile: states[i].nextPageFile,
                 isHolding: true)
@@ -61,6 +61,16 @@ extension Recovery {
             engine.loss = replayed.loss
             follower.note(replayed.end.mark)
             return engine
+        }
+        if !isWritten { try requireNoWriter() }
+        return engine
+    }
+
+    /// Throws if a writer came meanwhile: what was read of the log without a limit may hold commits that are not durable yet.
+    func requireNoWriter() throws(EngineError) {
+        guard try !fileSystem.isLocked(metaPath) else {
+            throw EngineError(
+                .damaged, "The store was opened for writing while it was read. Try again.", path: path)
         }
     }
 

@@ -54,9 +54,14 @@ struct Recovery {
 
     private func openForWriting(_ lock: any FileLock, isNew: Bool) throws(EngineError) -> (Engine, LogWriter) {
         let meta = try MetaFile.open(metaPath, fileSystem: fileSystem)
+        // The file that was opened is the one that is locked.
+        try lock.verify()
         let states = meta.states
-        // The process that made the store may have ended before its name was durable.
-        if !isNew, states.allSatisfy({ $0.checkpoint == 1 }) { try fileSystem.syncDirectory(parent(ofPath: path), .newStoreName) }
+        // The process that made, copied or salvaged the store may have ended before the name was durable. The first writer under this
+        // name notes the log's position only after this sync.
+        if !isNew, DurableCounter(lockPath, fileSystem: fileSystem, store: states[0].store).position == nil {
+            try fileSystem.syncDirectory(parent(ofPath: path), .newStoreName)
+        }
         return try withReadableState(states) { (i) throws(EngineError) in
             if i > 0 { _ = meta.disregardNewest() }
             // Nobody else changes the folder from now on, but an attempt with the newer state may have.
@@ -98,7 +103,7 @@ struct Recovery {
     }
 
     private func openForWriting(_ opened: Opened, _ lock: any FileLock) throws(EngineError) -> (Engine, LogWriter) {
-        let engine = try makeEngine(opened)
+        let engine = try makeEngine(opened, lock: lock)
         let state = opened.state
         let counter = DurableCounter(lockPath, fileSystem: fileSystem, store: state.store)
         let noted = counter.position ?? .zero
@@ -145,7 +150,7 @@ struct Recovery {
     /// An engine that shows the chosen checkpoint, without the log.
     ///
     /// The next checkpoint is numbered after the newest known, even when an older one was chosen.
-    func makeEngine(_ opened: Opened, follower: Follower? = nil) throws(EngineError) -> Engine {
+    func makeEngine(_ opened: Opened, follower: Follower? = nil, lock: (any FileLock)? = nil) throws(EngineError) -> Engine {
         var state = opened.state
         let (version, table) = try load(state.catalogue, state.fileTable, opened.files, pageSize: state.pageSize)
         guard version.number == state.transaction else {
@@ -156,7 +161,7 @@ struct Recovery {
             pageSize: state.pageSize, bytes: options.poolBytes, ceiling: options.frameCeiling, files: opened.files)
         let core = EngineCore(
             pool: pool, files: opened.files, meta: opened.meta, first: version, mark: state.log, table: table,
-            options: options)
+            options: options, lock: lock)
         state.checkpoint = opened.states[0].checkpoint
         return Engine(
             path: path, parts: Engine.Parts(core, Checkpointer(core, latest: state, previous: opened.previous)),

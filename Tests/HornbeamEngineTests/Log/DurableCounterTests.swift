@@ -30,6 +30,19 @@ import Testing
         }
     }
 
+    @Test func theNoteDoesNotGoBack() throws {
+        let disk = try makeDisk()
+        let writing = counter(disk)
+        writing.note(LogPosition(8192))
+        writing.restore(LogPosition(4096))
+        #expect(counter(disk).position == LogPosition(8192))
+        writing.note(LogPosition(4096))
+        #expect(counter(disk).position == LogPosition(8192))
+        try disk.remove("s/lock")
+        writing.restore(LogPosition(4096))
+        #expect(counter(disk).position == LogPosition(8192))
+    }
+
     @Test func noCommitFailsForIt() throws {
         let disk = try makeDisk()
         let faults = FaultInjector(disk)

@@ -104,6 +104,43 @@ import Testing
         }
     }
 
+    @Test("the first writer of a copy whose name may not be durable makes it so, later ones need not")
+    func theNameOfACopyIsMadeDurable() throws {
+        let faults = FaultInjector(SimulatedDisk())
+        let engine = try Engine.open("s.hornbeam", fileSystem: faults, options: oracle.options)
+        try oracle.commit(to: engine, through: 20)
+        try engine.checkpoint()
+        // The first sync is of the draft's name.
+        faults.add(FaultRule(.fail(.inputOutput), site: .newStoreName, after: 1))
+        #expect(throws: EngineError.self) { try engine.backup(to: "copy.hornbeam") }
+        faults.removeRules()
+        #expect(try faults.exists("copy.hornbeam"))
+        faults.add(FaultRule(.fail(.inputOutput), site: .newStoreName, isSticky: true))
+        #expect(throws: EngineError.self) { try Engine.open("copy.hornbeam", fileSystem: faults, options: oracle.options) }
+        faults.removeRules()
+        try Engine.open("copy.hornbeam", fileSystem: faults, options: oracle.options).close()
+        faults.add(FaultRule(.fail(.inputOutput), site: .newStoreName, isSticky: true))
+        try Engine.open("copy.hornbeam", fileSystem: faults, options: oracle.options).close()
+    }
+
+    @Test func aCopyWithoutTheLastAcknowledgedCommitIsNoBackup() throws {
+        let disk = SimulatedDisk()
+        let engine = try Engine.open("s", fileSystem: disk, options: OlderStateTests.options)
+        for number in 1...3 {
+            let transaction = try engine.begin()
+            try transaction.setValue("n", Array("\(number)".utf8))
+            _ = try transaction.commit()
+        }
+        disk.damage("s/wal-0000000000000001") { bytes in bytes[4096 + 2 * 4096 + 90] ^= 1 }
+        let error = #expect(throws: EngineError.self) { try engine.backup(to: "copy") }
+        #expect(
+            error?.description == """
+                logDamaged: The copy lacks acknowledged commits: its log ends at position 8192, and that of the store was durable up to \
+                12288. No backup was made. Make it again, and look for damage in the store if that does not help. [s]
+                """)
+        #expect(try disk.list("") == ["s"])
+    }
+
     @Test func aCrashWhileABackupIsMadeLeavesAWholeOneOrNone() throws {
         let oracle = EngineOracle(transactions: 20)
         let disk = SimulatedDisk()

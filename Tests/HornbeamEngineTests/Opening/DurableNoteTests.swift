@@ -91,6 +91,32 @@ import Testing
         try again.close()
     }
 
+    @Test("a reader beside which a writer is opened shows no commit that is not durable, wherever that happens")
+    func aWriterThatComesMeanwhileIsNoticed() throws {
+        var call = 0
+        var isDone = false
+        while !isDone {
+            let disk = MemoryFileSystem()
+            try Engine.open(Self.path, fileSystem: disk, options: Self.options()).close()
+            let writer = Guarded<Engine?>(nil)
+            let interrupted = InterruptedDisk(disk, at: call) {
+                do {
+                    let engine = try Engine.open(Self.path, fileSystem: disk, options: Self.options())
+                    let transaction = try engine.begin()
+                    try transaction.setValue("late", [1])
+                    _ = try transaction.commit(.lazy(maxDelay: .seconds(60)))
+                    writer.withLock { $0 = engine }
+                } catch {}
+            }
+            let reader = try Engine.open(Self.path, fileSystem: interrupted, options: Self.options(isReadOnly: true))
+            #expect(try reader.snapshot().value("late") == nil, "interrupted at call \(call)")
+            isDone = !interrupted.wasInterrupted
+            #expect((writer.withLock { $0 } == nil) == isDone)
+            call += 1
+        }
+        #expect(call > 3)
+    }
+
     @Test("a reader that starts again does not go back behind what it has seen")
     func aRestartDoesNotGoBack() throws {
         let writer = try makeWriter(commits: 3)

@@ -57,6 +57,32 @@ import Testing
         try again.close()
     }
 
+    @Test("a transaction that was begun before the fork cannot be committed in the child, and can in the parent", arguments: Medium.allCases)
+    func anOlderTransactionIsRefusedInAChild(_ medium: Medium) throws {
+        let folder = TemporaryFolder()
+        let fileSystem: any FileSystem = medium == .disk ? PosixFileSystem() : MemoryFileSystem()
+        let path = medium == .disk ? folder.path + "/s" : "s"
+        let engine = try Engine.open(path, fileSystem: fileSystem, options: Self.options())
+        let transaction = try engine.begin()
+        try transaction.setValue("a", [1])
+        let status = try Fork.run { Self.isRefused { _ = try transaction.commit() } ? 0 : 1 }
+        #expect(status == 0)
+        _ = try transaction.commit()
+        #expect(try engine.snapshot().value("a") == [1])
+        try engine.close()
+    }
+
+    @Test func aLockOfTheParentIsNotHeldByTheChild() throws {
+        let folder = TemporaryFolder()
+        let fileSystem = PosixFileSystem()
+        try fileSystem.open(folder.path + "/meta", .create).close()
+        let lock = try fileSystem.lock(folder.path + "/meta", noting: folder.path + "/lock")
+        let status = try Fork.run { Self.isRefused { try lock.verify() } ? 0 : 1 }
+        #expect(status == 0)
+        try lock.verify()
+        lock.release()
+    }
+
     /// The threads of an engine and a pool are not there to be joined.
     @Test(.timeLimit(.minutes(20)))
     func aChildMayDropTheStoreOfItsParent() throws {

@@ -114,4 +114,49 @@ import Testing
         #expect(try Self.values(third, (0..<20).flatMap { ["\($0)", "n\($0)"] }).allSatisfy { $0 })
         try third.close()
     }
+
+    @Test("the next segment is not made among the files of another store, whose own spare and segments stay")
+    func preparingASegmentTouchesNothingOfAnotherStore() throws {
+        let folder = TemporaryFolder()
+        let path = folder.path + "/s"
+        let first = try Engine.open(path, options: Self.options())
+        try Self.put("a", first)
+        try Self.perform(.folderMoved, path)
+        try Self.leave("b", path)
+        try PosixFileSystem().open(path + "/spare", .create).close()
+        let names = try PosixFileSystem().list(path)
+        let log = try #require(first.state.withLock { $0.log })
+        #expect(Self.failure { try log.prepareSpare() }?.code == .durabilityLost)
+        #expect(!log.giveUpSegments())
+        #expect(Self.failure { try first.checkpointer.run(log: nil, isForced: true) }?.code == .durabilityLost)
+        #expect(try PosixFileSystem().list(path) == names)
+        #expect(Self.failure { try first.close() }?.code == .durabilityLost)
+        #expect(try PosixFileSystem().list(path) == names)
+    }
+
+    /// Leaves a store with a log, as a crash does.
+    private static func leave(_ key: String, _ path: String) throws {
+        let engine = try Engine.open(path, options: options())
+        try put(key, engine)
+    }
+
+    /// A writer without commits has nothing to write, and removes the log that it recovered: of its own store only.
+    @Test func closingWithoutCommitsRemovesNothingOfAnotherStore() throws {
+        let folder = TemporaryFolder()
+        let path = folder.path + "/s"
+        try Self.leave("a", path)
+        let first = try Engine.open(path, options: Self.options())
+        try Self.perform(.folderMoved, path)
+        try Self.leave("b", path)
+        let names = try PosixFileSystem().list(path)
+        #expect(names.contains { LogSegmentNumber(fileName: $0) != nil })
+        #expect(Self.failure { try first.close() }?.code == .durabilityLost)
+        #expect(try PosixFileSystem().list(path) == names)
+        let other = try Engine.open(path, options: Self.options())
+        #expect(try Self.values(other, ["a", "b"]) == [false, true])
+        try other.close()
+        let moved = try Engine.open(path + "-moved", options: Self.options())
+        #expect(try Self.values(moved, ["a", "b"]) == [true, false])
+        try moved.close()
+    }
 }
