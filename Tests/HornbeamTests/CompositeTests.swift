@@ -144,7 +144,11 @@ private func stack(_ kind: StoreKind) throws -> Stack {
             Entity("Stop") { Stop.name; Stop.place; Stop.former; Stop.next; Stop.previous }
         }
         try stack.container.close()
-        let error = hornbeamError { _ = try PersistentContainer.open(at: stack.description.url, model: model, classes: [Stop.self]) }
+        let refusing = try PersistentContainer(name: "Stops", model: model, classes: [Stop.self])
+        var description = PersistentStoreDescription(url: stack.description.url)
+        description.shouldMigrateStoreAutomatically = false
+        refusing.persistentStoreDescriptions = [description]
+        let error = hornbeamError { try refusing.loadPersistentStores() }
         #expect(error?.code == .modelMismatch && error?.message.contains("composites.Place differs") == true)
         let container = try stack.reopened()
         #expect(try container.newContext().existingObject(Stop.self, with: id).place[Place.city] == "Oslo")
