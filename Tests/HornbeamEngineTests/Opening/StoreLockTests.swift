@@ -1,4 +1,5 @@
 import Glibc
+import HornbeamThreads
 import Testing
 
 @testable import HornbeamEngine
