@@ -176,3 +176,32 @@ final class Account: ManagedObject {
         #expect(stored.contains { $0.uid == "2" && $0.mail == "y" })
     }
 }
+
+/// A device whose token differs from object to object.
+final class Device: ManagedObject {
+    static let serial = Attribute<String?>("serial", unique: true)
+    static let token = Attribute<String?>("token")
+    override class var tokens: [any PropertyToken] { [serial, token] }
+    override func assignInitialValues() {
+        super.assignInitialValues()
+        self[Self.token] = "initial"
+    }
+}
+
+extension OverlappingConflictTests {
+    @Test("MRG-8: an upserted object does not bring the initial values of its class", arguments: StoreKind.allCases)
+    func initialValuesAreNotBrought(kind: StoreKind) throws {
+        let model = try ManagedObjectModel { Entity("Device") { Device.serial; Device.token } }
+        let stack = try Stack(kind, model, [Device.self])
+        let context = stack.newContext()
+        let mine = try context.upsert(Device.self, where: Device.serial, is: "s")
+        #expect(mine.changedValues == ["serial": "s"])
+        let other = stack.newContext()
+        let theirs = Device(context: other)
+        theirs[Device.serial] = "s"
+        theirs[Device.token] = "stored"
+        try other.save()
+        try context.save()
+        #expect(try stack.newContext().fetch(FetchRequest<Device>()).map { $0[Device.token] } == ["stored"])
+    }
+}

@@ -117,6 +117,45 @@ import Testing
         #expect(steps[2].project == nil)
     }
 
+    private func projectWithSteps(_ context: ManagedObjectContext) throws -> (Project, [Step]) {
+        let project = context.project("p")
+        let steps = (0..<4).map { number in
+            let step = Step(context: context)
+            step.name = "\(number)"
+            return step
+        }
+        project.tasks = ManagedArray(steps[0..<3])
+        try context.save()
+        return (project, steps)
+    }
+
+    @Test("REL-5, MRG-11: a pending order takes in the members that others add and remove", arguments: StoreKind.allCases)
+    func pendingOrdersFollowOthers(kind: StoreKind) throws {
+        let stack = try Company.stack(kind)
+        let context = stack.newContext()
+        let (project, steps) = try projectWithSteps(context)
+        project.tasks.insert(steps[2], at: 0)
+        let other = stack.newContext()
+        try other.existingObject(Step.self, with: steps[0].objectID).project = nil
+        try other.existingObject(Step.self, with: steps[3].objectID).project = try other.existingObject(Project.self, with: project.objectID)
+        try other.save()
+        try context.mergeChanges()
+        #expect(project.tasks.map(\.name) == ["2", "1", "3"] && project.tasks.count == 3)
+        try context.save()
+        let same = try stack.newContext().existingObject(Project.self, with: project.objectID)
+        #expect(same.tasks.map(\.name) == ["2", "1", "3"])
+    }
+
+    @Test("REL-5: replace names the member that is replaced, wherever it is at the assignment", arguments: StoreKind.allCases)
+    func replacedMembersAreNamed(kind: StoreKind) throws {
+        let (project, steps) = try projectWithSteps(try Company.stack(kind).newContext())
+        var tasks = project.tasks
+        tasks.replace(at: 1, with: steps[3])
+        project.tasks.remove(steps[0])
+        project.tasks = tasks
+        #expect(project.tasks.map(\.name) == ["3", "2"])
+    }
+
     @Test("REL-5: a member that comes through the to-one side goes to the end", arguments: Setting.all)
     func orderedTakesNewcomersAtTheEnd(setting: Setting) throws {
         let stack = try Company.stack(setting.kind)

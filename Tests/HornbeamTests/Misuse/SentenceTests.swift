@@ -57,6 +57,12 @@ final class Careless: ManagedObject {
             a.department("d").employees.insert(b.employee("e"))
         }
         #expect(Self.text(related).contains("Department.employees was given an object of another context. Fetch it in this"))
+        let removed = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let stack = try Company.stack(.inMemory)
+            let (a, b) = (stack.newContext(), stack.newContext())
+            a.department("d").employees.remove(b.employee("e"))
+        }
+        #expect(Self.text(removed).contains("Department.employees was given an object of another context. Fetch it in this"))
         let deleted = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let stack = try Company.stack(.inMemory)
             let (a, b) = (stack.newContext(), stack.newContext())

@@ -85,7 +85,7 @@ import Testing
         #expect(request.relationshipKeyPathsForPrefetching == ["department", "spouse.projects"])
     }
 
-    @Test("FET-4, FET-12: a property may have the name of a reserved word", arguments: StoreKind.allCases)
+    @Test("a property may have the name of a reserved word", arguments: StoreKind.allCases)
     func reservedWordsAreNames(kind: StoreKind) throws {
         let stack = try Stack(kind, ManagedObjectModel { Entity("Box") { Box.size } }, [Box.self])
         let context = stack.newContext()
