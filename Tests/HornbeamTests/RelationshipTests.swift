@@ -148,12 +148,14 @@ import Testing
 
     @Test("REL-5: replace names the member that is replaced, wherever it is at the assignment", arguments: StoreKind.allCases)
     func replacedMembersAreNamed(kind: StoreKind) throws {
-        let (project, steps) = try projectWithSteps(try Company.stack(kind).newContext())
+        let context = try Company.stack(kind).newContext()
+        let (project, steps) = try projectWithSteps(context)
         var tasks = project.tasks
         tasks.replace(at: 1, with: steps[3])
         project.tasks.remove(steps[0])
         project.tasks = tasks
         #expect(project.tasks.map(\.name) == ["3", "2"])
+        #expect(context.hasChanges)
     }
 
     @Test("REL-5: a member that comes through the to-one side goes to the end", arguments: Setting.all)
