@@ -135,8 +135,8 @@ import Testing
         let error = #expect(throws: EngineError.self) { try engine.backup(to: "copy") }
         #expect(
             error?.description == """
-                logDamaged: The copy lacks acknowledged commits: its log ends at position 8192, and that of the store was durable up to \
-                12288. No backup was made. Make it again, and look for damage in the store if that does not help. [s]
+                logDamaged: The copy lacks acknowledged commits: its log ends at position @8192, and that of the store was durable up to \
+                @12288. No backup was made. Make it again, and look for damage in the store if that does not help. [s]
                 """)
         #expect(try disk.list("") == ["s"])
     }
