@@ -31,7 +31,7 @@ struct PlainObjects: Equatable {
         return result
     }
 
-    /// A to-one may name an object that is gone, which nobody can tell from none.
+    /// A to-one may name a deleted object, which cannot be told from none.
     mutating func forgetGone() {
         let known = Set(objects.keys)
         for key in known { objects[key]!.links = objects[key]!.links.mapValues { $0.filter(known.contains) } }

@@ -106,7 +106,7 @@ extension ManagedObjectContext {
         }
     }
 
-    /// Takes in what others saved where no caller waits; a failure goes to `onMergeFailure`.
+    /// Merges remote saves where no caller waits; a failure goes to `onMergeFailure`.
     func mergeByItself(_ merge: () throws -> Void) {
         do {
             try merge()

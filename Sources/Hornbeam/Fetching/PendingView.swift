@@ -53,7 +53,7 @@ final class PendingView {
         alteredKeys.contains { key in objects[key].map(isWanted) ?? false }
     }
 
-    /// Takes in that an object may have changed.
+    /// Records that an object may have changed.
     func note(_ object: ManagedObject) {
         guard object.scope.entity == entity || (includesSubentities && object.scope.entity.isKind(of: entity)) else { return }
         let key = object.registryKey

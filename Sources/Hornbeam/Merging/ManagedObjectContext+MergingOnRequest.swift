@@ -39,7 +39,7 @@ extension ManagedObjectContext {
             takeInDeletion(of: object)
             merged.deleted.insert(id)
         }
-        // What a context takes in by itself is announced already.
+        // The context has published automatic merges already.
         merged.inserted.subtract(told.inserted)
         merged.refreshed.subtract(told.refreshed)
         merged.deleted.subtract(told.deleted)

@@ -65,7 +65,7 @@ final class Checkpointer: Sendable {
     // MARK: The checkpoint
 
     /// Writes a checkpoint of the newest durable version. `isClosing` marks the store as cleanly closed, after
-    /// `CommitPipeline.endCheckpoints`; a checkpoint that somebody waits for may take all processors, one that nobody waits for its time.
+    /// `CommitPipeline.endCheckpoints`; a checkpoint with waiting callers uses all processors, one without runs on one thread.
     ///
     /// Throws `closed` when the store was closed meanwhile.
     func run(
