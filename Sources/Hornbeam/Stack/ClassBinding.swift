@@ -3,8 +3,8 @@ internal import HornbeamModel
 /// Which class the objects of each entity have.
 ///
 /// A class is bound to the entities that name it as their class, or else to the one of the class's
-/// `entityName`. An entity without a class of its own has that of its nearest superentity, or
-/// `ManagedObject`.
+/// `entityName`; a class that declares its entity binds its superclasses as well. An entity without a
+/// class of its own has that of its nearest superentity, or `ManagedObject`.
 struct ClassBinding: Sendable {
     private let classes: [ManagedObject.Type]
     private let entityIndexes: [ObjectIdentifier: Int]
@@ -26,6 +26,9 @@ struct ClassBinding: Sendable {
                 problems += TokenCheck(type, entity).problems
             }
         }
+        for type in classes.flatMap(Self.superclasses) {
+            for entity in Self.entities(for: type, in: model) where own[entity.index] == nil { own[entity.index] = type }
+        }
         for (index, type) in own.sorted(by: { $0.key < $1.key }) {
             problems += Self.unfitDestinations(of: type, model.entities[index], own)
         }
@@ -40,6 +43,17 @@ struct ClassBinding: Sendable {
     /// The one entity whose objects are of the class itself; nil for none and for several (OBJ-16).
     func entity(of type: ManagedObject.Type) -> EntityDescription? {
         entityIndexes[ObjectIdentifier(type)].map { model.entities[$0] }
+    }
+
+    /// The superclasses that declare entities, which no list of classes needs to name.
+    private static func superclasses(of type: ManagedObject.Type) -> [ManagedObject.Type] {
+        var found: [ManagedObject.Type] = []
+        var parent = type.entityDeclaration?.parent.first
+        while let current = parent {
+            found.append(current.objectClass)
+            parent = current.parent.first
+        }
+        return found
     }
 
     private static func entities(for type: ManagedObject.Type, in model: ManagedObjectModel) -> [EntityDescription] {

@@ -63,6 +63,14 @@ class MacroItem: ManagedObject {
     @Relationship(inverse: nil) var jury: ManagedArray<MacroAuthor>
 }
 
+@Entity class MacroPart: ManagedObject {
+    var label: String
+}
+
+@Entity final class MacroAssembly: MacroPart {
+    @Relationship(inverse: nil) var parts: ManagedSet<MacroPart>
+}
+
 enum MacroLibrary {
     static let classes: [ManagedObject.Type] = [MacroBook.self, MacroAuthor.self, MacroPrize.self]
 

@@ -4,6 +4,16 @@ import Testing
 
 /// Objects of classes in the macro form, over stores on disk and in memory.
 @Suite struct MacroObjectTests {
+    @Test("OBJ-16: a class that is listed binds its superclasses")
+    func superclassesAreBound() throws {
+        let context = try PersistentContainer.inMemory(for: MacroAssembly.self).viewContext
+        let assembly = MacroAssembly(in: context, parts: [MacroPart(in: context, label: "wheel")])
+        assembly.label = "cart"
+        try context.save()
+        #expect(assembly.parts.map(\.label) == ["wheel"])
+        #expect(try context.fetch(FetchRequest<MacroPart>()).count == 2)
+    }
+
     @Test("OBJ-1: the initialiser takes every value and honours the defaults", arguments: StoreKind.allCases)
     func initialisersHonourDefaults(kind: StoreKind) throws {
         let context = try MacroLibrary.stack(kind).newContext()
