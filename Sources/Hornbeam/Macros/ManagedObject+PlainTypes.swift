@@ -33,12 +33,9 @@ extension ManagedObject {
         set { self[token] = newValue.map { Coded($0) } }
     }
 
-    /// A struct may have no value that is empty, and a deleted object none that is stored: the default stands in.
     private func codedValue<Value: Codable & Sendable>(_ name: String) -> Value {
         guard let property = scope.entity.propertiesByName[name] else { return self[Attribute<Coded<Value>>(name)].value }
-        let value = currentValue(of: property)
-        if value.isNull, let standIn = Coded<Value>(propertyValue: property.defaultValue) { return standIn.value }
-        let coded: Coded<Value> = decoded(value, of: property)
+        let coded: Coded<Value> = decoded(currentValue(of: property), of: property)
         return coded.value
     }
 }

@@ -48,12 +48,15 @@ public struct FrozenObject<Object: ManagedObject>: Hashable, Sendable, Identifia
 
     /// The value of an attribute.
     public subscript<Value: AttributeValue>(_ token: Attribute<Value>) -> Value {
-        let value = values[property(token.name).index]
+        let property = property(token.name)
+        let value = values[property.index]
         if value.isNull { return Value.nullCell ?? Value.unsetValue }
-        guard let decoded = Value(propertyValue: value) else {
-            misuse("“\(entity.name).\(token.name)” is of another type than the token that reads it.")
-        }
-        return decoded
+        if let decoded = Value(propertyValue: value) { return decoded }
+        // Another version of the program may have stored a value that this one does not know.
+        require(
+            property.attribute.map { Value.attributeType == .transformable || Value.attributeType.fits($0.type) } ?? false,
+            "“\(entity.name).\(token.name)” is of another type than the token that reads it.")
+        return Value(propertyValue: property.defaultValue) ?? Value.unsetValue
     }
 
     /// The object that a to-one relationship leads to.

@@ -47,13 +47,29 @@ extension ManagedObject {
         return decoded(currentValue(of: property), of: property)
     }
 
-    /// A value as the token's type; a trap when the type cannot show it.
+    /// A value as the token's type.
+    ///
+    /// A value that the type does not know was stored by another version of the program. The getter shows the default or the empty value
+    /// then, and the context reports the failure at its next fetch or save. A token of another type than the attribute's is misuse.
     final func decoded<Value: AttributeValue>(_ value: PropertyValue, of property: PropertyDescription) -> Value {
         if let decoded = Value(propertyValue: value) { return decoded }
-        if case .null = value { return Value.unsetValue }
-        misuse(
-            "\(scope.entity.name).\(property.name) holds a value that \(Value.self) cannot show. Declare the "
+        if case .null = value, !(Value.self is any CodedType.Type) { return Value.unsetValue }
+        if !value.isNull { noteUnknownValue(of: property, Value.self) }
+        return Value(propertyValue: property.defaultValue) ?? Value.unsetValue
+    }
+
+    private func noteUnknownValue(of property: PropertyDescription, _ type: any AttributeValue.Type) {
+        require(
+            [.transformable, .undefined].contains(type.attributeType)
+                || property.attribute.map { $0.type == .undefined || type.attributeType.fits($0.type) } ?? false,
+            "\(scope.entity.name).\(property.name) holds a value that \(type) cannot show. Declare the "
                 + "token with the attribute's type, or with PropertyValue.")
+        let error = HornbeamError(
+            .typeMismatch,
+            "The stored value of “\(scope.entity.name).\(property.name)” is none that \(type) can read: another version of the program "
+                + "wrote it. Read it by name, or set the property anew.",
+            entity: scope.entity.name, key: property.name, objectIDs: [objectID])
+        scope.livingContext?.noteFailure(error, of: self)
     }
 
     @usableFromInline

@@ -128,6 +128,7 @@ private struct TokenCheck {
         let written = Entity("") { token }
         if let attribute = written.attributes.first {
             check(attribute, property)
+            checkStandIn(token, property)
         } else if let relationship = written.relationships.first {
             check(relationship, property)
         }
@@ -138,7 +139,7 @@ private struct TokenCheck {
             return report("it is an attribute in the class and a relationship in the model", property.name)
         }
         guard written.type != .undefined else { return }
-        if !Self.fits(written.type, attribute.type) {
+        if !written.type.fits(attribute.type) {
             report("it is \(written.type) in the class and \(attribute.type) in the model", property.name)
         }
         if attribute.isOptional, !written.isOptional {
@@ -146,6 +147,14 @@ private struct TokenCheck {
         } else if !attribute.isOptional, written.isOptional {
             report("it is required in the model, and the class declares an optional type", property.name)
         }
+    }
+
+    /// A getter needs something to show where there is no value, or one that the type cannot read.
+    private mutating func checkStandIn(_ token: any PropertyToken, _ property: PropertyDescription) {
+        guard property.defaultValue.isNull, let value = (token as? any AttributeToken)?.valueType as? any CodedType.Type,
+            !value.hasUnsetValue
+        else { return }
+        report("a required value of this type cannot be empty: give the property an initial value, or make it optional", property.name)
     }
 
     private mutating func check(_ written: RelationshipDescription, _ property: PropertyDescription) {
@@ -163,12 +172,6 @@ private struct TokenCheck {
         }
     }
 
-    /// Integers of any width fit each other, and so do the two floating-point types.
-    private static func fits(_ written: AttributeType, _ stored: AttributeType) -> Bool {
-        if written == stored { return true }
-        if written.integerRange != nil { return stored.integerRange != nil }
-        return [.double, .float].contains(written) && [.double, .float].contains(stored)
-    }
 
     private mutating func report(_ text: String, _ key: String) {
         problems.append(
@@ -179,4 +182,14 @@ private struct TokenCheck {
 
 extension EntityDescription {
     fileprivate var withSubentities: [EntityDescription] { [self] + subentities.flatMap(\.withSubentities) }
+}
+
+extension AttributeType {
+    /// Whether a token of this type can show an attribute of a model: integers of any width fit each other, and so do the two
+    /// floating-point types.
+    func fits(_ stored: AttributeType) -> Bool {
+        if self == stored { return true }
+        if integerRange != nil { return stored.integerRange != nil }
+        return [.double, .float].contains(self) && [.double, .float].contains(stored)
+    }
 }

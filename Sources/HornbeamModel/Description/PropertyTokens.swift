@@ -90,6 +90,15 @@ extension Attribute where Value == PropertyValue {
     }
 }
 
+/// An attribute of which the type is asked for at run time.
+package protocol AttributeToken: PropertyToken {
+    var valueType: any AttributeValue.Type { get }
+}
+
+extension Attribute: AttributeToken {
+    package var valueType: any AttributeValue.Type { Value.self }
+}
+
 /// The class of the objects at the other end of a relationship that names its destination only.
 public enum UntypedObject: Sendable {}
 

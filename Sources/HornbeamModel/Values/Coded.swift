@@ -7,7 +7,8 @@ internal import Foundation
 /// book[Book.tags] = Coded(["crime", "Paris"])
 /// ```
 /// The value is a copy: changing it changes nothing until it is set again. `Value.encode` must not
-/// throw; decoding foreign bytes gives nil. Numbers that JSON does not know (infinity, NaN) are kept.
+/// throw; decoding foreign bytes gives nil: a getter then shows the default or the empty value, and the context
+/// reports the object as one that could not be read. Numbers that JSON does not know (infinity, NaN) are kept.
 public struct Coded<Value: Codable & Sendable>: AttributeValue {
     public var value: Value
 
@@ -40,14 +41,24 @@ public struct Coded<Value: Codable & Sendable>: AttributeValue {
         self.value = value
     }
 
-    /// The empty list, object, text or number, whichever `Value` can be.
+    /// The value that decoding from nothing gives: zeros, empty texts and lists, nil, the first case of an enum with `CaseIterable`.
+    ///
+    /// A few types have none. Opening a container refuses a required attribute of such a type that has no default.
     public static var unsetValue: Self {
-        for empty in ["[]", "{}", "\"\"", "0", "false"] {
-            if let value = Self(json: Data(empty.utf8)) { return value }
+        do { return Self(try EmptyValueDecoder.value(of: Value.self)) } catch {
+            misuse(
+                "\(Value.self) has no empty value: give the attribute a default, or declare it as Attribute<Coded<\(Value.self)>?>.")
         }
-        misuse(
-            "\(Value.self) has no empty value: declare the attribute as Attribute<Coded<\(Value.self)>?>.")
     }
+}
+
+/// What a container asks about a type of coded values when it is opened.
+package protocol CodedType {
+    static var hasUnsetValue: Bool { get }
+}
+
+extension Coded: CodedType {
+    package static var hasUnsetValue: Bool { (try? EmptyValueDecoder.value(of: Value.self)) != nil }
 }
 
 extension Coded: Equatable where Value: Equatable {}

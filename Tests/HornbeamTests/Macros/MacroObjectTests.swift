@@ -4,9 +4,9 @@ import Testing
 
 /// Objects of classes in the macro form, over stores on disk and in memory.
 @Suite struct MacroObjectTests {
-    @Test("OBJ-16: a class that is listed binds its superclasses")
-    func superclassesAreBound() throws {
-        let context = try PersistentContainer.inMemory(for: MacroAssembly.self).viewContext
+    @Test("OBJ-16: a class that is listed binds its superclasses", arguments: StoreKind.allCases)
+    func superclassesAreBound(kind: StoreKind) throws {
+        let context = try Stack(kind, ManagedObjectModel(for: MacroAssembly.self), [MacroAssembly.self]).newContext()
         let assembly = MacroAssembly(in: context, parts: [MacroPart(in: context, label: "wheel")])
         assembly.label = "cart"
         try context.save()
@@ -14,9 +14,9 @@ import Testing
         #expect(try context.fetch(FetchRequest<MacroPart>()).count == 2)
     }
 
-    @Test("OBJ-1: the initialiser takes every value and honours the defaults", arguments: StoreKind.allCases)
-    func initialisersHonourDefaults(kind: StoreKind) throws {
-        let context = try MacroLibrary.stack(kind).newContext()
+    @Test("OBJ-1: the initialiser takes every value and honours the defaults", arguments: Setting.contexts)
+    func initialisersHonourDefaults(setting: Setting) throws {
+        let context = setting.context(of: try MacroLibrary.stack(setting.kind))
         let author = MacroAuthor(in: context, name: "Mary")
         let book = MacroBook(in: context, title: "Frankenstein", year: 1818, author: author, place: ["city": .string("London")])
         book.code = "a"
@@ -27,9 +27,9 @@ import Testing
         #expect(author.bookCount == 1)
     }
 
-    @Test("ATT-4: initial values that are calls are made for each object", arguments: StoreKind.allCases)
-    func initialValuesAreMadeForEachObject(kind: StoreKind) throws {
-        let context = try MacroLibrary.stack(kind).newContext()
+    @Test("ATT-4: initial values that are calls are made for each object", arguments: Setting.contexts)
+    func initialValuesAreMadeForEachObject(setting: Setting) throws {
+        let context = setting.context(of: try MacroLibrary.stack(setting.kind))
         let first = MacroBook(context: context)
         let second = try context.insert(entityNamed: "MacroBook")
         #expect(first.id != (second as? MacroBook)?.id && first.id.uuidString != "00000000-0000-0000-0000-000000000000")
@@ -54,9 +54,9 @@ import Testing
         #expect(try stack.newContext().count(FetchRequest<MacroBook>().where(MacroBook.rating == .good)) == 1)
     }
 
-    @Test("ATT-5, ATT-7, ATT-8: what the attributes say is checked at save", arguments: StoreKind.allCases)
-    func limitsAreChecked(kind: StoreKind) throws {
-        let context = try MacroLibrary.stack(kind).newContext()
+    @Test("ATT-5, ATT-7, ATT-8: what the attributes say is checked at save", arguments: Setting.contexts)
+    func limitsAreChecked(setting: Setting) throws {
+        let context = setting.context(of: try MacroLibrary.stack(setting.kind))
         let book = MacroBook(in: context, title: "forbidden", year: 1000, place: [:])
         book.code = "a"
         let error = hornbeamError { try context.save() }
@@ -91,9 +91,9 @@ import Testing
         #expect(same.books.map(\.title).sorted() == ["2", "3"] && !other.hasChanges)
     }
 
-    @Test("REL-4: one-way relationships change one end", arguments: StoreKind.allCases)
-    func oneWayRelationships(kind: StoreKind) throws {
-        let context = try MacroLibrary.stack(kind).newContext()
+    @Test("REL-4: one-way relationships change one end", arguments: Setting.contexts)
+    func oneWayRelationships(setting: Setting) throws {
+        let context = setting.context(of: try MacroLibrary.stack(setting.kind))
         let author = MacroAuthor(in: context, name: "Mary", pupils: [MacroAuthor(in: context, name: "Ada")])
         let prize = MacroPrize(in: context, name: "p", runnerUp: author, jury: [author])
         #expect(prize.jury.count == 1 && author.prizes.isEmpty && author.pupils.first?.teacher === author)
