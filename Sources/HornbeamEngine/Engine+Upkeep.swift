@@ -130,10 +130,11 @@ extension Engine {
     /// Commits of so much redo wait when checkpoints fall behind; smaller ones need not, they are not what makes log and memory grow so fast.
     private static let redoBytesThatWait = 64 << 10
 
-    /// The disk was too full for a commit: lets go of what it can, so that the next one may find room.
+    /// The disk was too full for a commit: lets go of what it can, so that the next one may find room. It waits for no pause: the next
+    /// commit may be the one that deletes.
     func makeRoom() {
         _ = core.pipeline.giveUpSegments()
-        attempt { () throws(EngineError) in if !isPausing() { try checkpoint() } }
+        attempt { () throws(EngineError) in try checkpoint() }
     }
 
     /// Throws while the reserve is spent, unless a transaction leaves less than it found.

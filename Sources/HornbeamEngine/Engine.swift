@@ -31,7 +31,7 @@ final class EngineCore: Sendable {
         self.files = files
         self.meta = meta
         blobs = files.makeAppender()
-        reserve = SpaceReserve(directory: files.directory, fileSystem: files.fileSystem, bytes: options.reserveSize)
+        reserve = SpaceReserve(directory: files.directory, fileSystem: files.fileSystem, bytes: options.reserveSize, lock: lock)
         registry = VersionRegistry(pool: pool, retention: options.retention, first: first)
         let space = SpaceAccount(files: files, table: table, version: first.number, policy: options.spacePolicy)
         self.space = space

@@ -122,11 +122,13 @@ struct FullDiskTrial {
         batches.removeFirst(doomed)
         let next = (batches.last ?? 0) + 1
         do {
-            try saying("putting a batch after deleting") { try put(next, in: tree, engine) }
+            try put(next, in: tree, engine)
             batches.append(next)
-        } catch {
+        } catch let error as EngineError {
             // Refused only as long as the disk has no room for the reserve and the log.
-            guard !makesRoom, room(image.disk) < Self.reserve + 2 * options.log.largestSegmentBytes else { throw error }
+            guard error.code == .full, !makesRoom, room(image.disk) < Self.reserve + 2 * options.log.largestSegmentBytes else {
+                throw Finding("putting a batch after deleting: \(error)")
+            }
         }
         try saying("closing") { try engine.close() }
         let again = try Engine.open(EngineOracle.path, fileSystem: image.disk, options: options)

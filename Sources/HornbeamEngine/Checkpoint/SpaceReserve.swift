@@ -13,6 +13,8 @@ package final class SpaceReserve: Sendable {
     private let directory: String
     private let fileSystem: any FileSystem
     private let bytes: Int
+    /// The writer's lock of the store; nil in a reader.
+    private let lock: (any FileLock)?
     private let state = Guarded(State())
 
     private struct State {
@@ -27,10 +29,11 @@ package final class SpaceReserve: Sendable {
         var hasEnded = false
     }
 
-    init(directory: String, fileSystem: any FileSystem, bytes: Int) {
+    init(directory: String, fileSystem: any FileSystem, bytes: Int, lock: (any FileLock)? = nil) {
         self.directory = directory
         self.fileSystem = fileSystem
         self.bytes = bytes
+        self.lock = lock
     }
 
     private var path: String { join(directory, SpaceReserve.fileName) }
@@ -46,6 +49,7 @@ package final class SpaceReserve: Sendable {
             guard bytes > 0, !state.isThere, !state.hasEnded else { return }
             if isUrgent { state.pause = 0 }
             guard state.pause == 0 else { return state.pause -= 1 }
+            guard isStoreThere else { return }
             // Its room counts as free.
             if state.isLeftOver { state.isLeftOver = !removeFile() }
             do throws(EngineError) {
@@ -77,7 +81,7 @@ package final class SpaceReserve: Sendable {
     /// Gives the room away, that of a reserve too which a crash left; false if there is none.
     func release() -> Bool {
         state.withLock { state in
-            guard state.isThere || state.isLeftOver else { return false }
+            guard state.isThere || state.isLeftOver, isStoreThere else { return false }
             let isGone = removeFile()
             state.isThere = false
             state.isLeftOver = !isGone
@@ -85,6 +89,12 @@ package final class SpaceReserve: Sendable {
             state.pause = 500
             return isGone
         }
+    }
+
+    /// False where other files are in the place of the store's: they have a reserve of their own.
+    private var isStoreThere: Bool {
+        do throws(EngineError) { try lock?.verify() } catch { return false }
+        return true
     }
 
     /// False if the file could not be removed; one that is not there cannot.
@@ -103,7 +113,7 @@ package final class SpaceReserve: Sendable {
     func end(removes: Bool) {
         state.withLock { state in
             state.hasEnded = true
-            guard removes, state.isThere || state.isLeftOver else { return }
+            guard removes, state.isThere || state.isLeftOver, isStoreThere else { return }
             _ = removeFile()
             (state.isThere, state.isLeftOver) = (false, false)
         }

@@ -12,6 +12,7 @@ extension Recovery {
     /// Removes segments that were being made, waited to be used again, or are older than all states, and page files that no state, no
     /// transaction of the log and no catalogue names: what a checkpoint wrote that a crash cut short. False if there was nothing.
     private func removeLeftOvers(_ engine: Engine, _ opened: Opened) throws(EngineError) -> Bool {
+        try engine.core.requireStore()
         let names = opened.listing ?? []
         let needed = try neededFiles(engine, opened)
         let orphans = names.compactMap(PageFileNumber.init(fileName:)).filter { !(needed?.contains($0) ?? true) }

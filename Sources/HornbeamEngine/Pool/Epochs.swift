@@ -186,7 +186,7 @@ import Synchronization
     /// system calls, or no memory. From then on readers use barriers themselves; those that entered before need none
     /// once a pause is over.
     private func reachedAllReaders() -> Bool {
-        if hasBarrier.load(ordering: .relaxed) {
+        if hasBarrier.load(ordering: .acquiring) {
             if putBarrier() == 0 { return true }
             refusedAt.store(Retention.monotonic(), ordering: .relaxed)
             hasBarrier.store(false, ordering: .sequentiallyConsistent)

@@ -135,6 +135,30 @@ import Testing
         #expect(try PosixFileSystem().list(path) == names)
     }
 
+    @Test("the reserve is neither made nor removed among the files of another store")
+    func theReserveOfAnotherStoreStays() throws {
+        let folder = TemporaryFolder()
+        let path = folder.path + "/s"
+        let options = Self.options { $0.reserveBytes = 64 << 10 }
+        let first = try Engine.open(path, options: options)
+        try Self.put("a", first)
+        try first.checkpoint()
+        try Self.perform(.folderMoved, path)
+        let second = try Engine.open(path, options: options)
+        try Self.put("b", second)
+        let unreserved = try PosixFileSystem().list(path)
+        first.core.reserve.note([SpaceReserve.fileName])
+        first.core.reserve.prepare(isUrgent: true)
+        #expect(try PosixFileSystem().list(path) == unreserved)
+        try second.checkpoint()
+        let names = try PosixFileSystem().list(path)
+        #expect(names.contains(SpaceReserve.fileName))
+        #expect(!first.core.reserve.release())
+        #expect(Self.failure { try first.close() }?.code == .durabilityLost)
+        #expect(try PosixFileSystem().list(path) == names)
+        try second.close()
+    }
+
     /// Leaves a store with a log, as a crash does.
     private static func leave(_ key: String, _ path: String) throws {
         let engine = try Engine.open(path, options: options())
