@@ -28,9 +28,9 @@ import Testing
         #expect(!ada.objectID.isTemporaryID && ada.id == ada.objectID)
     }
 
-    @Test("MOC-1: two frozen objects are equal when ID and values are", arguments: StoreKind.allCases)
-    func equality(kind: StoreKind) throws {
-        let context = try Parity.stack(kind).newContext()
+    @Test("MOC-1: two frozen objects are equal when ID and values are", arguments: Setting.contexts)
+    func equality(setting: Setting) throws {
+        let context = setting.context(of: try Parity.stack(setting.kind))
         let object = PEntity(context: context)
         let (first, second) = (FrozenObject(object), FrozenObject(object))
         object.counter = 99

@@ -3,7 +3,7 @@ internal import HornbeamModel
 /// The objects of an ordered to-many relationship, each once, in their order, loaded as they are asked for (REL-5).
 ///
 /// The array is a value that reads its relationship when it is asked: `count` loads nothing, walking it with `for` reads the order once,
-/// each use of an index reads it again. A change belongs to the place where the array is kept: through an object's property it changes the
+/// each use of an index reads that place: O(log n), and O(n) where the relationship was changed and not saved. A change belongs to the place where the array is kept: through an object's property it changes the
 /// object and the inverse at once; in a variable it changes the variable alone, until that is assigned.
 public struct ManagedArray<Element: ManagedObject> {
     /// The relationship below the changes; nil for an array that stands alone.
@@ -11,7 +11,7 @@ public struct ManagedArray<Element: ManagedObject> {
     /// The changes on top of the relationship: appended objects, or one change of another kind.
     private var steps: [Step] = []
     /// The members of an array that stands alone.
-    private var list: [Element] = []
+    private var list = UniqueList()
 
     fileprivate enum Step {
         case append(Element)
@@ -24,15 +24,14 @@ public struct ManagedArray<Element: ManagedObject> {
 
     /// An array that stands alone; of an object that comes several times the first place counts.
     public init(_ elements: some Sequence<Element>) {
-        var seen: Set<ManagedObject> = []
-        list = elements.filter { seen.insert($0).inserted }
+        for element in elements { list.append(element) }
     }
 
     // MARK: Changing
 
     /// Adds an object at the end; does nothing when it is a member.
     public mutating func append(_ member: Element) {
-        guard base != nil, steps.allSatisfy(\.isAppending) else { return carryOut(.append(member)) }
+        guard base != nil, steps.last?.isAppending ?? true else { return carryOut(.append(member)) }
         steps.append(.append(member))
     }
 
@@ -63,7 +62,7 @@ public struct ManagedArray<Element: ManagedObject> {
     public mutating func removeAll() {
         base = nil
         steps = []
-        list = []
+        list = UniqueList()
     }
 
     /// One change stays on top of the relationship; a second one makes the array stand alone.
@@ -73,7 +72,7 @@ public struct ManagedArray<Element: ManagedObject> {
             return
         }
         if base != nil {
-            list = objectList
+            list = UniqueList(objectList)
             base = nil
             steps = []
         }
@@ -97,22 +96,43 @@ public struct ManagedArray<Element: ManagedObject> {
     }
 
     private var objectList: [Element] {
-        guard let base else { return list }
+        guard let base else { return list.elements }
         var members = MemberIterator<Element>(owner: base.owner, property: base.property)
         var list: [Element] = []
         list.reserveCapacity(base.count + steps.count)
         while let member = members.next() { list.append(member) }
-        if steps.count > 1 { return appended(to: list) }
-        for step in steps { step.apply(to: &list) }
-        return list
+        if steps.isEmpty { return list }
+        var changed = UniqueList(list)
+        for step in steps { step.apply(to: &changed) }
+        return changed.elements
     }
 
-    /// Several steps append; each object is looked for once.
-    private func appended(to list: [Element]) -> [Element] {
-        var seen: Set<ManagedObject> = Set(list)
-        return list + steps.compactMap { step in
-            guard case .append(let member) = step, seen.insert(member).inserted else { return nil }
-            return member
+    /// Objects in an order, each once; to append one costs O(1).
+    fileprivate struct UniqueList {
+        private(set) var elements: [Element] = []
+        private var members: Set<Element> = []
+
+        init() {}
+
+        init(_ elements: [Element]) {
+            self.elements = elements
+            members = Set(elements)
+        }
+
+        func place(of member: Element) -> Int? { members.contains(member) ? elements.firstIndex(of: member) : nil }
+
+        mutating func append(_ member: Element) {
+            if members.insert(member).inserted { elements.append(member) }
+        }
+
+        mutating func insert(_ member: Element, at place: Int) {
+            remove(member)
+            members.insert(member)
+            elements.insert(member, at: Swift.min(place, elements.count))
+        }
+
+        mutating func remove(_ member: Element) {
+            if members.remove(member) != nil { elements.removeAll { $0 == member } }
         }
     }
 }
@@ -123,18 +143,14 @@ extension ManagedArray.Step {
         return true
     }
 
-    fileprivate func apply(to list: inout [Element]) {
+    fileprivate func apply(to list: inout ManagedArray.UniqueList) {
         switch self {
-        case .append(let member):
-            if !list.contains(member) { list.append(member) }
-        case .insert(let member, let place):
-            if let current = list.firstIndex(of: member) { list.remove(at: current) }
-            list.insert(member, at: Swift.min(place, list.count))
-        case .remove(let member):
-            list.removeAll { $0 == member }
+        case .append(let member): list.append(member)
+        case .insert(let member, let place): list.insert(member, at: place)
+        case .remove(let member): list.remove(member)
         case .replace(let old, let member):
             guard old != member else { return }
-            let place = list.firstIndex(of: old) ?? list.count
+            let place = list.place(of: old) ?? list.elements.count
             Self.insert(member, place: place).apply(to: &list)
             Self.remove(old).apply(to: &list)
         }
@@ -157,13 +173,16 @@ extension ManagedArray.Step {
 extension ManagedArray: RandomAccessCollection {
     public var startIndex: Int { 0 }
     public var endIndex: Int {
-        guard let base else { return list.count }
+        guard let base else { return list.elements.count }
         return steps.isEmpty ? base.count : objectList.count
     }
 
     public subscript(position: Int) -> Element {
         guard let base, steps.isEmpty else { return objectList[position] }
-        return base.object(base.ids[position])
+        guard position >= 0, let object: Element = base.object(at: position) else {
+            misuse("Place \(position) is outside the \(base.count) objects of this ManagedArray.")
+        }
+        return object
     }
 
     public func makeIterator() -> MemberIterator<Element> {

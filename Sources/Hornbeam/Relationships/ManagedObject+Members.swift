@@ -25,6 +25,19 @@ extension ManagedObject {
         }
     }
 
+    /// The member at a place of that order, where there is one; of members that are as stored it reads this one: O(log n).
+    final func member(at place: Int, of property: PropertyDescription) -> ManagedObjectID? {
+        guard parentObject == nil, !isDetached, record?.toMany[property.index] == nil else {
+            let members = members(of: property)
+            return members.indices.contains(place) ? members[place] : nil
+        }
+        scope.hub?.noteAccess(self, property.index)
+        return readStored(property, or: nil) {
+            try scope.readingSnapshot().members(of: property, owner: key, range: place..<place + 1).first
+                .map { scope.context.objectID($0.inSlot(scope.slot)) }
+        }
+    }
+
     /// The number of members; loads nothing.
     final func memberCount(of property: PropertyDescription) -> Int {
         scope.hub?.noteAccess(self, property.index)

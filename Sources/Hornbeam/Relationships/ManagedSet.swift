@@ -111,7 +111,7 @@ public struct ManagedSet<Element: ManagedObject> {
     /// Any member; nil when there is none. Makes one object.
     public var first: Element? {
         guard changes.isEmpty else { return objectList.first }
-        return base.flatMap { base in base.ids.first.map { base.object($0) } }
+        return base?.object(at: 0)
     }
 
     /// The members: those of the relationship that are still there, then the new ones.
@@ -183,6 +183,8 @@ struct ToManyBase {
     var count: Int { owner.memberCount(of: property) }
 
     func contains(_ member: ManagedObject) -> Bool { owner.hasMember(member.objectID, in: property) }
+
+    func object<Element: ManagedObject>(at place: Int) -> Element? { owner.member(at: place, of: property).map(object) }
 
     func object<Element: ManagedObject>(_ id: ManagedObjectID) -> Element { owner.typed(owner.scope.context.object(with: id), property) }
 }
