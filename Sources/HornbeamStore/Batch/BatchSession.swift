@@ -16,6 +16,7 @@ final class BatchSession {
     private let announces: Bool
     /// The first key of each block, with the row that took it.
     private var blocks: [(key: UInt64, row: Int)] = []
+    private var lastRow: Int?
     private var nextKey: UInt64 = 0
     private var endKey: UInt64 = 0
     // Unchecked as in BatchWriter.
@@ -46,6 +47,7 @@ final class BatchSession {
 
     /// - Parameter row: The number of the row in the request, for errors.
     func takeKey(row: Int) throws(EngineError) -> UInt64 {
+        lastRow = row
         if nextKey == endKey {
             nextKey = try transaction.reserve(Self.keyBlock)
             endKey = nextKey + UInt64(Self.keyBlock)
@@ -93,7 +95,8 @@ final class BatchSession {
         }
         if index.isUnique {
             if let holder = try UniqueKeys.take(index, &key, for: object, in: transaction, schema: store.schema) {
-                throw conflict(index, object, holder)
+                // The entry is written with its row, which is the last one.
+                throw conflict(index, object, holder, row: lastRow)
             }
             return
         }
@@ -170,7 +173,8 @@ final class BatchSession {
             collision = ([UInt8](key), object)
         }
         guard let collision, let stored = try transaction.index(index.tree).get(collision.key) else { return }
-        throw conflict(index, collision.object, try UniqueKeys.holder(stored, index, schema: store.schema))
+        throw conflict(
+            index, collision.object, try UniqueKeys.holder(stored, index, schema: store.schema), row: row(of: collision.object))
     }
 
     private func putUnique(
@@ -182,13 +186,13 @@ final class BatchSession {
     }
 
     func conflict(
-        _ index: ValueIndex, _ object: ObjectReference, _ holder: ObjectReference
+        _ index: ValueIndex, _ object: ObjectReference, _ holder: ObjectReference, row: Int?
     ) -> SaveConflicts {
         var conflicts = SaveConflicts()
         conflicts.uniques = [
             UniqueConflict(
                 entity: index.entity, properties: index.elements.map(\.property), values: values(of: holder, index),
-                objects: [object], objectIDs: [], row: row(of: object), existing: holder, existingID: store.objectID(holder))
+                objects: [object], objectIDs: [], row: row, existing: holder, existingID: store.objectID(holder))
         ]
         return conflicts
     }

@@ -105,7 +105,7 @@ extension BatchWriter {
                 let holder = try UniqueKeys.holder(of: key, index, in: session.transaction, schema: store.schema)
             else { continue }
             let isOther = found != nil && found != holder
-            if isOther || holder.entityIndex != table.index { throw session.conflict(index, holder, holder) }
+            if isOther || holder.entityIndex != table.index { throw session.conflict(index, holder, holder, row: rowNumber) }
             found = holder
         }
         return found

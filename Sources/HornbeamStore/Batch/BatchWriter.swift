@@ -59,7 +59,7 @@ package final class BatchWriter {
     private var receipt = Receipt()
     private var rowsSinceCommit = 0
     /// The number of the row that is being written, counted from 1.
-    private var rowNumber = 0
+    private(set) var rowNumber = 0
     /// The columns of attributes and to-ones that a row must have a value in.
     private let required: [StoredColumn]
     private var owners: [ObjectReference?]
