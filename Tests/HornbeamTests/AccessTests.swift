@@ -22,9 +22,9 @@ import Testing
         return stack
     }
 
-    @Test("FET-11: prefetched objects need no look-up of their own, over several steps", arguments: StoreKind.allCases)
-    func prefetching(kind: StoreKind) throws {
-        let context = try company(kind).newContext()
+    @Test("FET-11: prefetched objects need no look-up of their own, over several steps", arguments: Setting.contexts)
+    func prefetching(setting: Setting) throws {
+        let context = setting.context(of: try company(setting.kind))
         let plain = try context.fetch(FetchRequest<Employee>())
         #expect(plain.count == 200)
         context.reset()
@@ -37,9 +37,9 @@ import Testing
         #expect(context.rowsLookedUp == 0)
     }
 
-    @Test("FET-11: a path that is no relationship is an error that names it", arguments: StoreKind.allCases)
-    func wrongPaths(kind: StoreKind) throws {
-        let context = try company(kind).newContext()
+    @Test("FET-11: a path that is no relationship is an error that names it", arguments: Setting.contexts)
+    func wrongPaths(setting: Setting) throws {
+        let context = setting.context(of: try company(setting.kind))
         for path in ["salary", "department.boss", "nothing"] {
             let error = hornbeamError { _ = try context.fetch(FetchRequest<Employee>().prefetching(path)) }
             #expect(error?.code == .predicateInvalid, "\(path)")
@@ -54,9 +54,9 @@ import Testing
         #expect(context.rowsLookedUp < 12)
     }
 
-    @Test("REL-2: counting members loads nothing, unsaved ones included", arguments: StoreKind.allCases)
-    func countsLoadNothing(kind: StoreKind) throws {
-        let context = try company(kind).newContext()
+    @Test("REL-2: counting members loads nothing, unsaved ones included", arguments: Setting.contexts)
+    func countsLoadNothing(setting: Setting) throws {
+        let context = setting.context(of: try company(setting.kind))
         let department = try #require(try context.fetch(FetchRequest<Department>().limit(1)).first)
         #expect(department.employees.count == 5)
         #expect(context.registeredObjects.count == 1)
@@ -65,9 +65,9 @@ import Testing
         #expect(context.registeredObjects.count == 2)
     }
 
-    @Test("FET-5: a lazy result makes a batch at a time, and stays lazy through slices and lazy maps", arguments: StoreKind.allCases)
-    func batchesStayLazy(kind: StoreKind) throws {
-        let context = try company(kind).newContext()
+    @Test("FET-5: a lazy result makes a batch at a time, and stays lazy through slices and lazy maps", arguments: Setting.contexts)
+    func batchesStayLazy(setting: Setting) throws {
+        let context = setting.context(of: try company(setting.kind))
         let found = try context.fetchLazily(FetchRequest<Employee>().sorted(by: "name").batches(of: 20))
         #expect(found.count == 200)
         #expect(context.registeredObjects.isEmpty)
@@ -96,9 +96,9 @@ import Testing
         #expect(context.rowsLookedUp == 0)
     }
 
-    @Test("reading objects one at a time is reported with the place in the code", arguments: StoreKind.allCases)
-    func rowByRowIsReported(kind: StoreKind) throws {
-        let context = try company(kind).newContext()
+    @Test("reading objects one at a time is reported with the place in the code", arguments: Setting.contexts)
+    func rowByRowIsReported(setting: Setting) throws {
+        let context = setting.context(of: try company(setting.kind))
         context.tracksRowByRowAccess = true
         let employees = try context.fetch(FetchRequest<Employee>().where("name ENDSWITH '-0'"))
         for employee in employees { #expect(employee.department?.name.isEmpty == false) }

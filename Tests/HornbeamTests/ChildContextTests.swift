@@ -213,9 +213,9 @@ import Testing
         #expect(!family.parent.hasChanges && family.child.hasChanges)
     }
 
-    @Test("OBJ-1: awakeFromInsert is called once, not again in the parent", arguments: StoreKind.allCases)
-    func awakeFromInsertOnce(kind: StoreKind) throws {
-        let parent = try Parity.stack(kind).newContext()
+    @Test("OBJ-1: awakeFromInsert is called once, not again in the parent", arguments: Setting.contexts)
+    func awakeFromInsertOnce(setting: Setting) throws {
+        let parent = setting.context(of: try Parity.stack(setting.kind))
         let child = parent.newChildContext()
         let object = PHooked(context: child)
         object.name = "x"

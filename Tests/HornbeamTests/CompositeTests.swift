@@ -78,9 +78,9 @@ private func stack(_ kind: StoreKind) throws -> Stack {
         #expect(stop.place[Place.latitude] == 1.5)
     }
 
-    @Test("ATT-13: elements are held to their rules at save, and an unknown one is named", arguments: StoreKind.allCases)
-    func elementsAreValidated(kind: StoreKind) throws {
-        let context = try stack(kind).newContext()
+    @Test("ATT-13: elements are held to their rules at save, and an unknown one is named", arguments: Setting.contexts)
+    func elementsAreValidated(setting: Setting) throws {
+        let context = setting.context(of: try stack(setting.kind))
         let stop = Stop(context: context)
         stop.name = "Pier"
         stop.place[Place.latitude] = 91

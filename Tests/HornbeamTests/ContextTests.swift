@@ -23,9 +23,9 @@ import Testing
         #expect(try #require(missing as? PEntity).counter == 0 && missing.isDeleted)
     }
 
-    @Test("MOC-16: objects that nobody holds are let go (context.016)", arguments: StoreKind.allCases)
-    func unusedObjectsAreLetGo(kind: StoreKind) throws {
-        let context = try Parity.stack(kind).newContext()
+    @Test("MOC-16: objects that nobody holds are let go (context.016)", arguments: Setting.contexts)
+    func unusedObjectsAreLetGo(setting: Setting) throws {
+        let context = setting.context(of: try Parity.stack(setting.kind))
         _ = PEntity(context: context)
         try context.save()
         #expect(context.registeredObjects.isEmpty)
@@ -38,9 +38,9 @@ import Testing
         #expect(context.registeredObjects.count == 2)
     }
 
-    @Test("MOC-20: refreshing all makes faults of unchanged objects only (fault.006)", arguments: StoreKind.allCases)
-    func refreshAllObjects(kind: StoreKind) throws {
-        let context = try Parity.stack(kind).newContext()
+    @Test("MOC-20: refreshing all makes faults of unchanged objects only (fault.006)", arguments: Setting.contexts)
+    func refreshAllObjects(setting: Setting) throws {
+        let context = setting.context(of: try Parity.stack(setting.kind))
         let (a, b) = (PEntity(context: context), PEntity(context: context))
         try context.save()
         _ = (a.name, b.name)
@@ -49,9 +49,9 @@ import Testing
         #expect(!a.isFault && b.isFault && a.name == "updated")
     }
 
-    @Test("MOC-22: after a reset objects are faults without a context (fault.009)", arguments: StoreKind.allCases)
-    func resetForgetsAll(kind: StoreKind) throws {
-        let context = try Parity.stack(kind).newContext()
+    @Test("MOC-22: after a reset objects are faults without a context (fault.009)", arguments: Setting.contexts)
+    func resetForgetsAll(setting: Setting) throws {
+        let context = setting.context(of: try Parity.stack(setting.kind))
         let object = PEntity(context: context)
         try context.save()
         _ = PEntity(context: context)
@@ -61,9 +61,9 @@ import Testing
         #expect(try context.fetch(FetchRequest<PEntity>())[0] !== object)
     }
 
-    @Test("MOC-21: rollback restores values, relationships and deletions, and drops new objects", arguments: StoreKind.allCases)
-    func rollbackRestores(kind: StoreKind) throws {
-        let context = try Company.stack(kind).newContext()
+    @Test("MOC-21: rollback restores values, relationships and deletions, and drops new objects", arguments: Setting.contexts)
+    func rollbackRestores(setting: Setting) throws {
+        let context = setting.context(of: try Company.stack(setting.kind))
         let (d, e, f) = (context.department("d"), context.employee("e"), context.employee("f"))
         e.department = d
         try context.save()
@@ -78,9 +78,9 @@ import Testing
         #expect(try context.count(FetchRequest<Employee>()) == 2)
     }
 
-    @Test("SAV-1, SAV-14, context.019: a save without changes writes and announces nothing", arguments: StoreKind.allCases)
-    func emptySaveIsNothing(kind: StoreKind) throws {
-        let context = try Parity.stack(kind).newContext()
+    @Test("SAV-1, SAV-14, context.019: a save without changes writes and announces nothing", arguments: Setting.contexts)
+    func emptySaveIsNothing(setting: Setting) throws {
+        let context = setting.context(of: try Parity.stack(setting.kind))
         let posts = Posts(context, [ManagedObjectContext.didSaveObjectIDsNotification])
         _ = PEntity(context: context)
         context.rollback()

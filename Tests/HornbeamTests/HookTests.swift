@@ -36,9 +36,9 @@ import Testing
         }, [Whole.self, Part.self])
     }
 
-    @Test("OBJ-4: prepareForDeletion comes before the delete rules, and again with each delete", arguments: StoreKind.allCases)
-    func preparingForDeletion(kind: StoreKind) throws {
-        let context = try stack(kind).newContext()
+    @Test("OBJ-4: prepareForDeletion comes before the delete rules, and again with each delete", arguments: Setting.contexts)
+    func preparingForDeletion(setting: Setting) throws {
+        let context = setting.context(of: try stack(setting.kind))
         let (whole, part) = (Whole(context: context), Part(context: context))
         part[Part.whole] = whole
         try context.save()
@@ -77,9 +77,9 @@ import Testing
         #expect(try fresh.count(FetchRequest<Part>()) == 1)
     }
 
-    @Test("SAV-4: a willSave that never rests makes the save throw, and the context goes on", arguments: StoreKind.allCases)
-    func restlessHook(kind: StoreKind) throws {
-        let context = try stack(kind).newContext()
+    @Test("SAV-4: a willSave that never rests makes the save throw, and the context goes on", arguments: Setting.contexts)
+    func restlessHook(setting: Setting) throws {
+        let context = setting.context(of: try stack(setting.kind))
         let whole = Whole(context: context)
         var number = 0
         whole.onWillSave = { object in
@@ -133,9 +133,9 @@ import Testing
         #expect(SnapshotEvents([.undoInsertion, .undoDeletion, .undoUpdate]).rawValue == 14)
     }
 
-    @Test("DEL-6: what a request finds is deleted with its rules, everything without a predicate", arguments: StoreKind.allCases)
-    func deletingByRequest(kind: StoreKind) throws {
-        let context = try stack(kind).newContext()
+    @Test("DEL-6: what a request finds is deleted with its rules, everything without a predicate", arguments: Setting.contexts)
+    func deletingByRequest(setting: Setting) throws {
+        let context = setting.context(of: try stack(setting.kind))
         for name in ["a", "a", "b"] {
             let whole = Whole(context: context)
             whole[Whole.name] = name
@@ -153,9 +153,9 @@ import Testing
         context.delete([ManagedObject]())
     }
 
-    @Test("DEL-1: deleting several unsaved objects, of which one takes the others along", arguments: StoreKind.allCases)
-    func deletingUnsavedTogether(kind: StoreKind) throws {
-        let context = try stack(kind).newContext()
+    @Test("DEL-1: deleting several unsaved objects, of which one takes the others along", arguments: Setting.contexts)
+    func deletingUnsavedTogether(setting: Setting) throws {
+        let context = setting.context(of: try stack(setting.kind))
         let whole = Whole(context: context)
         let parts = (0..<3).map { _ in Part(context: context) }
         for part in parts { part[Part.whole] = whole }

@@ -14,9 +14,9 @@ import Testing
         try Stack(kind, ManagedObjectModel { Entity("Note") { Note.text; Note.mood } }, [Note.self])
     }
 
-    @Test("MOC-7: an object is in one of the three sets, and in none once it came and went", arguments: StoreKind.allCases)
-    func threeSets(kind: StoreKind) throws {
-        let context = try Parity.stack(kind).newContext()
+    @Test("MOC-7: an object is in one of the three sets, and in none once it came and went", arguments: Setting.contexts)
+    func threeSets(setting: Setting) throws {
+        let context = setting.context(of: try Parity.stack(setting.kind))
         let (a, b, c) = (PEntity(context: context), PEntity(context: context), PEntity(context: context))
         a.name = "a"
         #expect(context.insertedObjects == [a, b, c] && context.updatedObjects.isEmpty)
@@ -35,9 +35,9 @@ import Testing
         #expect(context.registeredObjects == [a, c, new])
     }
 
-    @Test("MOC-8, OBJ-13, OBJ-14: a transient change is a change that leaves nothing to store", arguments: StoreKind.allCases)
-    func transientChanges(kind: StoreKind) throws {
-        let context = try Self.notes(kind).newContext()
+    @Test("MOC-8, OBJ-13, OBJ-14: a transient change is a change that leaves nothing to store", arguments: Setting.contexts)
+    func transientChanges(setting: Setting) throws {
+        let context = setting.context(of: try Self.notes(setting.kind))
         let note = Note(context: context)
         try context.save()
         #expect(!context.hasChanges && !note.hasChanges)
@@ -50,9 +50,9 @@ import Testing
         #expect(note.hasPersistentChangedValues)
     }
 
-    @Test("OBJ-17: a Swift property that is not in the model changes nothing", arguments: StoreKind.allCases)
-    func unmodelledProperties(kind: StoreKind) throws {
-        let context = try Self.notes(kind).newContext()
+    @Test("OBJ-17: a Swift property that is not in the model changes nothing", arguments: Setting.contexts)
+    func unmodelledProperties(setting: Setting) throws {
+        let context = setting.context(of: try Self.notes(setting.kind))
         let note = Note(context: context)
         try context.save()
         note.cached = 7
@@ -61,9 +61,9 @@ import Testing
         #expect(note.cached == 7)
     }
 
-    @Test("OBJ-10, OBJ-11: changed values are the new ones, since the save and since the event", arguments: StoreKind.allCases)
-    func changedValuesOfTheEvent(kind: StoreKind) throws {
-        let context = try Company.stack(kind).newContext()
+    @Test("OBJ-10, OBJ-11: changed values are the new ones, since the save and since the event", arguments: Setting.contexts)
+    func changedValuesOfTheEvent(setting: Setting) throws {
+        let context = setting.context(of: try Company.stack(setting.kind))
         let (ada, department) = (context.employee("ada"), context.department("d"))
         try context.save()
         ada.name = "Ada"
@@ -103,9 +103,9 @@ import Testing
         #expect(object.name == "a" && object.counter == 1)
     }
 
-    @Test("MOC-18: processing twice tells once, and fetching and saving process by themselves", arguments: StoreKind.allCases)
-    func processing(kind: StoreKind) throws {
-        let context = try Parity.stack(kind).newContext()
+    @Test("MOC-18: processing twice tells once, and fetching and saving process by themselves", arguments: Setting.contexts)
+    func processing(setting: Setting) throws {
+        let context = setting.context(of: try Parity.stack(setting.kind))
         let posts = Posts(context, [ManagedObjectContext.didChangeObjectsNotification])
         let object = PEntity(context: context)
         object.name = "a"
@@ -162,9 +162,9 @@ import Testing
         #expect(names == Array(repeating: nil, count: 10) && !contexts[0].hasChanges)
     }
 
-    @Test("OBJ-19, DEL-7: an object loses its context when its deletion is saved, not before", arguments: StoreKind.allCases)
-    func losingTheContext(kind: StoreKind) throws {
-        let context = try Parity.stack(kind).newContext()
+    @Test("OBJ-19, DEL-7: an object loses its context when its deletion is saved, not before", arguments: Setting.contexts)
+    func losingTheContext(setting: Setting) throws {
+        let context = setting.context(of: try Parity.stack(setting.kind))
         let object = PEntity(context: context)
         object.name = "a"
         try context.save()

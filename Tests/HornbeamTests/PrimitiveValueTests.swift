@@ -25,9 +25,9 @@ import Testing
             [Stamped.self])
     }
 
-    @Test("OBJ-1, OBJ-8: what awakeFromInsert sets is the beginning, and undo does not take it back", arguments: StoreKind.allCases)
-    func awakeFromInsertIsTheBeginning(kind: StoreKind) throws {
-        let context = try stack(kind).newContext()
+    @Test("OBJ-1, OBJ-8: what awakeFromInsert sets is the beginning, and undo does not take it back", arguments: Setting.contexts)
+    func awakeFromInsertIsTheBeginning(setting: Setting) throws {
+        let context = setting.context(of: try stack(setting.kind))
         context.undoStack = UndoStack()
         let object = Stamped(context: context)
         context.processPendingChanges()
@@ -96,9 +96,9 @@ import Testing
         #expect(object[Stamped.shown] == "shown")
     }
 
-    @Test("OBJ-8: primitive values by name are checked, and no inverse follows", arguments: StoreKind.allCases)
-    func primitiveValuesByName(kind: StoreKind) throws {
-        let context = try Company.stack(kind).newContext()
+    @Test("OBJ-8: primitive values by name are checked, and no inverse follows", arguments: Setting.contexts)
+    func primitiveValuesByName(setting: Setting) throws {
+        let context = setting.context(of: try Company.stack(setting.kind))
         let (ada, department) = (context.employee("ada"), context.department("d"))
         try ada.setPrimitiveValue(.double(12), forKey: "salary")
         #expect(ada.salary == 12)
@@ -111,9 +111,9 @@ import Testing
         #expect(hornbeamError { try department.setPrimitiveValue(.set([]), forKey: "employees") }?.code == .typeMismatch)
     }
 
-    @Test("OBJ-9: key paths go through objects and sets, with operators at their end", arguments: StoreKind.allCases)
-    func keyPaths(kind: StoreKind) throws {
-        let context = try Company.stack(kind).newContext()
+    @Test("OBJ-9: key paths go through objects and sets, with operators at their end", arguments: Setting.contexts)
+    func keyPaths(setting: Setting) throws {
+        let context = setting.context(of: try Company.stack(setting.kind))
         let department = context.department("d")
         let people = [("ada", 3), ("bob", 4), ("eve", 3)].map { context.employee($0.0, salary: $0.1) }
         department.employees = ManagedSet(people)

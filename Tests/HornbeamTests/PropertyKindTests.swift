@@ -80,9 +80,9 @@ private func drafts(_ kind: StoreKind) throws -> Stack {
         #expect(try mood() == nil)
     }
 
-    @Test("ATT-10: refreshing with changes keeps transient values, without them drops them; a child hands them up", arguments: StoreKind.allCases)
-    func transientOverRefresh(kind: StoreKind) throws {
-        let context = try drafts(kind).newContext()
+    @Test("ATT-10: refreshing with changes keeps transient values, without them drops them; a child hands them up", arguments: Setting.contexts)
+    func transientOverRefresh(setting: Setting) throws {
+        let context = setting.context(of: try drafts(setting.kind))
         let draft = Draft(context: context)
         draft.name = "a"
         try context.save()
@@ -170,9 +170,9 @@ private func drafts(_ kind: StoreKind) throws -> Stack {
         #expect(same.tasks.map(\.name) == ["0", "2", "1"])
     }
 
-    @Test("REL-12: members of a set come and go one by one and together, by token and by name", arguments: StoreKind.allCases)
-    func membersOfASet(kind: StoreKind) throws {
-        let context = try Company.stack(kind).newContext()
+    @Test("REL-12: members of a set come and go one by one and together, by token and by name", arguments: Setting.contexts)
+    func membersOfASet(setting: Setting) throws {
+        let context = setting.context(of: try Company.stack(setting.kind))
         let people = ["a", "b", "c"].map { context.employee($0) }
         let department = context.department("d")
         department.employees.formUnion(people)

@@ -43,9 +43,9 @@ import Testing
         #expect(note[Note.mood] == (mergeChanges ? "calm" : nil))
     }
 
-    @Test("MOC-19: a deletion that is not saved is dropped by refreshing without merging", arguments: StoreKind.allCases)
-    func refreshingDeleted(kind: StoreKind) throws {
-        let context = try Parity.stack(kind).newContext()
+    @Test("MOC-19: a deletion that is not saved is dropped by refreshing without merging", arguments: Setting.contexts)
+    func refreshingDeleted(setting: Setting) throws {
+        let context = setting.context(of: try Parity.stack(setting.kind))
         let object = PEntity(context: context)
         object.name = "a"
         try context.save()
@@ -144,9 +144,9 @@ import Testing
         #expect(try stack.newContext().existingObject(Note.self, with: note.objectID)[Note.text] == "again")
     }
 
-    @Test("OBJ-6: both hooks run once for each time that an object becomes a fault", arguments: StoreKind.allCases)
-    func faultingHooks(kind: StoreKind) throws {
-        let context = try Parity.stack(kind).newContext()
+    @Test("OBJ-6: both hooks run once for each time that an object becomes a fault", arguments: Setting.contexts)
+    func faultingHooks(setting: Setting) throws {
+        let context = setting.context(of: try Parity.stack(setting.kind))
         let object = PHooked(context: context)
         try context.save()
         object.calls = []

@@ -46,6 +46,16 @@ extension ManagedObjectContext {
         if staysBeforeDoubt() { return announce(followParent()) }
         try settleDoubt()
         let arrived = inbox.drain()
+        do { return try move(toAtLeast: transaction, takingIn: arrived, settled: settled) } catch {
+            // What was announced is found by comparing, the next time.
+            if !arrived.isEmpty { inbox.overflow() }
+            throw error
+        }
+    }
+
+    private func move(
+        toAtLeast transaction: UInt64, takingIn arrived: ChangeInbox.Delivery, settled: Set<UInt64>
+    ) throws -> ObjectChanges {
         try parent?.advance()
         let cameFromAway = isAway || parent?.isAway == true
         let old = snapshot

@@ -28,16 +28,23 @@ extension ManagedObjectContext {
         let entity = persistentStoreCoordinator.managedObjectModel.entities[index]
         let own = slot.index == 0 ? stack.only ?? stack[slot]?.store : stack[slot]?.store
         guard let store = own ?? persistentStoreCoordinator.stack[slot]?.store else {
-            // For objects that are met when all stores are closed: reading them finds nothing. A store may come, so it is not kept.
-            return EntityScope(
-                entity: entity, slot: slot, objectClass: persistentStoreCoordinator.binding.objectClass(of: entity),
-                origin: persistentStoreCoordinator.shapes[entity].temporaryOrigin, context: self)
+            return storelessScope(of: entity, slot, place)
         }
         let scope = EntityScope(
             entity: entity, slot: slot, objectClass: persistentStoreCoordinator.binding.objectClass(of: entity),
             origin: store.origin(of: entity), isIncremental: own?.isIncremental ?? false, context: self)
         if isAfterlife { return scope }
         EntityScope.keep(scope, at: place, in: &scopes)
+        return scope
+    }
+
+    /// For objects that are met when no store is open: reading them finds nothing. A store may come, so it is kept apart from the others.
+    private func storelessScope(of entity: EntityDescription, _ slot: StoreSlot, _ place: Int) -> EntityScope {
+        if place < storelessScopes.count, let scope = storelessScopes[place] { return scope }
+        let scope = EntityScope(
+            entity: entity, slot: slot, objectClass: persistentStoreCoordinator.binding.objectClass(of: entity),
+            origin: persistentStoreCoordinator.shapes[entity].temporaryOrigin, context: self)
+        if !isAfterlife { EntityScope.keep(scope, at: place, in: &storelessScopes) }
         return scope
     }
 

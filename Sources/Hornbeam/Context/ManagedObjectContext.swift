@@ -52,6 +52,8 @@ public final class ManagedObjectContext {
     var originOfLastID: ObjectIdentifier?
     /// Those of new objects, by the entity's index: of the store into which they go unless they are told otherwise.
     @exclusivity(unchecked) var birthScopes: [EntityScope?] = []
+    /// Scopes made while no store was open, in the same places as `scopes`.
+    var storelessScopes: [EntityScope?] = []
     /// The state of the stores that reads see; nil before the first read and after `reset`.
     var snapshot: StackSnapshot? {
         didSet {
@@ -154,7 +156,7 @@ public final class ManagedObjectContext {
     deinit {
         guard !isAfterlife else { return }
         persistentStoreCoordinator.broadcast.unsubscribe(inbox)
-        for scope in scopes { scope?.outlive(snapshot) }
+        for scope in scopes + storelessScopes { scope?.outlive(snapshot) }
     }
 
     /// The stores as this context sees them.

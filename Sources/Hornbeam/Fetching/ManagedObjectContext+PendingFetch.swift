@@ -98,7 +98,10 @@ extension ManagedObjectContext {
         let view = tracked.views.view(
             entity, includesSubentities: includesSubentities, reads: reads, of: tracked.all, parentEdits: parents)
         // A child asks before its parent has processed what was changed there.
-        for (object, _, _) in event.touched { view.note(object) }
+        if !event.touched.isEmpty, view.notedEdits != edits {
+            for (object, _, _) in event.touched { view.note(object) }
+            view.notedEdits = edits
+        }
         return view
     }
 

@@ -9,6 +9,8 @@ final class PendingView {
     let includesSubentities: Bool
     /// The properties that the requests read, by index; nil for all.
     let reads: PropertySet?
+    /// The edits of the context when objects that it had not processed were noted last.
+    var notedEdits: UInt64?
     /// By registry key.
     private var objects: [UInt64: ManagedObject] = [:]
     /// The keys of those that the store, or the parent, may find too.

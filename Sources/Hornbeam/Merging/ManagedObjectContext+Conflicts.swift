@@ -10,6 +10,7 @@ extension ManagedObjectContext {
     /// - Throws: The conflicts, when the policy is `error` or cannot settle them.
     func resolve(_ conflicts: SaveConflicts, _ draft: SaveDraft) throws {
         tracked.views.forget()
+        defer { tracked.views.forget() }
         try resolve(conflicts.versions, error: error(of: conflicts, draft))
         // Each object is settled once per attempt: a conflict was found between objects as they were. The next attempt meets what is left.
         var settled = Set(conflicts.versions.map(\.reference.key))

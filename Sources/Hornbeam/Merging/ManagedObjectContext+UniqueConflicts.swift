@@ -90,6 +90,10 @@ extension ManagedObjectContext {
         }
         newcomer.state.insert(.updated)
         record.version = conflict.existingVersion
+        // The other end of a relationship with an inverse names the survivor.
+        for property in newcomer.scope.properties where property.isToMany && property.inverse == nil && !taken.contains(property.index) {
+            record.removeChange(of: property.index)
+        }
         for index in record.held where !newcomer.scope.properties[index].isTransient {
             if taken.contains(index) {
                 record.changed.insert(index)

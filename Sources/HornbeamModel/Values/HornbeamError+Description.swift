@@ -55,7 +55,9 @@ extension HornbeamError: CustomNSError {
         if !objectIDs.isEmpty { info[Self.affectedObjectsKey] = objectIDs }
         if let key { info[Self.validationKeyKey] = key }
         if let value { info[Self.validationValueKey] = value }
+        if let entity { info[Self.entityKey] = entity }
         if !details.isEmpty { info[Self.detailedErrorsKey] = details.map { $0 as NSError } }
+        if let underlyingError { info[NSUnderlyingErrorKey] = underlyingError as NSError }
         return info
     }
 
@@ -65,6 +67,8 @@ extension HornbeamError: CustomNSError {
     public static let validationKeyKey = "NSValidationErrorKey"
     /// The value concerned, a `PropertyValue`.
     public static let validationValueKey = "NSValidationErrorValue"
+    /// The name of the entity concerned, a `String`.
+    public static let entityKey = "HornbeamEntity"
     /// All objects concerned, `[ManagedObjectID]`.
     public static let affectedObjectsKey = "NSAffectedObjectsErrorKey"
     /// The single failures, `[NSError]`.

@@ -53,9 +53,9 @@ import Testing
         #expect(await changes.next() == nil)
     }
 
-    @Test("NOT-1: a context's sequence tells of unsaved changes and their keys", arguments: StoreKind.allCases)
-    func contextTellsOfMemory(kind: StoreKind) async throws {
-        let context = try Parity.stack(kind).newContext()
+    @Test("NOT-1: a context's sequence tells of unsaved changes and their keys", arguments: Setting.contexts)
+    func contextTellsOfMemory(setting: Setting) async throws {
+        let context = setting.context(of: try Parity.stack(setting.kind))
         let object = PEntity(context: context)
         try context.save()
         var changes = context.changes().makeAsyncIterator()
@@ -85,9 +85,9 @@ import Testing
         }
     }
 
-    @Test("NOT-1, NOT-3, NOT-5: Foundation's typed messages carry the IDs", arguments: StoreKind.allCases)
-    func typedMessagesCarryIDs(kind: StoreKind) async throws {
-        let context = try Parity.stack(kind).newContext()
+    @Test("NOT-1, NOT-3, NOT-5: Foundation's typed messages carry the IDs", arguments: Setting.contexts)
+    func typedMessagesCarryIDs(setting: Setting) async throws {
+        let context = setting.context(of: try Parity.stack(setting.kind))
         let (told, tell) = AsyncStream.makeStream(of: ObjectChanges.self)
         let tokens = [
             NotificationCenter.default.addObserver(of: context, for: ManagedObjectContext.ObjectsDidChange.self) { tell.yield($0.changes) },

@@ -7,9 +7,9 @@ import Testing
     private let willSave = ManagedObjectContext.willSaveObjectsNotification
     private let didSave = ManagedObjectContext.didSaveObjectIDsNotification
 
-    @Test("NOT-1: changes are told at processPendingChanges, a reset invalidates all (notify.001)", arguments: StoreKind.allCases)
-    func changesAreTold(kind: StoreKind) throws {
-        let context = try Parity.stack(kind).newContext()
+    @Test("NOT-1: changes are told at processPendingChanges, a reset invalidates all (notify.001)", arguments: Setting.contexts)
+    func changesAreTold(setting: Setting) throws {
+        let context = setting.context(of: try Parity.stack(setting.kind))
         let posts = Posts(context, [didChange])
         let object = PEntity(context: context)
         context.processPendingChanges()
@@ -20,9 +20,9 @@ import Testing
         ])
     }
 
-    @Test("NOT-1: refreshing tells of refreshed objects (notify.004)", arguments: StoreKind.allCases)
-    func refreshingTells(kind: StoreKind) throws {
-        let context = try Parity.stack(kind).newContext()
+    @Test("NOT-1: refreshing tells of refreshed objects (notify.004)", arguments: Setting.contexts)
+    func refreshingTells(setting: Setting) throws {
+        let context = setting.context(of: try Parity.stack(setting.kind))
         let objects = [PEntity(context: context), PEntity(context: context)]
         try context.save()
         let posts = Posts(context, [didChange])

@@ -16,10 +16,16 @@ struct Setting: Hashable, Sendable, CustomTestStringConvertible {
     /// True when the context has unsaved changes of other objects.
     var isBusy = false
 
-    /// Every combination.
-    static let all = variants([\.isChild, \.follows, \.isSaved, \.isBusy])
-    /// Every combination for objects that are stored.
+    /// Half of all combinations, in which any four fields have all of theirs.
+    static let all = variants([\.isChild, \.follows, \.isSaved]).map { setting in
+        var variant = setting
+        variant.isBusy = [setting.kind == .inMemory, setting.isChild, setting.follows, setting.isSaved].count { $0 } % 2 == 1
+        return variant
+    }
+    /// Those for objects that are stored.
     static let saved = all.filter(\.isSaved)
+    /// Every kind of context.
+    static let contexts = variants([\.isChild, \.follows])
 
     /// Both values of each field, on disk and in memory.
     private static func variants(_ fields: [WritableKeyPath<Setting, Bool>]) -> [Setting] {
