@@ -123,8 +123,10 @@ extension Store {
     }
 
     func requireWritable() throws {
-        guard isReadOnly else { return }
-        throw HornbeamError(
-            .readOnly, "“\(location)” was opened for reading only. Open it for writing to change it.")
+        if isReadOnly {
+            throw HornbeamError(
+                .readOnly, "“\(location)” was opened for reading only. Open it for writing to change it.")
+        }
+        try requireNoBatchHere()
     }
 }

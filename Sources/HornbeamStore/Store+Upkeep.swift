@@ -18,6 +18,7 @@ extension Store {
 
     /// Rewrites all pages without gaps and lets go of what nobody needs.
     package func compact(progress: ((StoreProgress) throws -> Void)? = nil) throws {
+        try requireNoBatchHere()
         try finishDeferredMigration()
         let relay = ProgressRelay(progress)
         try relay.translated { () throws(EngineError) in try engine.compact(progress: relay.engineReport) }

@@ -27,6 +27,7 @@ package final class Store: Sendable {
     let joint = JointState()
     let announcer = Announcer()
     let sharedSaves = SharedSaves()
+    let batchThread = BatchThread()
     /// Nil for a store that keeps none.
     let history: HistoryLog?
     let keys: Guarded<KeyReserve>
@@ -170,11 +171,13 @@ package final class Store: Sendable {
     }
 
     package func checkpoint() throws {
+        try requireNoBatchHere()
         try EngineError.translated { () throws(EngineError) in try engine.checkpoint() }
     }
 
     /// Ends the store with a checkpoint. Whoever still uses it gets `closed`.
     package func close() throws {
+        try requireNoBatchHere()
         if let backing { try backing.call { try $0.close() } }
         try EngineError.translated { () throws(EngineError) in try engine.close() }
     }

@@ -11,7 +11,7 @@ import Testing
         try Run(mode, try HarnessOptions([mode.name] + words)).perform()
     }
 
-    @Test("Crashes of an engine, failing calls and crashes of an object graph lose nothing", arguments: [(1, 1500), (14, 500), (15, 150)])
+    @Test("Crashes of an engine, failing calls and crashes of an object graph lose nothing", arguments: [(1, 1000), (14, 300), (15, 100)])
     func simulatedDisksLoseNothing(seed: Int, count: Int) throws {
         #expect(try Self.run(SimulateMode.self, ["--seed", "\(seed)", "--count", "\(count)"]) == 0)
     }
@@ -39,8 +39,8 @@ import Testing
         arguments: GraphFaultTrial.Fault.allCases)
     func aDoubtfulSaveIsNeitherLostNorDoubled(fault: GraphFaultTrial.Fault) throws {
         let run = try Run(SimulateMode.self, try HarnessOptions(["simulate", "--seed", "7", "--count", "1000000"]))
-        try GraphFaultTrial.all(of: GraphWorkload(seed: 7), run, faults: [fault])
-        #expect(run.figures["failing saves of object graphs", default: 0] > 20)
+        try GraphFaultTrial.all(of: GraphWorkload(seed: 7), run, faults: [fault], oneOf: 4)
+        #expect(run.figures["failing saves of object graphs", default: 0] > 5)
     }
 
     @Test(
@@ -48,9 +48,9 @@ import Testing
         arguments: JointFaultTrial.Fault.allCases)
     func aSaveOverTwoStoresIsNeitherLostNorDoubled(fault: JointFaultTrial.Fault) throws {
         let run = try Run(SimulateMode.self, try HarnessOptions(["simulate", "--seed", "7", "--count", "1000000"]))
-        try JointFaultTrial.all(run, faults: [fault])
-        #expect(run.figures["failing saves over two stores", default: 0] >= 60)
-        #expect(fault != .isFull || run.figures["saves that ended in a part of the stores", default: 0] > 10, "\(run.figures)")
+        try JointFaultTrial.all(run, faults: [fault], oneOf: 3)
+        #expect(run.figures["failing saves over two stores", default: 0] >= 20)
+        #expect(fault != .isFull || run.figures["saves that ended in a part of the stores", default: 0] > 3, "\(run.figures)")
     }
 
     /// From these seeds the loss is found in the first workload.
@@ -75,7 +75,7 @@ import Testing
     }
 
     /// Every fourth seed is for the object graph.
-    @Test("Engine and object graph do what plain models say", arguments: [(1, 6000), (2, 6000), (8, 6000), (3, 250), (7, 250)])
+    @Test("Engine and object graph do what plain models say", arguments: [(1, 4000), (2, 4000), (8, 4000), (3, 200), (7, 200)])
     func answersAreThoseOfAModel(seed: Int, count: Int) throws {
         #expect(try Self.run(DifferentialMode.self, ["--seed", "\(seed)", "--count", "\(count)"]) == 0)
     }

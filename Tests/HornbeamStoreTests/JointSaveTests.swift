@@ -35,7 +35,7 @@ import Testing
         var enumerator = CrashEnumerator(seed: 11)
         enumerator.subsetsUpTo = 1
         enumerator.randomImagesPerPoint = 1
-        enumerator.stride = 5
+        enumerator.stride = 9
         enumerator.nestingDepth = 1
         enumerator.nestedImagesPerImage = 1
         let report = try enumerator.run(
@@ -86,7 +86,7 @@ import Testing
         var enumerator = CrashEnumerator(seed: 12)
         enumerator.subsetsUpTo = 1
         enumerator.randomImagesPerPoint = 1
-        enumerator.stride = 3
+        enumerator.stride = 5
         let report = try enumerator.run(
             workload: { disk in
                 let stores = try TwoStores(on: disk)

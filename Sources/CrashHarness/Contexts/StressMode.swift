@@ -1,28 +1,38 @@
 import Foundation
 import Hornbeam
 
-/// Eight contexts save overlapping changes of one graph at once; afterwards every increment that was acknowledged is there, and
-/// every one that is not there was reported lost.
+/// Contexts save overlapping changes of one graph at once, each on a thread of its own; afterwards every increment that was acknowledged
+/// is there, and every one that is not there was reported lost.
 enum StressMode: Mode {
     static let name = "stress"
-    static let summary = "eight contexts that save overlapping changes of one graph, on disk and in memory"
+    static let summary = "1 to 1,000 contexts that save overlapping changes of one graph, on disk and in memory"
     static let unit = "saves"
-    static let extras = ["steps"]
+    static let extras = ["steps", "threads"]
+    /// The threads of most rounds, in which the work of a round is counted.
+    private static let usual = 8
 
     static func round(_ seed: UInt64, _ run: Run) throws {
-        let steps = run.options.extras["steps"].flatMap { Int($0) } ?? 60
+        let threads = run.options.extras["threads"].flatMap { Int($0) } ?? threads(seed)
+        // A round is about as much work, however many threads share it.
+        let steps = max(2, (run.options.extras["steps"].flatMap { Int($0) } ?? 60) * usual / threads)
         let stack = try StressStack(inMemory: seed % 2 == 1)
         defer { stack.remove() }
-        let tally = try stack.work(seed: seed, steps: steps)
+        let tally = try stack.work(seed: seed, threads: threads, steps: steps)
         try stack.judge(tally)
         run.add("saves with conflicts", tally.conflicts)
         run.add("saves refused", tally.refused)
         run.add("increments reported lost", tally.reportedLost)
         let attempts = tally.saves + tally.refused
-        guard tally.conflicts * 10 >= attempts * 3 else {
+        guard threads < usual || tally.conflicts * 10 >= attempts * 3 else {
             throw Finding("only \(tally.conflicts) of \(attempts) saves met a conflict: this is no stress")
         }
+        run.add("threads", threads)
         for number in 0..<attempts { try run.trying("save \(number)") }
+    }
+
+    /// Every fourth seed has one thread, or more than the usual ones.
+    private static func threads(_ seed: UInt64) -> Int {
+        seed % 4 == 3 ? [1, 128, 200, 1000][Int(seed / 4 % 4)] : usual
     }
 }
 

@@ -42,14 +42,15 @@ struct StressStack {
         if let folder { try? FileManager.default.removeItem(at: folder) }
     }
 
-    /// Lets eight threads do their steps, each with a context and a merge policy of its own.
-    func work(seed: UInt64, steps: Int) throws -> StressTally {
+    /// Lets threads do their steps, each with a context and a merge policy of its own.
+    func work(seed: UInt64, threads: Int, steps: Int) throws -> StressTally {
         let policies: [MergePolicy] = [
             .error, .mergeByPropertyObjectTrump, .error, .mergeByPropertyStoreTrump, .error, .rollback, .error, .overwrite,
         ]
         let results = Guarded<[Swift.Result<StressTally, any Error>]>([])
         let group = DispatchGroup()
-        for (number, policy) in policies.enumerated() {
+        for number in 0..<threads {
+            let policy = policies[number % policies.count]
             group.enter()
             let thread = Thread { [self] in
                 let result = Swift.Result { try worker(number, policy, seed, steps) }

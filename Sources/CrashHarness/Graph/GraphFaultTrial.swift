@@ -35,13 +35,13 @@ struct GraphFaultTrial: Sendable {
 
     var name: String { "\(fault.rawValue) \(index), then \(meanwhile.rawValue)" }
 
-    /// Every fault at every sync of the commits.
-    static func all(of workload: GraphWorkload, _ run: Run, faults: [Fault] = Fault.allCases) throws {
+    /// Every fault at every sync of the commits, or at one of some that follow each other.
+    static func all(of workload: GraphWorkload, _ run: Run, faults: [Fault] = Fault.allCases, oneOf stride: Int = 1) throws {
         for fault in faults {
-            for meanwhile in Meanwhile.allCases {
-                var index = 0
+            for (number, meanwhile) in Meanwhile.allCases.enumerated() {
+                var index = number % stride
                 while try GraphFaultTrial(workload: workload, fault: fault, meanwhile: meanwhile, index: index).perform(run) {
-                    index += 1
+                    index += stride
                 }
             }
         }

@@ -32,17 +32,17 @@ struct JointFaultTrial: Sendable {
 
     var name: String { "\(fault.rawValue) \(index)\(isPinned ? ", pinned" : ""), then \(meanwhile.rawValue)" }
 
-    /// Every fault at every call of the commits.
-    static func all(_ run: Run, faults: [Fault] = Fault.allCases) throws {
+    /// Every fault at every call of the commits, or at one of some that follow each other.
+    static func all(_ run: Run, faults: [Fault] = Fault.allCases, oneOf stride: Int = 1) throws {
         let model = try TrialModel.make()
         for fault in faults {
-            for meanwhile in GraphFaultTrial.Meanwhile.allCases {
+            for (number, meanwhile) in GraphFaultTrial.Meanwhile.allCases.enumerated() {
                 for isPinned in [false, true] {
-                    var index = 0
+                    var index = (number + (isPinned ? 1 : 0)) % stride
                     while try JointFaultTrial(model: model, fault: fault, meanwhile: meanwhile, isPinned: isPinned, index: index)
                         .perform(run)
                     {
-                        index += 1
+                        index += stride
                     }
                 }
             }

@@ -1,4 +1,5 @@
 internal import HornbeamModel
+internal import HornbeamStore
 
 /// Work with a context that lives for one closure: saved at the end, or read only.
 extension PersistentContainer {
@@ -41,13 +42,20 @@ extension PersistentContainer {
     }
 
     private static func writing<Result>(_ context: ManagedObjectContext, _ body: (ManagedObjectContext) throws -> Result) throws -> Result {
+        try requireStores(context)
         context.givesPermanentIDs = true
         let result = try body(context)
         try context.save()
         return result
     }
 
+    /// - Throws: `closed`, before the body could make objects that no store takes.
+    private static func requireStores(_ context: ManagedObjectContext) throws {
+        if context.stack.isEmpty { _ = try context.stack.firstStore() }
+    }
+
     private static func reading<Result>(_ context: ManagedObjectContext, _ body: (ManagedObjectContext) throws -> Result) throws -> Result {
+        try requireStores(context)
         try context.setQueryGeneration(from: .current)
         let result = try body(context)
         guard !context.hasChanges else {

@@ -180,6 +180,7 @@ public final class PersistentStoreCoordinator: Sendable {
     /// Whoever holds one of the objects reads its last known values.
     /// - Throws: `closed` when the store is not here; the error of closing. What was saved is safe in any case.
     public func remove(_ store: PersistentStore) throws {
+        try requireNoBatchHere()
         if persistentStores.contains(store) { post(Self.willRemoveStoreNotification, StoresChange(removed: [store])) }
         let entry: StoreEntry? = state.withLock { state in
             guard let index = state.entries.firstIndex(where: { $0?.store == store }) else { return nil }
@@ -202,6 +203,7 @@ public final class PersistentStoreCoordinator: Sendable {
     ///
     /// - Throws: The first error of closing; what was saved is safe in any case.
     public func close() throws {
+        try requireNoBatchHere()
         let entries = state.withLock { state in
             let entries = state.entries.compactMap(\.self)
             state.entries = state.entries.map { _ in nil }
@@ -214,6 +216,11 @@ public final class PersistentStoreCoordinator: Sendable {
             return nil
         }
         if let failure = failures.first { throw failure }
+    }
+
+    /// - Throws: `unsupportedRequest` in the handler of a batch insert.
+    private func requireNoBatchHere() throws {
+        for slot in stack.slots { try stack[slot]?.store.requireNoBatchHere() }
     }
 
     /// Opens those stores again whose disk failed during a save (`durabilityLost`); does nothing when none did.

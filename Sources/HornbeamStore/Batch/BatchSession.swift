@@ -14,6 +14,7 @@ final class BatchSession {
     private let store: Store
     private let table: EntityTable
     private let announces: Bool
+    private let thread = BatchThread.current
     /// The first key of each block, with the row that took it.
     private var blocks: [(key: UInt64, row: Int)] = []
     private var lastRow: Int?
@@ -43,7 +44,10 @@ final class BatchSession {
         hasDerivations = !store.schema.derivations.isEmpty
         entries = table.indexes.map { _ in EntryRun() }
         memberEntries = table.mirrors.map { _ in EntryRun() }
+        store.batchThread.begin()
     }
+
+    deinit { store.batchThread.end(thread) }
 
     /// - Parameter row: The number of the row in the request, for errors.
     func takeKey(row: Int) throws(EngineError) -> UInt64 {

@@ -1,6 +1,7 @@
 import Foundation
-import HornbeamModel
 import Testing
+
+@testable import HornbeamModel
 
 /// An object that leads to itself a hundred times, and so without end.
 private final class Knot: KeyedValues {
@@ -17,9 +18,13 @@ private final class Knot: KeyedValues {
 
 /// Formats from strangers: whatever they say, it is over soon, and ends in an answer or an error.
 @Suite struct HostilePredicateTests {
-    private func complaint(_ format: String) -> String {
+    /// A part of the work that a program's predicates may do: most of these tests need not wait for all of it.
+    private static let units = 500_000
+
+    private func complaint(_ format: String, units: Int = units) -> String {
         do {
-            return "\(try FetchPredicate(format: format).evaluate(with: Knot()))"
+            var evaluation = Evaluation(.object(Knot()), work: EvaluationWork(units: units))
+            return "\(try evaluation.holds(FetchPredicate(format: format).node))"
         } catch {
             return (error as? HornbeamError)?.message ?? "\(error)"
         }
@@ -38,6 +43,14 @@ private final class Knot: KeyedValues {
         "($a := a.a.a) == 1 OR ($b := {$a, $a, $a, $a, $a, $a, $a, $a, $a, $a, $a}) == 1 OR {$b, $b, $b, $b, $b}.name == 1",
     ])
     func endlessWalks(format: String) { #expect(complaint(format) == Self.tooMuch) }
+
+    @Test("a walk may look at ten million values", .timeLimit(.minutes(20)))
+    func theBudgetOfPrograms() throws {
+        let predicate = try FetchPredicate(format: "a.a.a.a.a.@count == 0")
+        let error = #expect(throws: HornbeamError.self) { try predicate.evaluate(with: Knot()) }
+        #expect(error?.message == Self.tooMuch)
+        #expect(complaint("a.a.a.@count == 0", units: EvaluationWork.unitsMax) == "false")
+    }
 
     @Test("MATCHES that is asked of many members is given up as a whole", .timeLimit(.minutes(20)))
     func patternsOfManyMembers() {

@@ -6,9 +6,10 @@
 struct Evaluation {
     let object: EvaluatedValue
     var variables: [String: EvaluatedValue]
-    private var work = EvaluationWork()
+    private var work: EvaluationWork
 
-    init(_ object: EvaluatedValue, _ variables: [String: PropertyValue] = [:]) {
+    init(_ object: EvaluatedValue, _ variables: [String: PropertyValue] = [:], work: EvaluationWork = EvaluationWork()) {
+        self.work = work
         self.object = object
         self.variables = variables.mapValues { .value($0) }
     }

@@ -15,7 +15,9 @@ struct EvaluationWork {
     /// Steps over single bytes that cost as much as looking at a value.
     private static let stepsInUnit = 16
 
-    private var left = unitsMax
+    private var left: Int
+
+    init(units: Int = unitsMax) { left = units }
 
     /// For values that are there already and are compared once.
     static var unbounded: Self {

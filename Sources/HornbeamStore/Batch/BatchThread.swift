@@ -1,0 +1,36 @@
+internal import Foundation
+internal import HornbeamModel
+internal import Synchronization
+
+/// The thread on which a batch insert holds the writer's turn of a store.
+///
+/// The handler that fills the rows runs there, between two of the batch's writes. Another change of the store on that thread would wait
+/// for the batch, which waits for the handler; it is refused instead.
+final class BatchThread: Sendable {
+    private static let none: UInt = 0
+    private let thread = Atomic(none)
+
+    func begin() { thread.store(Self.current, ordering: .relaxed) }
+
+    /// To be called on any thread, when the batch has no transaction any more.
+    func end(_ batch: UInt) { _ = thread.compareExchange(expected: batch, desired: Self.none, ordering: .relaxed) }
+
+    var isHere: Bool {
+        let holder = thread.load(ordering: .relaxed)
+        return holder != Self.none && holder == Self.current
+    }
+
+    /// A number that no other living thread has.
+    static var current: UInt { UInt(pthread_self()) }
+}
+
+extension Store {
+    /// - Throws: `unsupportedRequest` in the handler of a batch insert into this store.
+    package func requireNoBatchHere() throws {
+        guard batchThread.isHere else { return }
+        throw HornbeamError(
+            .unsupportedRequest,
+            "The handler of a batch insert asked for another change of the same store, which would wait for the batch. Do it after the "
+                + "batch has ended.")
+    }
+}
