@@ -9,8 +9,10 @@ internal import Foundation
 /// The value is a copy: changing it changes nothing until it is set again. `Value.encode` must not
 /// throw; decoding foreign bytes gives nil. Numbers that JSON does not know (infinity, NaN) are kept.
 public struct Coded<Value: Codable & Sendable>: AttributeValue {
+    /// The value itself.
     public var value: Value
 
+    /// Wraps a value to be stored as JSON.
     public init(_ value: Value) { self.value = value }
 
     public static var attributeType: AttributeType { .transformable }
