@@ -98,6 +98,7 @@ let package = Package(
             swiftSettings: common),
         .testTarget(
             name: "HornbeamToolTests", dependencies: ["HornbeamTool", "Hornbeam"], swiftSettings: common),
+        .testTarget(name: "DocumentationTests", dependencies: ["Hornbeam", "HornbeamXcodeModels"], swiftSettings: common),
         .testTarget(name: "RepositoryTests", swiftSettings: common),
     ]
 )

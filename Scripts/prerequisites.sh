@@ -64,3 +64,4 @@ need_library() {
 }
 
 need_lz4() { need_library lz4frame.h liblz4-dev; }
+need_jq() { command -v jq >/dev/null 2>&1 || install_with_apt jq; }

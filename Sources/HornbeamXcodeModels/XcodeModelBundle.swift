@@ -3,6 +3,7 @@ internal import HornbeamModel
 
 /// A folder with several versions of one model, of which one is current: an `.xcdatamodeld` (MDL-12).
 public struct XcodeModelBundle: Sendable {
+    /// The place of the `.xcdatamodeld`.
     public let url: URL
     /// The names of the versions without their extension, in the order in which people count: `Shop`, `Shop 2`, `Shop 10`.
     public let versionNames: [String]

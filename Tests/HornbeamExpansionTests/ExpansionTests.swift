@@ -40,6 +40,19 @@ import Testing
                 """)
     }
 
+    @Test("the initialiser has the lowest access of the class and of the properties that are its parameters", arguments: [
+        ("public", "public var a: Int", "public convenience init"),
+        ("open", "public var a: Int", "public convenience init"),
+        ("public", "public var a: Int; private var b: Int = 0", "public convenience init"),
+        ("public", "public var a: Int; var b: Int", "@discardableResult convenience init"),
+        ("package", "public var a: Int", "package convenience init"),
+        ("", "public var a: Int", "@discardableResult convenience init"),
+    ])
+    func initialisersHaveTheLowestAccess(access: String, properties: String, expected: String) {
+        let source = "@Entity \(access) class Book: ManagedObject {\n\(properties.replacing("; ", with: "\n"))\n}"
+        #expect(expand(source).contains(expected))
+    }
+
     @Test func everythingThatAnEntityCanSay() {
         let source = """
             @Entity("Writer", abstract: true, renamedFrom: "Author", version: "2", userInfo: ["a": "b"])

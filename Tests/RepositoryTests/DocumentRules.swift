@@ -21,13 +21,78 @@ import Testing
         #expect(Markdown.anchor("The engine's `Door`, in 3 steps") == "the-engines-door-in-3-steps")
     }
 
-    /// The README's Swift blocks, in order, are what stands between the markers of a file that the tests compile and run.
-    @Test func theReadmesCodeIsCompiledAndRun() throws {
-        let readme = try #require(TextFile("README.md"))
-        let example = try #require(TextFile("Tests/HornbeamToolTests/ReadmeExample.swift"))
-        let blocks = Markdown.codeBlocks(readme.lines, language: "swift")
-        #expect(!blocks.isEmpty)
-        #expect(blocks == example.markedRegions)
+    /// Each Swift block of a document is compiled and run: it stands between markers in a test or in the outside package too. Code of other
+    /// libraries and fragments that show a signature have a comment on the line before.
+    @Test func everySwiftBlockIsASnippetOfATest() {
+        let snippets = Set(Snippets.all.map(\.text))
+        let unbound = Repository.documents.flatMap { document in
+            Markdown.codeBlocks(document.lines, language: "swift")
+                .filter { !$0.isExempt && !snippets.contains($0.text) }
+                .map { "\(document.place($0.line)): no snippet has this text; \(Snippets.nearest(to: $0.text))" }
+        }
+        #expect(unbound == [])
+    }
+
+    @Test func everySnippetIsInADocument() {
+        let blocks = Set(Repository.documents.flatMap { Markdown.codeBlocks($0.lines, language: "swift").map(\.text) })
+        #expect(Snippets.all.filter { !blocks.contains($0.text) }.map(\.place) == [])
+    }
+
+    @Test func blocksOfOtherLibrariesAreMarked() {
+        let lines = "<!-- code of GRDB -->\n```swift\na\n```\n```swift\nb\n\nc\n```\n```json\nd\n```\n<!-- fragment -->\n```swift\ne\n```"
+        let blocks = Markdown.codeBlocks(lines.split(separator: "\n", omittingEmptySubsequences: false), language: "swift")
+        #expect(blocks.map(\.text) == ["a", "b\n\nc", "e"])
+        #expect(blocks.map(\.isExempt) == [true, false, true])
+        #expect(blocks.map(\.line) == [1, 4, 13])
+    }
+
+    @Test func snippetsLoseTheirMargin() {
+        let lines = "x\n    // snippet\n    a\n\n      b\n    // end\ny\n// snippet\nc\n// end"
+        #expect(Snippets.regions(lines.split(separator: "\n", omittingEmptySubsequences: false)).map(\.text) == ["a\n\n  b", "c"])
+    }
+}
+
+/// Code of documents in the sources of tests and of the outside package: the lines between `// snippet` and `// end`, without their indentation.
+enum Snippets {
+    struct Snippet {
+        let place: String
+        let text: String
+    }
+
+    static let all = Repository.files(".swift", in: ["Tests/DocumentationTests", "Tests/OutsidePackage"]).flatMap { file in
+        regions(file.lines).map { Snippet(place: file.place($0.line), text: $0.text) }
+    }
+
+    static func regions(_ lines: [Substring]) -> [(line: Int, text: String)] {
+        var regions: [(line: Int, text: String)] = []
+        var start: Int?
+        for (index, line) in lines.enumerated() {
+            switch line.drop(while: { $0 == " " }) {
+            case "// snippet": start = index
+            case "// end":
+                if let first = start { regions.append((first, unindented(lines[(first + 1)..<index]))) }
+                start = nil
+            default: break
+            }
+        }
+        return regions
+    }
+
+    /// The place of the snippet that begins like a block, and the first line that differs.
+    static func nearest(to block: String) -> String {
+        let lines = block.split(separator: "\n", omittingEmptySubsequences: false)
+        for snippet in all {
+            let others = snippet.text.split(separator: "\n", omittingEmptySubsequences: false)
+            guard others.first == lines.first else { continue }
+            let line = zip(lines, others).first { $0 != $1 }?.0 ?? "the number of lines"
+            return "\(snippet.place) differs in: \(line)"
+        }
+        return "put it between “// snippet” and “// end” in Tests/DocumentationTests"
+    }
+
+    private static func unindented(_ lines: ArraySlice<Substring>) -> String {
+        let margin = lines.filter { !$0.isEmpty }.map { $0.prefix { $0 == " " }.count }.min() ?? 0
+        return lines.map { $0.dropFirst(margin) }.joined(separator: "\n")
     }
 }
 
@@ -48,15 +113,28 @@ enum Markdown {
         }
     }
 
-    static func codeBlocks(_ lines: [Substring], language: String) -> [String] {
-        var blocks: [String] = []
-        var current: [Substring]?
-        for line in lines {
-            if line.hasPrefix("```") {
-                if let block = current { blocks.append(block.joined(separator: "\n")) }
-                current = line == "```\(language)" ? [] : nil
+    struct CodeBlock {
+        /// The line of the opening fence, counted from 0.
+        let line: Int
+        let text: String
+        /// True after `<!-- code of LIBRARY -->` and `<!-- fragment -->`.
+        let isExempt: Bool
+    }
+
+    static func codeBlocks(_ lines: [Substring], language: String) -> [CodeBlock] {
+        var blocks: [CodeBlock] = []
+        var fence: Int?
+        for (index, line) in lines.enumerated() where line.hasPrefix("```") {
+            if let start = fence {
+                if lines[start] == "```\(language)" {
+                    let before = start > 0 ? lines[start - 1] : ""
+                    let isExempt = before == "<!-- fragment -->" || (before.hasPrefix("<!-- code of ") && before.hasSuffix(" -->"))
+                    let text = lines[(start + 1)..<index].joined(separator: "\n")
+                    blocks.append(CodeBlock(line: start, text: text, isExempt: isExempt))
+                }
+                fence = nil
             } else {
-                current?.append(line)
+                fence = index
             }
         }
         return blocks
@@ -93,26 +171,5 @@ extension TextFile {
 
     fileprivate var anchors: Set<String> {
         Set(lines.filter { $0.hasPrefix("#") }.map { Markdown.anchor(String($0.drop { $0 == "#" || $0 == " " })) })
-    }
-
-    /// What stands between lines `// README` and `// END`, without its indentation.
-    fileprivate var markedRegions: [String] {
-        var regions: [String] = []
-        var current: [Substring]?
-        for line in lines {
-            switch line.drop(while: { $0 == " " }) {
-            case "// README": current = []
-            case "// END":
-                if let region = current { regions.append(Self.unindented(region)) }
-                current = nil
-            default: current?.append(line)
-            }
-        }
-        return regions
-    }
-
-    private static func unindented(_ lines: [Substring]) -> String {
-        let margin = lines.filter { !$0.isEmpty }.map { $0.prefix { $0 == " " }.count }.min() ?? 0
-        return lines.map { $0.dropFirst(margin) }.joined(separator: "\n")
     }
 }

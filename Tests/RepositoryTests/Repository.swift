@@ -6,12 +6,12 @@ enum Repository {
     static let root = URL(filePath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
-    /// All text files of one kind below some folders of the repository, sorted by path.
+    /// All text files of one kind below some folders of the repository, sorted by path; without the code of tutorials.
     static func files(_ suffix: String, in folders: [String]) -> [TextFile] {
         folders.flatMap { folder -> [TextFile] in
             let names = FileManager.default.enumerator(atPath: root.appending(path: folder).path) ?? .init()
             return names.compactMap { $0 as? String }
-                .filter { $0.hasSuffix(suffix) && !$0.hasPrefix(".build/") && !$0.contains("/.build/") }
+                .filter { $0.hasSuffix(suffix) && !$0.hasPrefix(".build/") && !$0.contains("/.build/") && !$0.contains(".docc/Resources/") }
                 .compactMap { TextFile(folder == "." ? $0 : "\(folder)/\($0)") }
         }
         .sorted { $0.path < $1.path }
@@ -19,7 +19,7 @@ enum Repository {
 
     static let swiftFiles = files(".swift", in: ["Sources", "Tests", "Benchmarks"])
     static let sourceFiles = files(".swift", in: ["Sources", "Benchmarks"])
-    static let documents = files(".md", in: ["Docs"]) + [TextFile("README.md")].compactMap(\.self)
+    static let documents = files(".md", in: ["Docs", "Sources/Hornbeam"]) + [TextFile("README.md")].compactMap(\.self)
     static let scripts = ["Scripts", ".ci"].flatMap { folder in
         let names = (try? FileManager.default.contentsOfDirectory(atPath: root.appending(path: folder).path)) ?? []
         return names.sorted().compactMap { TextFile("\(folder)/\($0)") }

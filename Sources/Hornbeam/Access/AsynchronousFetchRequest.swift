@@ -11,6 +11,7 @@ internal import HornbeamStore
 /// ```
 /// May be cancelled from anywhere: by `cancel()`, by its `progress` or a parent of that, or with the task that waits. For one use.
 public final class AsynchronousFetchRequest<Object: ManagedObject>: Sendable {
+    /// The request to execute.
     public let request: FetchRequest<Object>
     /// The results expected; makes the progress a fraction (ASY-2).
     public let estimatedResultCount: Int
@@ -19,6 +20,7 @@ public final class AsynchronousFetchRequest<Object: ManagedObject>: Sendable {
     public let progress: Progress
     private let control: FetchControl
 
+    /// Makes a fetch of its own for one execution. With an expected number of results, `progress` is a fraction.
     public init(_ request: FetchRequest<Object>, estimatedResultCount: Int = 0) {
         self.request = request
         self.estimatedResultCount = estimatedResultCount

@@ -10,16 +10,22 @@ public import HornbeamModel
 public struct BatchDeleteRequest: Hashable, Sendable {
     /// What to delete: predicate, order, limit and offset count.
     public var fetch: FetchDescription
+    /// What the result contains: only that the request was executed, the number of deleted objects, or their IDs too.
     public var resultType = BatchResultType.status
 
     /// Deletes what a fetch would find.
     public init(fetch: FetchDescription) { self.fetch = fetch }
 
+    /// Deletes the objects of an entity that satisfy a predicate; all of them if it is nil.
     public init(entityName: String, predicate: FetchPredicate? = nil) {
         self.init(fetch: FetchDescription(entityName: entityName, predicate: predicate))
     }
 
-    /// - Parameter type: The class of the objects, whose `entityName` is the entity.
+    /// Deletes the objects of a class that satisfy a predicate.
+    ///
+    /// - Parameters:
+    ///   - type: The class of the objects, whose `entityName` is the entity.
+    ///   - predicate: The condition of the objects to delete; nil for all.
     public init(_ type: ManagedObject.Type, predicate: FetchPredicate? = nil) {
         self.init(entityName: type.entityName, predicate: predicate)
     }

@@ -23,8 +23,11 @@ public struct BatchInsertRequest {
         case update
     }
 
+    /// The entity of the new objects.
     public let entityName: String
+    /// What the result contains: only that the request was executed, the number of objects, or their IDs too.
     public var resultType = BatchResultType.status
+    /// The treatment of a row whose unique values are stored already.
     public var onConflict = ConflictRule.fail
     /// Rows after which what was written is committed, so that memory stays flat and others can save in between;
     /// 0 for all rows or none. When a later row fails, what was committed stays.
@@ -36,7 +39,11 @@ public struct BatchInsertRequest {
 
     let fill: (BatchRow) throws -> Bool
 
-    /// - Parameter handler: Fills one row at each call; true when there is no further row, and then nothing is written.
+    /// Inserts one object for each call of the handler.
+    ///
+    /// - Parameters:
+    ///   - entityName: The entity of the new objects.
+    ///   - handler: Fills one row at each call; true when there is no further row, and then nothing is written.
     public init(entityName: String, handler: @escaping (BatchRow) throws -> Bool) {
         self.entityName = entityName
         fill = handler
@@ -61,7 +68,11 @@ public struct BatchInsertRequest {
         }
     }
 
-    /// - Parameter type: The class of the objects, whose `entityName` is the entity.
+    /// Inserts one object of a class for each call of the handler.
+    ///
+    /// - Parameters:
+    ///   - type: The class of the objects, whose `entityName` is the entity.
+    ///   - handler: Fills one row at each call; true when there is no further row, and then nothing is written.
     public init(_ type: ManagedObject.Type, handler: @escaping (BatchRow) throws -> Bool) {
         self.init(entityName: type.entityName, handler: handler)
     }

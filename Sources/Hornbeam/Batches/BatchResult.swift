@@ -12,6 +12,7 @@ public enum BatchResultType: Int, Hashable, Sendable, Codable {
 
 /// What a batch request did. That there is one means that the work is done and durable.
 public struct BatchResult: Hashable, Sendable {
+    /// The kind of result that the request asked for.
     public var resultType: BatchResultType
     /// How many objects were inserted, updated or deleted; of an insert with `onConflict` both new and changed ones.
     public var count = 0

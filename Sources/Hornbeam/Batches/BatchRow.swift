@@ -6,6 +6,7 @@ internal import HornbeamStore
 /// Lent to the request's handler, call by call. A property that is not set has its default. A value that does not fit its property
 /// ends the request with an error once the handler returns.
 public final class BatchRow {
+    /// The entity of the new object.
     public let entity: EntityDescription
     private let writer: BatchWriter
     /// True when values go into the cells as they are set; else they are kept until the row is complete.

@@ -12,24 +12,33 @@ public import HornbeamModel
 /// Expressions see the values before the update. Hooks do not run. Types, required values and unique values always hold, the limits
 /// of the model when `validatesValues` is set. Derived attributes are computed anew. Contexts, fetched results and history hear of it as of a save.
 public struct BatchUpdateRequest: Hashable, Sendable {
+    /// The entity of the objects to update.
     public let entityName: String
+    /// The condition of the objects to update; nil for all.
     public var predicate: FetchPredicate?
     /// False for objects of exactly the entity.
     public var includesSubentities = true
     /// The properties to set, by name: attributes, and to-one relationships as a constant ID or null.
     public var propertiesToUpdate: [String: FetchExpression] = [:]
+    /// What the result contains: only that the request was executed, the number of updated objects, or their IDs too.
     public var resultType = BatchResultType.status
     /// True to check values against the limits, lengths, patterns and rules of their attributes, as a save does; takes longer.
     public var validatesValues = false
     /// The identities of the stores to change; nil for all (FET-17).
     public var affectedStores: [UUID]?
 
+    /// Updates the objects of an entity that satisfy a predicate; all of them if it is nil. Set `propertiesToUpdate` before
+    /// executing it.
     public init(entityName: String, predicate: FetchPredicate? = nil) {
         self.entityName = entityName
         self.predicate = predicate
     }
 
-    /// - Parameter type: The class of the objects, whose `entityName` is the entity.
+    /// Updates the objects of a class that satisfy a predicate. Call `set` before executing the request.
+    ///
+    /// - Parameters:
+    ///   - type: The class of the objects, whose `entityName` is the entity.
+    ///   - predicate: The condition of the objects to update; nil for all.
     public init(_ type: ManagedObject.Type, predicate: FetchPredicate? = nil) {
         self.init(entityName: type.entityName, predicate: predicate)
     }

@@ -25,6 +25,8 @@ public struct StoreConformance {
     private let makeStore: () throws -> PersistentStoreDescription
     private let reopen: ((PersistentStoreDescription) throws -> PersistentStoreDescription)?
 
+    /// The checks of one kind of store.
+    ///
     /// - Parameters:
     ///   - reopening: Gives the description that opens the same rows again; nil for a store that forgets them when it is closed.
     ///   - makeStore: Makes an empty store.

@@ -85,8 +85,10 @@ extension ManagedObjectContext {
 
     /// Reads an object anew (MOC-19).
     ///
-    /// - Parameter mergeChanges: True keeps the pending changes and transient values on top of the new values, and the next save
-    ///   writes them over what others saved until now; false drops them. An object without changes becomes a fault either way.
+    /// - Parameters:
+    ///   - object: The object to read; nothing happens if it is new or belongs to another context.
+    ///   - mergeChanges: True keeps the pending changes and transient values on top of the new values, and the next save
+    ///     writes them over what others saved until now; false drops them. An object without changes becomes a fault either way.
     /// - Throws: The store's error.
     public func refresh(_ object: ManagedObject, mergeChanges: Bool) throws {
         try advance()

@@ -20,8 +20,10 @@ public struct FetchCounters: Hashable, Sendable {
     /// Faults that were filled when they were touched.
     public var faultsFired = 0
 
+    /// All counters zero.
     public init() {}
 
+    /// The cost of the fetches between two readings of the counters.
     public static func - (a: FetchCounters, b: FetchCounters) -> FetchCounters {
         var difference = a
         difference.fetches -= b.fetches
@@ -40,11 +42,15 @@ extension FetchCounters: CustomStringConvertible {
 
 /// A fetch or count that took long: how long, over how much, how, and what would help. Holds no values of the predicate.
 public struct FetchReport: Sendable, CustomStringConvertible {
+    /// The entity that was fetched.
     public let entityName: String
+    /// The time of the whole fetch or count.
     public let duration: Duration
     /// How many objects, IDs or dictionaries it found; of a count, how many it counted.
     public let resultCount: Int
+    /// The number of rows that were examined, matching or not.
     public let rowsRead: Int
+    /// The number of leaves of tables that were scanned.
     public let leavesRead: Int
     /// The plan in words, with `$value` for what the predicate compares with.
     public let plan: String
@@ -60,7 +66,9 @@ public struct FetchReport: Sendable, CustomStringConvertible {
 extension PersistentStoreCoordinator {
     /// Reports every fetch and count that takes the store longer than a threshold, from now on.
     ///
-    /// - Parameter body: Called on the thread of the fetch, before its results are given back; nil ends the reports.
+    /// - Parameters:
+    ///   - threshold: The longest time that is not reported.
+    ///   - body: Called on the thread of the fetch, before its results are given back; nil ends the reports.
     public func reportFetches(slowerThan threshold: Duration, to body: (@Sendable (FetchReport) -> Void)?) {
         slowFetches.set(body.map { SlowFetches.Listener(threshold: threshold, body: $0) })
     }

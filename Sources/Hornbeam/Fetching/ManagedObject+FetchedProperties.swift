@@ -7,7 +7,9 @@ extension ManagedObject {
     /// meanwhile changes it. In the predicate `$FETCH_SOURCE` is this object, and `$FETCHED_PROPERTY` a dictionary with
     /// the `name` and the `userInfo` of the property.
     ///
-    /// - Parameter type: The class that the objects are known to be of.
+    /// - Parameters:
+    ///   - key: The name of the fetched property.
+    ///   - type: The class that the objects are known to be of.
     /// - Throws: `unknownKey` when the entity has no fetched property of that name; as `fetch` does; `unsupportedRequest`
     ///   when the object has no context any more.
     public final func fetchedObjects<Object: ManagedObject>(

@@ -111,8 +111,12 @@ extension ManagedObjectContext {
 
 /// What a fetch gave, by the kind of result that it asked for (FET-6).
 public enum FetchResult {
+    /// The results as objects, for `FetchResultType.objects`.
     case objects([ManagedObject])
+    /// The results as IDs, for `FetchResultType.objectIDs`.
     case objectIDs([ManagedObjectID])
+    /// The results as dictionaries of the selected columns, for `FetchResultType.dictionaries`.
     case dictionaries([[String: PropertyValue]])
+    /// The number of results, for `FetchResultType.count`.
     case count(Int)
 }

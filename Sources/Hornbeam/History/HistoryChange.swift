@@ -4,6 +4,7 @@ public import HornbeamModel
 public struct HistoryChange: Hashable, Sendable, Identifiable {
     /// What can happen to an object.
     public enum Kind: Hashable, Sendable {
+        /// The object is new.
         case inserted
         /// The properties that changed. None where only the version of the object went up.
         case updated(Set<String>)
@@ -20,7 +21,9 @@ public struct HistoryChange: Hashable, Sendable, Identifiable {
     }
 
     public let id: ID
+    /// The object that was changed.
     public let objectID: ManagedObjectID
+    /// Whether the object was inserted, updated or deleted.
     public let kind: Kind
 
     /// The properties that changed, of a changed object; empty for others.

@@ -16,6 +16,7 @@ public struct HistoryTransaction: Sendable, Identifiable {
 
     private let record: HistoryRecord
     private let origins: [ManagedObjectID.Origin]
+    /// The identifier of the store that was changed.
     public let storeIdentifier: UUID
 
     init(_ record: HistoryRecord, _ store: Store) {
@@ -36,10 +37,12 @@ public struct HistoryTransaction: Sendable, Identifiable {
     public var contextName: String? { record.contextName }
     /// The name of the process that saved; where Apple's systems have bundles.
     public var processName: String? { record.processName }
+    /// The number of the process that saved.
     public var processIdentifier: Int32 { record.processIdentifier }
     /// The stage of a migration.
     public var label: String? { record.label }
 
+    /// Whether the transaction is a save, a batch request or a migration.
     public var kind: Kind {
         switch record.kind {
         case .save: .save

@@ -45,6 +45,7 @@ public struct PersistentHistory: Sendable {
     /// What happened after a token; everything that history has when it is nil (HIS-5).
     ///
     /// - Parameters:
+    ///   - token: The position of the last transaction that the reader knows; nil to read from the beginning.
     ///   - predicate: Which transactions; see `HistoryTransaction` for its keys. Others are passed over, and the token of the answer is
     ///     behind them too.
     ///   - limit: The transactions given back at most, the oldest; 0 for all. Ask again with the token for more.
@@ -146,7 +147,9 @@ public struct PersistentHistory: Sendable {
     /// Notes that a consumer knows all up to a token, and registers it at the first time; durable.
     ///
     /// What a registered consumer has not read is kept longer: as `HistoryTracking.unreadRecordCount` says.
-    /// - Parameter token: How far the consumer has come; all that has happened by now when nil.
+    /// - Parameters:
+    ///   - consumer: The name of the consumer, unique within the stores.
+    ///   - token: How far the consumer has come; all that has happened by now when nil.
     public func register(_ consumer: String, at token: HistoryToken? = nil) throws {
         let token = try token ?? currentToken()
         for store in try stores() {
@@ -175,6 +178,7 @@ public struct PersistentHistory: Sendable {
 
 /// Somebody who reads history from time to time.
 public struct HistoryConsumer: Hashable, Sendable {
+    /// The name under which the consumer is registered.
     public let name: String
     /// All that it knows.
     public let token: HistoryToken

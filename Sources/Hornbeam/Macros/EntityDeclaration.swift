@@ -19,10 +19,17 @@ public struct EntityDeclaration {
     /// The relationships that have no inverse though one could be found.
     let oneWay: Set<String>
 
+    /// The declaration of an entity by its class.
+    ///
     /// - Parameters:
+    ///   - objectClass: The class, whose `entityName` is the name of the entity.
     ///   - parent: The declaration of the superclass, `super.entityDeclaration`.
     ///   - tokens: The class's own properties.
     ///   - oneWay: The names of relationships for which no inverse is to be found.
+    ///   - abstract: True if only subentities have objects.
+    ///   - renamedFrom: The name of the entity in older versions of the model.
+    ///   - version: Text that makes this version differ from others that are otherwise equal.
+    ///   - userInfo: Notes of the app.
     ///   - parts: Constraints, indexes and fetched properties.
     public init(
         _ objectClass: ManagedObject.Type, parent: EntityDeclaration? = nil, tokens: [any PropertyToken], oneWay: Set<String> = [],

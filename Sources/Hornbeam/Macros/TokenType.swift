@@ -4,18 +4,26 @@ public import HornbeamModel
 ///
 /// `@Entity` asks for types that it cannot know from their names. The compiler answers, by choosing among the functions here.
 public enum TokenType {
+    /// An attribute.
     public static func of<Value: AttributeValue>(_ type: Value.Type) -> Attribute<Value>.Type { Attribute<Value>.self }
 
+    /// A relationship to one object.
     public static func of<Object: ManagedObject>(_ type: Object?.Type) -> ToOne<Object>.Type { ToOne<Object>.self }
+    /// A relationship to many objects.
     public static func of<Object: ManagedObject>(_ type: Set<Object>.Type) -> ToMany<Object>.Type { ToMany<Object>.self }
+    /// A relationship to many objects.
     public static func of<Object: ManagedObject>(_ type: ManagedSet<Object>.Type) -> ToMany<Object>.Type { ToMany<Object>.self }
+    /// An ordered relationship to many objects.
     public static func of<Object: ManagedObject>(_ type: [Object].Type) -> OrderedToMany<Object>.Type { OrderedToMany<Object>.self }
+    /// An ordered relationship to many objects.
     public static func of<Object: ManagedObject>(_ type: ManagedArray<Object>.Type) -> OrderedToMany<Object>.Type {
         OrderedToMany<Object>.self
     }
 
+    /// An attribute that stores JSON.
     @_disfavoredOverload
     public static func of<Value: Codable & Sendable>(_ type: Value.Type) -> Attribute<Coded<Value>>.Type { Attribute<Coded<Value>>.self }
+    /// An optional attribute that stores JSON.
     @_disfavoredOverload
     public static func of<Value: Codable & Sendable>(_ type: Value?.Type) -> Attribute<Coded<Value>?>.Type {
         Attribute<Coded<Value>?>.self
@@ -23,8 +31,10 @@ public enum TokenType {
 
     // What is refused, with what to write instead.
 
+    /// Refused: an object without `?`. Its declaration names the remedy.
     public static func of<Object: ManagedObject>(_ type: Object.Type) -> RequiredObject<Object>.Type { RequiredObject<Object>.self }
 
+    /// Refused: a type that no attribute can store. Its declaration names the remedy.
     @_disfavoredOverload
     public static func of<Value>(_ type: Value.Type) -> Unstorable<Value>.Type { Unstorable<Value>.self }
 

@@ -4,7 +4,9 @@ public import HornbeamModel
 ///
 /// Values are those of attributes and of to-ones, as IDs; never of to-many relationships.
 public struct MergeConflict: Sendable {
+    /// The object in conflict.
     public let objectID: ManagedObjectID
+    /// The entity of the object.
     public let entityName: String
     /// The values as this context read them.
     public let base: [String: PropertyValue]
@@ -35,12 +37,15 @@ public struct ConstraintConflict: Sendable {
     public let entityName: String
     /// The properties of the constraint, and the values that they may have once.
     public let keys: [String]
+    /// The values of `keys`, in the same order.
     public let values: [PropertyValue]
     /// The objects of this save that want the values, and what they want to save.
     public let objectIDs: [ManagedObjectID]
+    /// The attributes and to-one relationships of each of `objectIDs`, by name, in the same order.
     public let mine: [[String: PropertyValue]]
     /// The stored object that has the values, and what is stored of it; nil when only objects of this save collide.
     public let storedID: ManagedObjectID?
+    /// The attributes and to-one relationships of the stored object, by name; nil without one.
     public let theirs: [String: PropertyValue]?
 }
 
@@ -73,11 +78,16 @@ struct RefusedConflicts: Error {
 
 /// One property that both sides changed.
 public struct PropertyConflict: Hashable, Sendable {
+    /// The object that both sides changed.
     public let objectID: ManagedObjectID
+    /// The entity of the object.
     public let entityName: String
+    /// The property that both sides changed.
     public let key: String
     /// The value before either change.
     public let base: PropertyValue
+    /// The value that this context wants to save.
     public let mine: PropertyValue
+    /// The value that is stored now.
     public let theirs: PropertyValue
 }

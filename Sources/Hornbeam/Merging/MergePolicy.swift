@@ -61,6 +61,7 @@ public struct MergePolicy: Hashable, Sendable {
     /// the store (`theirs` is nil, and values have no effect). To-many relationships are merged member by member.
     ///
     /// - Parameters:
+    ///   - base: The policy for properties that `resolve` leaves out, and for constraints without a closure.
     ///   - resolve: The values by property name. What it throws, the save throws; nothing is written then.
     ///   - constraints: Says what becomes of new objects with a unique value that is taken. A stored object that is changed to a taken
     ///     value is an error whatever it says. The base policy decides when nil.

@@ -6,8 +6,11 @@ public import HornbeamModel
 public struct MergeReport: Sendable {
     /// A property that both sides changed, and what became of it.
     public struct Property: Hashable, Sendable {
+        /// The values before the changes and on both sides.
         public let conflict: PropertyConflict
+        /// The value after the merge.
         public let result: PropertyValue
+        /// The rule or policy that chose the result.
         public let decision: Decision
     }
 
@@ -21,6 +24,7 @@ public struct MergeReport: Sendable {
 
     /// What became of a whole object.
     public struct Object: Hashable, Sendable {
+        /// The results of a merge for an object that one side deleted, or whose unique values another object has.
         public enum Outcome: Hashable, Sendable {
             /// Others deleted it, and my changes went with it.
             case deletedByThem
@@ -34,16 +38,20 @@ public struct MergeReport: Sendable {
             case became(ManagedObjectID)
         }
 
+        /// The object.
         public let objectID: ManagedObjectID
+        /// The result for the object.
         public let outcome: Outcome
     }
 
     /// The properties that both sides changed, in the order in which they were decided.
     public internal(set) var properties: [Property] = []
+    /// The objects that one side deleted or that became another object.
     public internal(set) var objects: [Object] = []
     /// Changed objects of which others had changed other properties: both changes are in the result.
     public internal(set) var rebased: Set<ManagedObjectID> = []
 
+    /// True if no change met another one.
     public var isEmpty: Bool { properties.isEmpty && objects.isEmpty && rebased.isEmpty }
 }
 

@@ -18,6 +18,7 @@ public final class MigrationMonitor: Sendable {
     private let continuation: AsyncStream<StoreProgress>.Continuation
     private let isCancelled = Flag()
 
+    /// A monitor for one opening, without progress so far.
     public init() {
         progress = Progress(totalUnitCount: 1_000)
         (steps, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(64))

@@ -10,8 +10,10 @@ extension ManagedObjectContext {
     public struct ObjectsDidChange: ContextMessage {
         public typealias Subject = ManagedObjectContext
         public static var name: Notification.Name { AskedName.didChangeObjects.forObserversOfMessages }
+        /// The changed objects, as IDs.
         public let changes: ObjectChanges
 
+        /// The message for a notification; nil if the notification has no changes.
         public static func makeMessage(_ notification: Notification) -> Self? {
             notification.objectChanges.map { Self(changes: $0) }
         }
@@ -22,6 +24,7 @@ extension ManagedObjectContext {
         public typealias Subject = ManagedObjectContext
         public static var name: Notification.Name { AskedName.willSaveObjects.forObserversOfMessages }
 
+        /// The message for a notification.
         public static func makeMessage(_ notification: Notification) -> Self? { Self() }
     }
 
@@ -29,8 +32,10 @@ extension ManagedObjectContext {
     public struct DidSave: ContextMessage {
         public typealias Subject = ManagedObjectContext
         public static var name: Notification.Name { AskedName.didSaveObjectIDs.forObserversOfMessages }
+        /// The saved objects, as IDs.
         public let changes: ObjectChanges
 
+        /// The message for a notification; nil if the notification has no changes.
         public static func makeMessage(_ notification: Notification) -> Self? {
             notification.objectChanges.map { Self(changes: $0) }
         }
@@ -40,8 +45,10 @@ extension ManagedObjectContext {
     public struct DidMergeChanges: ContextMessage {
         public typealias Subject = ManagedObjectContext
         public static var name: Notification.Name { AskedName.didMergeChangesObjectIDs.forObserversOfMessages }
+        /// The objects whose changes were merged, as IDs.
         public let changes: ObjectChanges
 
+        /// The message for a notification; nil if the notification has no changes.
         public static func makeMessage(_ notification: Notification) -> Self? {
             notification.objectChanges.map { Self(changes: $0) }
         }
@@ -52,10 +59,15 @@ extension ManagedObjectContext {
     /// Only objects that the context has: those that somebody holds.
     public struct ViewObjectsDidChange: NotificationCenter.MainActorMessage {
         public typealias Subject = ManagedObjectContext
+        /// The name under which the message is posted.
         public static var name: Notification.Name { AskedName.didChangeViewObjects.forObservers }
+        /// The objects that were inserted.
         public let inserted: Set<ManagedObject>
+        /// The objects whose properties changed.
         public let updated: Set<ManagedObject>
+        /// The objects that were deleted.
         public let deleted: Set<ManagedObject>
+        /// The objects whose values were read again.
         public let refreshed: Set<ManagedObject>
         /// True when the context forgot all its objects.
         public let invalidatedAll: Bool

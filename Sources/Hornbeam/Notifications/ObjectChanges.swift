@@ -3,8 +3,11 @@ internal import HornbeamStore
 
 /// Which objects a context changed, saved or took in: IDs only, so that it may go anywhere (NOT-1 … NOT-5).
 public struct ObjectChanges: Hashable, Sendable {
+    /// The objects that were inserted.
     public var inserted: Set<ManagedObjectID>
+    /// The objects whose properties changed.
     public var updated: Set<ManagedObjectID>
+    /// The objects that were deleted.
     public var deleted: Set<ManagedObjectID>
     /// Objects whose values were read anew.
     public var refreshed: Set<ManagedObjectID>
@@ -21,6 +24,7 @@ public struct ObjectChanges: Hashable, Sendable {
     /// The name of the context that saved (MOC-28).
     public var contextName: String?
 
+    /// Changes of given objects; nothing that is left out has changed.
     public init(
         inserted: Set<ManagedObjectID> = [], updated: Set<ManagedObjectID> = [],
         deleted: Set<ManagedObjectID> = [], refreshed: Set<ManagedObjectID> = [],
@@ -38,6 +42,7 @@ public struct ObjectChanges: Hashable, Sendable {
         self.contextName = contextName
     }
 
+    /// True if nothing has changed.
     public var isEmpty: Bool {
         inserted.isEmpty && updated.isEmpty && deleted.isEmpty && refreshed.isEmpty && invalidated.isEmpty
             && !invalidatedAll

@@ -22,7 +22,9 @@ public struct FrozenObject<Object: ManagedObject>: Hashable, Sendable, Identifia
     /// Copies an object's values, unsaved changes included.
     ///
     /// A fault is filled; where that fails, values are those that the getters show. Traps for a name that is no to-many relationship.
-    /// - Parameter relationships: The to-many relationships to copy the members' IDs of.
+    /// - Parameters:
+    ///   - object: The object to copy.
+    ///   - relationships: The to-many relationships to copy the members' IDs of.
     public init(_ object: Object, including relationships: [String] = []) {
         objectID = object.objectID
         entity = object.entity

@@ -95,6 +95,7 @@ public struct ManagedSet<Element: ManagedObject> {
         return base?.ids ?? []
     }
 
+    /// True if the object is a member. Reads the store's index and loads no member: O(log n).
     public func contains(_ member: Element) -> Bool { changes[member]?.isMember ?? base?.contains(member) ?? false }
 
     /// The number of members, from the index in the store: O(log n).

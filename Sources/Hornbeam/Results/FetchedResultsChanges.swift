@@ -6,9 +6,13 @@ internal import HornbeamModel
 /// Old paths are those before all changes, new ones those after all (FRC-11, FRC-12). An object that only shifts because of others is
 /// not named (FRC-10), one that moves is not named as updated too.
 public struct FetchedResultsChanges<Object: ManagedObject> {
+    /// A change of one object among the results.
     public enum ObjectChange {
+        /// The object is new among the results.
         case insert(Object, at: IndexPath)
+        /// The object has left the results.
         case delete(Object, at: IndexPath)
+        /// The object has another position. Its values may have changed too.
         case move(Object, from: IndexPath, to: IndexPath)
         /// Its values changed, its place did not.
         case update(Object, from: IndexPath, to: IndexPath)
@@ -21,6 +25,7 @@ public struct FetchedResultsChanges<Object: ManagedObject> {
     /// Deletions, insertions, moves, updates.
     public private(set) var objects: [ObjectChange] = []
 
+    /// True if neither sections nor objects have changed.
     public var isEmpty: Bool { deletedSections.isEmpty && insertedSections.isEmpty && objects.isEmpty }
 
     init(

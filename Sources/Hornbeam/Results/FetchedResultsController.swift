@@ -12,7 +12,9 @@ internal import HornbeamStore
 /// ```
 /// Belongs to its context, and is used where that is used. Changes of related objects, limits and unsaved objects count (FRC-17).
 public final class FetchedResultsController<Object: ManagedObject> {
+    /// The request whose results the controller keeps.
     public let request: FetchRequest<Object>
+    /// The context of the results.
     public let context: ManagedObjectContext
     /// The key path whose values name the sections; nil for one section.
     public let sectionKeyPath: String?
@@ -29,6 +31,8 @@ public final class FetchedResultsController<Object: ManagedObject> {
     private var isListening = false
     private var prepared: FetchDescription
 
+    /// A controller for the results of a request, in sections by the value of a key path.
+    ///
     /// - Throws: `unsupportedRequest` for a request without an order, or for dictionaries (FRC-1, FRC-2).
     public init(
         _ request: FetchRequest<Object>, in context: ManagedObjectContext, sectionedBy sectionKeyPath: String? = nil
@@ -149,18 +153,25 @@ public final class FetchedResultsController<Object: ManagedObject> {
 public struct FetchedResultsSection<Object: ManagedObject> {
     /// The value of the section's key path as text; empty for the only section of a controller without one, and for nil.
     public let name: String
+    /// The objects of the section, in order.
     public internal(set) var objects: [Object]
+    /// The number of objects in the section.
     public var count: Int { objects.count }
 }
 
 /// Which objects are in which section.
 public struct FetchedResultsSnapshot: Hashable, Sendable {
+    /// A section of the results, as a value.
     public struct Section: Hashable, Sendable {
+        /// The value of the section's key path as text.
         public let name: String
+        /// The objects of the section, in order.
         public let objectIDs: [ManagedObjectID]
     }
+    /// The sections, in order.
     public let sections: [Section]
 
+    /// The objects of all sections, in order.
     public var objectIDs: [ManagedObjectID] { sections.flatMap(\.objectIDs) }
 
     /// What must be removed and inserted to come from an older list of IDs to this one (FRC-14).

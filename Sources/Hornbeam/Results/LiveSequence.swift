@@ -66,6 +66,7 @@ public struct LiveSequence<Value>: AsyncSequence {
 
     public func makeAsyncIterator() -> Iterator { Iterator(context, makeComputation()) }
 
+    /// Computes the value at once, and again after each change of the context.
     public struct Iterator: AsyncIteratorProtocol {
         private let context: ManagedObjectContext
         private let compute: Computation

@@ -12,13 +12,19 @@ internal import HornbeamThreads
 public final class PersistentContainer: Sendable {
     /// The name; that of the store too, unless descriptions say otherwise (CON-1).
     public let name: String
+    /// The coordinator of the container's stores.
     public let persistentStoreCoordinator: PersistentStoreCoordinator
 
     /// Nil until somebody says otherwise than the default, which takes a while to find out.
     private let descriptions = Guarded<[PersistentStoreDescription]?>(nil)
     @MainActor private var madeViewContext: ManagedObjectContext?
 
-    /// - Parameter classes: The classes of the model's entities. Entities without one have plain `ManagedObject`s.
+    /// A container for stores of a model. `loadPersistentStores()` opens them.
+    ///
+    /// - Parameters:
+    ///   - name: The name of the container, and of its store by default.
+    ///   - model: The model of the stores.
+    ///   - classes: The classes of the model's entities. Entities without one have plain `ManagedObject`s.
     /// - Throws: `unboundClass`, with every mismatch of name, type and optionality among its details.
     public init(name: String, model: ManagedObjectModel, classes: [ManagedObject.Type] = []) throws {
         self.name = name
@@ -59,6 +65,7 @@ public final class PersistentContainer: Sendable {
         return container
     }
 
+    /// The model of the stores.
     public var managedObjectModel: ManagedObjectModel { persistentStoreCoordinator.managedObjectModel }
 
     /// What `loadPersistentStores` opens. At first one store on disk, in the default directory (CON-2).

@@ -53,7 +53,11 @@ extension PersistentStoreCoordinator {
     /// let report = try PersistentStoreCoordinator.salvageStore(at: damaged, to: rescued)
     /// print(report)
     /// ```
-    /// - Parameter managedObjectModel: Needed only where the model inside the store cannot be read.
+    /// - Parameters:
+    ///   - url: The damaged store.
+    ///   - target: The place of the new store; nothing may be there.
+    ///   - managedObjectModel: Needed only where the model inside the store cannot be read.
+    ///   - progress: Called now and then; an error that it throws ends the salvage.
     /// - Throws: `damaged` when there is nothing to start from; `notAStore` when something is at the target's path; `full`.
     public static func salvageStore(
         at url: URL, to target: URL, managedObjectModel: ManagedObjectModel? = nil,

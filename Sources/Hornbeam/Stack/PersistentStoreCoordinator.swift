@@ -8,6 +8,7 @@ internal import Synchronization
 ///
 /// Contexts read the union of the stores, and a save over several of them is atomic. May be used from any thread.
 public final class PersistentStoreCoordinator: Sendable {
+    /// The model of the stores.
     public let managedObjectModel: ManagedObjectModel
     /// The versions over which stores are migrated; nil to migrate in one step (MIG-14).
     public let versions: VersionedModel?
@@ -29,7 +30,11 @@ public final class PersistentStoreCoordinator: Sendable {
         var stack = StoreStack([])
     }
 
-    /// - Parameter classes: The classes of the model's entities. Entities without one have plain `ManagedObject`s.
+    /// A coordinator without stores.
+    ///
+    /// - Parameters:
+    ///   - managedObjectModel: The model of the stores.
+    ///   - classes: The classes of the model's entities. Entities without one have plain `ManagedObject`s.
     /// - Throws: `unboundClass`, with every mismatch between classes and model among its details.
     public convenience init(managedObjectModel: ManagedObjectModel, classes: [ManagedObject.Type] = []) throws {
         try self.init(managedObjectModel, nil, classes)

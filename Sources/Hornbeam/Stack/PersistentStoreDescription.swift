@@ -21,6 +21,7 @@ public struct PersistentStoreDescription: Hashable, Sendable {
         case lazy(maxDelay: Duration)
     }
 
+    /// Whether the store is on disk, in memory, or a custom store.
     public var type: StoreType
     /// The store's directory, usually `Name.hornbeam`; for a store in memory its name, as `x-hornbeam-memory:///name`.
     public var url: URL
@@ -43,6 +44,7 @@ public struct PersistentStoreDescription: Hashable, Sendable {
     public var shouldInferMappingModelAutomatically = true
     /// Where a copy of the store is put before a migration changes anything; nil for none.
     public var backupDirectory: URL?
+    /// The moment at which a save returns. See ``Durability-swift.enum``.
     public var durability = Durability.full
     /// How much history the store keeps; nil for none, which forgets what there is (HIS-1).
     public var history: HistoryTracking? = HistoryTracking()
@@ -72,7 +74,9 @@ public struct PersistentStoreDescription: Hashable, Sendable {
 
     /// A store of one's own (PSC-6).
     ///
-    /// - Parameter url: Where its rows are, for `persistentStore(for:)`; of its identity alone when nil.
+    /// - Parameters:
+    ///   - store: The store that supplies the rows.
+    ///   - url: Where its rows are, for `persistentStore(for:)`; of its identity alone when nil.
     public static func custom(_ store: any CustomStore, at url: URL? = nil) -> Self {
         var description = Self(type: .custom, url: url ?? placeless("custom", store.identifier.uuidString))
         description.custom = CustomStoreReference(store: store)

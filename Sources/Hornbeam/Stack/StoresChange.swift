@@ -4,12 +4,17 @@ public import Foundation
 public struct StoresChange: Hashable, Sendable {
     /// A store at its old and its new place.
     public struct Move: Hashable, Sendable {
+        /// The store at its old place.
         public let from: PersistentStore
+        /// The store at its new place.
         public let to: PersistentStore
     }
 
+    /// The stores that were added.
     public var added: [PersistentStore] = []
+    /// The stores that were removed.
     public var removed: [PersistentStore] = []
+    /// The stores that were moved.
     public var moved: [Move] = []
 }
 

@@ -37,8 +37,10 @@ public final class ContextExecutor: SerialExecutor {
         let hasTurn = Guarded(false)
     }
 
+    /// An executor without work.
     public init() {}
 
+    /// Runs the job after all earlier jobs, on a thread of the executor.
     public func enqueue(_ job: consuming ExecutorJob) {
         append(.job(UnownedJob(job)))
     }

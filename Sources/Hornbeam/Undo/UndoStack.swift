@@ -25,13 +25,16 @@ public final class UndoStack {
     private var depth = 0
     private var disabled = 0
 
+    /// An empty stack that keeps at most the given number of steps; 0 for any number.
     public init(levelsOfUndo: Int = 0) { self.levelsOfUndo = levelsOfUndo }
 
     /// How many steps can be undone, the open one included.
     public var undoCount: Int { undoable.count + (open.steps.isEmpty ? 0 : 1) }
     /// How many steps can be done again.
     public var redoCount: Int { redoable.count }
+    /// True if a step can be undone.
     public var canUndo: Bool { undoCount > 0 }
+    /// True if a step can be redone.
     public var canRedo: Bool { redoCount > 0 }
 
     /// The name of the step that `undo` takes back, for a menu.

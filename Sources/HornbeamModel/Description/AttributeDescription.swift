@@ -7,7 +7,9 @@
 /// saved (ATT-3). Limits, patterns and rules are checked at save too, and are not part of the
 /// version hash (MOD-11).
 public struct AttributeDescription: Hashable, Sendable {
+    /// The name, unique within the entity.
     public var name: String
+    /// The type of the values.
     public var type: AttributeType
     /// True when the value may be missing at save.
     public var isOptional: Bool
@@ -56,6 +58,7 @@ public struct AttributeDescription: Hashable, Sendable {
     /// Notes of the app; not part of the version hash (MOD-7).
     public var userInfo: [String: String]
 
+    /// An attribute with the given rules. Limits and default are converted to the type where the conversion is lossless.
     public init(
         _ name: String, _ type: AttributeType, optional: Bool = false, transient: Bool = false,
         default defaultValue: PropertyValue = .null,
@@ -118,6 +121,7 @@ public struct ValidationRule: Hashable, Sendable {
     /// The text of the error; nil for a general one. Localised through `ErrorString/…` (MDL-3).
     public var warning: String?
 
+    /// A rule, as the format of a predicate over `SELF`, with the text of its failure.
     public init(_ predicate: String, warning: String? = nil) {
         self.predicate = predicate
         self.warning = warning

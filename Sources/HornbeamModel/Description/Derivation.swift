@@ -6,10 +6,26 @@ internal import Foundation
 /// `books.@count`, `books.price.@sum` (also `@avg @min @max`) · `now()`. Nothing else is a derivation.
 public enum Derivation: Hashable, Sendable {
     /// A change to a text.
-    public enum TextFunction: String, Hashable, Sendable, CaseIterable { case canonical, uppercase, lowercase }
+    public enum TextFunction: String, Hashable, Sendable, CaseIterable {
+        /// Without case and diacritics.
+        case canonical
+        /// In upper case.
+        case uppercase
+        /// In lower case.
+        case lowercase
+    }
 
     /// A number from the objects of a to-many relationship.
-    public enum Aggregate: String, Hashable, Sendable, CaseIterable { case sum, avg, min, max }
+    public enum Aggregate: String, Hashable, Sendable, CaseIterable {
+        /// The sum; 0 without values.
+        case sum
+        /// The average; nil without values.
+        case avg
+        /// The smallest value; nil without values.
+        case min
+        /// The largest value; nil without values.
+        case max
+    }
 
     /// The value at the end of a path over to-one relationships.
     case value([String])

@@ -8,6 +8,7 @@
 /// }
 /// ```
 public struct Entity: Hashable, Sendable {
+    /// The name, unique within the model.
     public var name: String
     /// The Swift class of the objects; nil stands for `ManagedObject` (MOD-2).
     public var className: String?
@@ -15,11 +16,15 @@ public struct Entity: Hashable, Sendable {
     public var superentityName: String?
     /// True when only subentities have objects (MOD-3).
     public var isAbstract: Bool
+    /// The attributes of the entity itself, without inherited ones.
     public var attributes: [AttributeDescription]
+    /// The relationships of the entity itself, without inherited ones.
     public var relationships: [RelationshipDescription]
+    /// The fetched properties of the entity itself, without inherited ones.
     public var fetchedProperties: [FetchedPropertyDescription]
     /// Groups of properties whose values, taken together, are unique (MOD-8).
     public var uniquenessConstraints: [[String]]
+    /// The indexes that make fetches fast (MOD-9).
     public var fetchIndexes: [FetchIndexDescription]
     /// The name by which this entity is known to older versions of the model; nil means `name` (MOD-13).
     public var renamingIdentifier: String?
@@ -30,6 +35,7 @@ public struct Entity: Hashable, Sendable {
     /// Notes of the app; not part of the version hash (MOD-7).
     public var userInfo: [String: String]
 
+    /// An entity with the given parts.
     public init(
         _ name: String, className: String? = nil, parent: String? = nil, abstract: Bool = false,
         attributes: [AttributeDescription] = [], relationships: [RelationshipDescription] = [],

@@ -3,6 +3,7 @@
 /// Immutable. A compiled model and its parts refer to one another and are kept for the life of the
 /// process, so a part may be held on to without its model.
 public final class EntityDescription: Sendable {
+    /// The name, unique within the model.
     public let name: String
     /// The position in `model.entities`.
     public let index: Int
@@ -10,15 +11,19 @@ public final class EntityDescription: Sendable {
     public let definition: Entity
     /// Attributes and relationships: first the inherited ones, then own attributes, then own relationships.
     public let properties: [PropertyDescription]
+    /// The attributes and relationships by name.
     public let propertiesByName: [String: PropertyDescription]
     /// The properties that are attributes, in the order of `properties`.
     public let attributes: [PropertyDescription]
+    /// The attributes by name.
     public let attributesByName: [String: PropertyDescription]
     /// The properties that are relationships, in the order of `properties`.
     public let relationships: [PropertyDescription]
+    /// The relationships by name.
     public let relationshipsByName: [String: PropertyDescription]
     /// The fetched properties, first the inherited ones. They have no index and no place in `properties`.
     public let fetchedProperties: [FetchedPropertyDescription]
+    /// The fetched properties by name.
     public let fetchedPropertiesByName: [String: FetchedPropertyDescription]
     /// The superentity; nil for a root (MOD-4).
     public let superentity: EntityDescription?
@@ -97,11 +102,14 @@ public final class EntityDescription: Sendable {
 extension EntityDescription {
     /// The Swift class of the objects; nil stands for `ManagedObject`.
     public var className: String? { definition.className }
+    /// True if only subentities have objects (MOD-3).
     public var isAbstract: Bool { definition.isAbstract }
     /// The name by which older versions of the model know the entity (MOD-13).
     public var renamingIdentifier: String { definition.renamingIdentifier ?? name }
+    /// Notes of the app; not part of the version hash (MOD-7).
     public var userInfo: [String: String] { definition.userInfo }
 
+    /// The entities directly below this one, by name. O(number of subentities).
     public var subentitiesByName: [String: EntityDescription] {
         Dictionary(uniqueKeysWithValues: subentities.map { ($0.name, $0) })
     }

@@ -13,16 +13,25 @@ public enum IndexCollation: String, Hashable, Sendable, Codable, CaseIterable {
 /// One part of an index: a property or an expression, and the direction in which it is ordered (MOD-9).
 public struct FetchIndexElement: Hashable, Sendable, ExpressibleByStringLiteral {
     /// The kinds of index that Core Data knows. An index holds elements of one kind only.
-    public enum Kind: String, Hashable, Sendable, Codable, CaseIterable { case binary, rTree }
+    public enum Kind: String, Hashable, Sendable, Codable, CaseIterable {
+        /// An index in the order of its values.
+        case binary
+        /// Core Data's spatial index: kept in the model, ignored by stores.
+        case rTree
+    }
 
     /// A property's name, a key path into a composite, or `self` or `entity` in old models (MOD-10).
     public var property: String
+    /// True if the smallest value is first.
     public var isAscending: Bool
+    /// How texts are compared.
     public var collation: IndexCollation
+    /// The kind of index.
     public var kind: Kind
     /// True when `property` holds the text of an expression instead of a name.
     public var isExpression: Bool
 
+    /// An element over a property, or over an expression if `isExpression` is true.
     public init(
         _ property: String, ascending: Bool = true, collation: IndexCollation = .binary,
         kind: Kind = .binary, isExpression: Bool = false
@@ -66,11 +75,14 @@ public struct FetchIndexElement: Hashable, Sendable, ExpressibleByStringLiteral 
 
 /// An index that makes fetches fast and changes nothing else (MOD-9). Not part of the version hash.
 public struct FetchIndexDescription: Hashable, Sendable {
+    /// The name, unique within the entity.
     public var name: String
+    /// The elements, the most significant first.
     public var elements: [FetchIndexElement]
     /// The format of a predicate: only objects that satisfy it are in the index.
     public var partialPredicate: String?
 
+    /// An index over the elements; with a condition, over the objects that satisfy it.
     public init(_ name: String, _ elements: [FetchIndexElement], where partialPredicate: String? = nil) {
         self.name = name
         self.elements = elements

@@ -1,22 +1,41 @@
 /// A fetch request that a model names (MDL-1), or that a fetched property runs (REL-9).
 public struct FetchRequestTemplate: Hashable, Sendable {
     /// What a fetch gives back. Raw values are those of Xcode's files.
-    public enum ResultKind: Int, Hashable, Sendable, Codable { case objects = 0, objectIDs = 1, dictionaries = 2 }
+    public enum ResultKind: Int, Hashable, Sendable, Codable {
+        /// Managed objects.
+        case objects = 0
+        /// IDs of objects.
+        case objectIDs = 1
+        /// Dictionaries of the selected columns.
+        case dictionaries = 2
+    }
 
+    /// The name, unique within the model.
     public var name: String
+    /// The entity to fetch.
     public var entityName: String
     /// The format of the predicate, with `$VARIABLES`; nil for all objects.
     public var predicate: String?
+    /// The order of the results, the first criterion first.
     public var sortDescriptors: [FetchSort]
+    /// The largest number of results; 0 for all.
     public var fetchLimit: Int
+    /// The number of rows to read at once as results are accessed; 0 for all.
     public var fetchBatchSize: Int
+    /// The kind of results.
     public var resultKind: ResultKind
+    /// True to fetch objects of subentities too.
     public var includesSubentities: Bool
+    /// False to fetch IDs without values.
     public var includesPropertyValues: Bool
+    /// True to take unsaved changes of the context into account.
     public var includesPendingChanges: Bool
+    /// True to leave the values of the results to be read at first access.
     public var returnsObjectsAsFaults: Bool
+    /// True to return each dictionary once.
     public var returnsDistinctResults: Bool
 
+    /// A request for objects of an entity; the other settings have their defaults.
     public init(
         _ name: String, entity: String, predicate: String? = nil, sortedBy sorts: [FetchSort] = [],
         limit: Int = 0
@@ -40,13 +59,20 @@ public struct FetchRequestTemplate: Hashable, Sendable {
 ///
 /// In the predicate `$FETCH_SOURCE` is the object and `$FETCHED_PROPERTY` this description.
 public struct FetchedPropertyDescription: Hashable, Sendable {
+    /// The name, unique within the entity.
     public var name: String
+    /// The request that gives the objects.
     public var request: FetchRequestTemplate
+    /// True if there may be no objects.
     public var isOptional: Bool
+    /// The name of the property in older versions of the model; nil means `name` (MOD-13).
     public var renamingIdentifier: String?
+    /// Text that makes this version differ from others that are otherwise equal (MOD-12).
     public var versionHashModifier: String?
+    /// Notes of the app; not part of the version hash (MOD-7).
     public var userInfo: [String: String]
 
+    /// A fetched property for objects of an entity.
     public init(
         _ name: String, entity: String, where predicate: String? = nil, sortedBy sorts: [FetchSort] = [],
         userInfo: [String: String] = [:]
@@ -62,9 +88,12 @@ public struct FetchedPropertyDescription: Hashable, Sendable {
 
 /// A named group of attributes, used by attributes of type `composite` (ATT-13).
 public struct CompositeDescription: Hashable, Sendable {
+    /// The name, unique within the model.
     public var name: String
+    /// The attributes that form the composite.
     public var elements: [AttributeDescription]
 
+    /// A composite of the given attributes.
     public init(_ name: String, _ elements: [AttributeDescription]) {
         self.name = name
         self.elements = elements

@@ -35,6 +35,9 @@ public enum StringsFile {
         try parse(text(of: data))
     }
 
+    /// The texts by key, from a text instead of a file's bytes.
+    ///
+    /// - Throws: `HornbeamError` with code `malformedModelFile`, which names the line.
     public static func parse(_ text: String) throws -> [String: String] {
         var scanner = StringsScanner(Array(text.unicodeScalars))
         return try scanner.pairs()

@@ -19,6 +19,7 @@ public final class ManagedObjectModel: Sendable {
     public let definition: ModelDefinition
     /// All entities, in the order in which they were written; abstract ones included.
     public let entities: [EntityDescription]
+    /// The entities by name.
     public let entitiesByName: [String: EntityDescription]
     /// What the reader of a model file left out or interpreted, with lines; empty for a model that was written in Swift or JSON.
     public let notes: [ModelIssue]
@@ -31,6 +32,9 @@ public final class ManagedObjectModel: Sendable {
         entitiesByName = Dictionary(uniqueKeysWithValues: entities.map { ($0.name, $0) })
     }
 
+    /// Checks entities and makes a model of them.
+    ///
+    /// - Throws: `invalidModel`, with every problem among its details.
     public convenience init(entities: [Entity]) throws {
         try self.init(ModelDefinition(entities: entities))
     }

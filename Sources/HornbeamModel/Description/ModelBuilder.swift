@@ -20,9 +20,12 @@ public struct ModelPart: Sendable {
 
 /// A named subset of a model's entities (MDL-2): `Configuration("Cloud", ["Book", "Author"])`.
 public struct Configuration: Hashable, Sendable {
+    /// The name, to which the description of a store refers.
     public var name: String
+    /// The names of the entities.
     public var entities: [String]
 
+    /// A configuration of the named entities.
     public init(_ name: String, _ entities: [String]) {
         self.name = name
         self.entities = entities
@@ -32,20 +35,30 @@ public struct Configuration: Hashable, Sendable {
 /// Collects the parts of a model.
 @resultBuilder
 public enum ModelBuilder {
+    /// An entity.
     public static func buildExpression(_ entity: Entity) -> [ModelPart] { [ModelPart(content: .entity(entity))] }
+    /// Several entities.
     public static func buildExpression(_ entities: [Entity]) -> [ModelPart] { entities.map { ModelPart(content: .entity($0)) } }
+    /// A composite.
     public static func buildExpression(_ composite: CompositeDescription) -> [ModelPart] {
         [ModelPart(content: .composite(composite))]
     }
+    /// A configuration.
     public static func buildExpression(_ configuration: Configuration) -> [ModelPart] {
         [ModelPart(content: .configuration(configuration))]
     }
+    /// A request template.
     public static func buildExpression(_ template: FetchRequestTemplate) -> [ModelPart] {
         [ModelPart(content: .template(template))]
     }
+    /// The parts of a block.
     public static func buildBlock(_ parts: [ModelPart]...) -> [ModelPart] { parts.flatMap(\.self) }
+    /// The parts of an `if` without `else`.
     public static func buildOptional(_ parts: [ModelPart]?) -> [ModelPart] { parts ?? [] }
+    /// The parts of an `if`.
     public static func buildEither(first: [ModelPart]) -> [ModelPart] { first }
+    /// The parts of an `else`.
     public static func buildEither(second: [ModelPart]) -> [ModelPart] { second }
+    /// The parts of a `for`.
     public static func buildArray(_ parts: [[ModelPart]]) -> [ModelPart] { parts.flatMap(\.self) }
 }

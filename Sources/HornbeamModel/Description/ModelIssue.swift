@@ -1,5 +1,6 @@
 /// Something about a model that is wrong, or that is seldom meant.
 public struct ModelIssue: Hashable, Sendable {
+    /// How bad an issue is.
     public enum Severity: String, Hashable, Sendable, Codable, Comparable {
         /// The model cannot be used.
         case error
@@ -9,9 +10,11 @@ public struct ModelIssue: Hashable, Sendable {
         public static func < (a: Self, b: Self) -> Bool { a == .error && b == .warning }
     }
 
+    /// Whether the model can be used.
     public var severity: Severity
     /// What it is, and what to do.
     public var message: String
+    /// The name of the entity concerned.
     public var entity: String?
     /// The name of the property, index, template or configuration.
     public var key: String?
@@ -20,6 +23,7 @@ public struct ModelIssue: Hashable, Sendable {
     /// The line in the file, counted from 1.
     public var line: Int?
 
+    /// An issue with its place in the model.
     public init(_ severity: Severity, _ message: String, entity: String? = nil, key: String? = nil, line: Int? = nil) {
         self.severity = severity
         self.message = message

@@ -5,19 +5,25 @@
 public final class PropertyDescription: Sendable {
     /// What the property is, as it was written.
     public enum Kind: Sendable {
+        /// The property is an attribute.
         case attribute(AttributeDescription)
+        /// The property is a relationship.
         case relationship(RelationshipDescription)
     }
 
+    /// The name, unique within the entity.
     public let name: String
     /// The position in `properties` of the entity, the same in all subentities.
     public let index: Int
+    /// The declaration of the property.
     public let kind: Kind
     /// The value of a new object, as the attribute's type holds it; `.null` for a relationship (ATT-4).
     public let defaultValue: PropertyValue
     /// The type of an attribute; `objectID` for a relationship.
     public let attributeType: AttributeType
+    /// True for an attribute, false for a relationship.
     public let isAttribute: Bool
+    /// True if the value may be missing at save.
     public let isOptional: Bool
     /// True when the property is tracked but never stored (ATT-10, REL-7).
     public let isTransient: Bool
@@ -113,6 +119,7 @@ extension PropertyDescription {
         if case .relationship(let relationship) = kind { relationship } else { nil }
     }
 
+    /// True for a relationship, false for an attribute.
     public var isRelationship: Bool { !isAttribute }
 
     /// True for a to-one relationship.

@@ -30,11 +30,15 @@ public struct Attribute<Value: AttributeValue>: PropertyToken {
         isIndexed = indexed
     }
 
+    /// A token for an attribute, with its rules.
+    ///
     /// - Parameters:
+    ///   - name: The name of the attribute.
     ///   - defaultValue: The value of a new object.
     ///   - type: Another type of attribute than the one that `Value` stands for, such as `.integer16` for `Int`.
     ///   - unique: No two objects have the same value.
     ///   - indexed: Keeps an index, for fetches that compare or sort by this attribute.
+    ///   - transient: The value is tracked and never stored.
     ///   - minimum, maximum: The limits of a number or a date.
     ///   - minimumLength, maximumLength: The limits of a string in characters, or of data in bytes.
     ///   - pattern: A regular expression that the whole string must match.
@@ -44,6 +48,7 @@ public struct Attribute<Value: AttributeValue>: PropertyToken {
     ///   - transformer: The name of the registered transformer that makes the bytes.
     ///   - external: Allows large values to be kept apart from the row.
     ///   - preserved: History keeps the value of a deleted object.
+    ///   - renamingIdentifier: The name of the attribute in older versions of the model.
     public init(
         _ name: String, default defaultValue: Value? = nil, type: AttributeType? = nil,
         unique: Bool = false, indexed: Bool = false, transient: Bool = false,

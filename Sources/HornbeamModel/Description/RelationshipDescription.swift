@@ -16,6 +16,7 @@ public enum DeleteRule: Int, Hashable, Sendable, CaseIterable {
 /// RelationshipDescription("books", to: "Book", inverse: "author", toMany: true, deleteRule: .cascade)
 /// ```
 public struct RelationshipDescription: Hashable, Sendable {
+    /// The name, unique within the entity.
     public var name: String
     /// The name of the entity at the other end.
     public var destinationEntityName: String
@@ -33,6 +34,7 @@ public struct RelationshipDescription: Hashable, Sendable {
     public var minCount: Int
     /// The most objects of a to-many at save; 0 means any number (REL-2).
     public var maxCount: Int
+    /// The effect of deleting an object on the objects at the other end.
     public var deleteRule: DeleteRule
     /// What becomes of a to-one that two contexts changed at once: `mine`, `theirs` or `custom`; nil leaves it to the
     /// merge policy (MRG-6). To-many relationships are always merged member by member (MRG-11).
@@ -44,6 +46,7 @@ public struct RelationshipDescription: Hashable, Sendable {
     /// Notes of the app; not part of the version hash (MOD-7).
     public var userInfo: [String: String]
 
+    /// A relationship to the named entity; to one object unless `toMany` is true.
     public init(
         _ name: String, to destination: String, inverse: String? = nil, toMany: Bool = false,
         ordered: Bool = false, optional: Bool = true, transient: Bool = false,

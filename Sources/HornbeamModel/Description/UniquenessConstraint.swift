@@ -1,5 +1,6 @@
 /// A stored value within an object: a property, or an element of a composite attribute (`place.lat`).
 public struct PropertyPath: Hashable, Sendable {
+    /// The property; for an element of a composite, the composite attribute.
     public let property: PropertyDescription
     /// The steps into a composite attribute; empty for the property itself.
     public let compositeSteps: [String]
@@ -24,6 +25,7 @@ extension PropertyPath: CustomStringConvertible {
 public struct UniquenessConstraint: Hashable, Sendable {
     /// The entity that declares the constraint.
     public let entity: EntityDescription
+    /// The values that together are unique.
     public let elements: [PropertyPath]
 
     /// The properties; for an element of a composite, the composite attribute.
@@ -34,15 +36,20 @@ public struct UniquenessConstraint: Hashable, Sendable {
 public struct FetchIndex: Hashable, Sendable {
     /// One part of an index.
     public struct Element: Hashable, Sendable {
+        /// The indexed value.
         public let path: PropertyPath
+        /// True if the smallest value is first.
         public let isAscending: Bool
+        /// How texts are compared.
         public let collation: IndexCollation
 
+        /// The property; for an element of a composite, the composite attribute.
         public var property: PropertyDescription { path.property }
     }
 
     /// The entity that declares the index.
     public let entity: EntityDescription
+    /// The name, unique within the entity.
     public let name: String
     /// The parts that name properties. Parts over expressions are kept in `definition` only.
     public let elements: [Element]

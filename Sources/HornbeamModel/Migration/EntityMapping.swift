@@ -4,6 +4,7 @@ public import Foundation
 public struct EntityMapping: Hashable, Sendable {
     /// The kinds of mapping. Raw values are Core Data's.
     public enum Kind: Int, Hashable, Sendable {
+        /// No mapping was chosen.
         case undefined = 0
         /// Code decides.
         case custom = 1
@@ -19,10 +20,15 @@ public struct EntityMapping: Hashable, Sendable {
 
     /// `Source->Destination`.
     public var name: String
+    /// The treatment of the objects.
     public var kind: Kind
+    /// The entity in the old version; nil for a new entity.
     public var sourceEntityName: String?
+    /// The entity in the new version; nil for a removed entity.
     public var destinationEntityName: String?
+    /// The version hash of the old entity, 32 bytes.
     public var sourceEntityVersionHash: Data?
+    /// The version hash of the new entity, 32 bytes.
     public var destinationEntityVersionHash: Data?
     /// One for each stored attribute of the destination entity, inherited ones included.
     public var attributeMappings: [PropertyMapping]
@@ -33,6 +39,7 @@ public struct EntityMapping: Hashable, Sendable {
     /// Notes of the app.
     public var userInfo: [String: String]
 
+    /// A mapping between two entities; one of them is nil for an entity that is new or removed.
     public init(
         _ kind: Kind, from source: EntityDescription?, to destination: EntityDescription?,
         attributeMappings: [PropertyMapping] = [], relationshipMappings: [PropertyMapping] = [],

@@ -6,11 +6,14 @@
 /// ```
 /// A value; the store reads it when it migrates.
 public struct MappingModel: Sendable {
+    /// The model of the stored objects.
     public let source: ManagedObjectModel
+    /// The model that the store is migrated to.
     public let destination: ManagedObjectModel
     /// One for each entity of the destination, in its order, then one for each removed entity.
     public var entityMappings: [EntityMapping]
 
+    /// A mapping with the given parts. `inferred(from:to:)` finds the parts itself.
     public init(from source: ManagedObjectModel, to destination: ManagedObjectModel, entityMappings: [EntityMapping]) {
         self.source = source
         self.destination = destination

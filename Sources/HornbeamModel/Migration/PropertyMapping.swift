@@ -16,8 +16,10 @@ public struct PropertyMapping: Hashable, Sendable {
 
     /// The name of the property in the destination entity.
     public var name: String
+    /// The source of the value.
     public var source: Source
 
+    /// A mapping for the property of this name in the destination entity.
     public init(_ name: String, from source: Source) {
         self.name = name
         self.source = source

@@ -2,6 +2,7 @@
 public struct StoreMigrationPlan: Sendable {
     /// What happens to the objects of one entity.
     public struct Step: Hashable, Sendable {
+        /// The treatments of an entity's rows.
         public enum Way: String, Hashable, Sendable {
             /// The entity is new.
             case created
@@ -17,11 +18,14 @@ public struct StoreMigrationPlan: Sendable {
 
         /// The entity of the new version; of the old one where it is removed.
         public var entity: String
+        /// The treatment of the rows.
         public var way: Way
+        /// The number of the entity's objects.
         public var rows: Int
         /// Why rows are written anew.
         public var reasons: [String]
 
+        /// A step for an entity.
         public init(entity: String, way: Way, rows: Int, reasons: [String] = []) {
             self.entity = entity
             self.way = way
@@ -30,7 +34,9 @@ public struct StoreMigrationPlan: Sendable {
         }
     }
 
+    /// The mapping that the plan follows.
     public var mapping: MappingModel
+    /// One step for each entity.
     public var steps: [Step]
     /// Relationships and indexes whose entries are written anew, by name.
     public var builtIndexes: [String]
@@ -39,6 +45,7 @@ public struct StoreMigrationPlan: Sendable {
     /// Bytes that are written, about; they must be free on the disk.
     public var byteCount: Int
 
+    /// A plan with the given parts.
     public init(mapping: MappingModel, steps: [Step], builtIndexes: [String], rowCount: Int, byteCount: Int) {
         self.mapping = mapping
         self.steps = steps

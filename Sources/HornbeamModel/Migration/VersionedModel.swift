@@ -9,8 +9,11 @@ public import Foundation
 /// A store of an older version is migrated from version to version, each step by itself (MIG-14). A step that is finished stays so:
 /// a migration that was interrupted goes on with the next one.
 public struct VersionedModel: Sendable {
+    /// The versions, the oldest first.
     public let versions: [ManagedObjectModel]
 
+    /// The versions of a model, the oldest first.
+    ///
     /// - Throws: `modelsDiffer` when there is none, or two versions cannot be told apart.
     public init(_ versions: [ManagedObjectModel]) throws {
         var seen: [String: Int] = [:]

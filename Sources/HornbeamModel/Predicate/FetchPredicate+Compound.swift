@@ -14,16 +14,19 @@ extension FetchPredicate {
         FetchPredicate(node: .not(predicate.node))
     }
 
+    /// True where both predicates are true.
     public static func && (left: FetchPredicate, right: FetchPredicate) -> FetchPredicate {
         if case .and(let nodes) = left.node { return FetchPredicate(node: .and(nodes + [right.node])) }
         return FetchPredicate(node: .and([left.node, right.node]))
     }
 
+    /// True where one of the predicates is true, or both are.
     public static func || (left: FetchPredicate, right: FetchPredicate) -> FetchPredicate {
         if case .or(let nodes) = left.node { return FetchPredicate(node: .or(nodes + [right.node])) }
         return FetchPredicate(node: .or([left.node, right.node]))
     }
 
+    /// True where the predicate is false.
     public static prefix func ! (predicate: FetchPredicate) -> FetchPredicate { .not(predicate) }
 
     /// A condition as a closure, for what the language cannot say. It is evaluated in memory after the

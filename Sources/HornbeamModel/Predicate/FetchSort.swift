@@ -13,20 +13,26 @@ public struct FetchSort: Hashable, Sendable, Codable {
         case localizedStandard
     }
 
+    /// The attribute to compare, over to-one relationships.
     public var keyPath: String
+    /// True if the smallest value is first.
     public var isAscending: Bool
+    /// How values are compared.
     public var comparison: Comparison
 
+    /// A criterion over a key path.
     public init(_ keyPath: String, ascending: Bool = true, comparison: Comparison = .standard) {
         self.keyPath = keyPath
         isAscending = ascending
         self.comparison = comparison
     }
 
+    /// The smallest value first.
     public static func ascending(_ keyPath: String, comparison: Comparison = .standard) -> Self {
         Self(keyPath, comparison: comparison)
     }
 
+    /// The largest value first.
     public static func descending(_ keyPath: String, comparison: Comparison = .standard) -> Self {
         Self(keyPath, ascending: false, comparison: comparison)
     }

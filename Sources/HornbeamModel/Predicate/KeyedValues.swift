@@ -19,6 +19,7 @@ extension KeyedValues {
 
 /// What a key answers: a plain value, one object, or objects and values in a collection.
 public enum EvaluatedValue {
+    /// A plain value, or `.null` for none.
     case value(PropertyValue)
     /// The object at the end of a to-one relationship; no object is `.value(.null)`.
     case object(any KeyedValues)

@@ -9,8 +9,11 @@ public protocol PredicateArgument {
 
 /// An argument of a predicate format, in one of its three kinds.
 public enum PredicateArgumentValue: Sendable {
+    /// A constant.
     case value(PropertyValue)
+    /// A predicate, which the format contains as a part.
     case predicate(FetchPredicate)
+    /// An expression, which the format contains as a part.
     case expression(FetchExpression)
 }
 

@@ -2,9 +2,13 @@ public import Foundation
 
 /// What a fetch gives back (FET-6). Raw values are Core Data's.
 public enum FetchResultType: Int, Hashable, Sendable, Codable {
+    /// Managed objects.
     case objects = 0
+    /// IDs of objects.
     case objectIDs = 1
+    /// Dictionaries of the selected columns.
     case dictionaries = 2
+    /// The number of results.
     case count = 4
 }
 
@@ -24,6 +28,7 @@ public struct FetchDescription: Hashable, Sendable, Codable {
     public var fetchOffset = 0
     /// How many rows to read at once as results are touched; 0 for all (FET-5).
     public var fetchBatchSize = 0
+    /// The kind of results.
     public var resultType = FetchResultType.objects
     /// False for objects of exactly the entity (FET-7).
     public var includesSubentities = true
@@ -40,6 +45,7 @@ public struct FetchDescription: Hashable, Sendable, Codable {
     /// Nil where all of them have their defaults, so that the commonest requests are copied cheaply.
     private var rare: RareSettings?
 
+    /// A request for the objects of an entity that satisfy a predicate; all of them if it is nil.
     public init(entityName: String, predicate: FetchPredicate? = nil) {
         self.entityName = entityName
         self.predicate = predicate

@@ -1,6 +1,11 @@
 extension FetchSort {
     /// The direction of an order.
-    public enum Direction: Hashable, Sendable { case ascending, descending }
+    public enum Direction: Hashable, Sendable {
+        /// The smallest value first.
+        case ascending
+        /// The largest value first.
+        case descending
+    }
 }
 
 extension FetchRequest where Result: PredicateSubject {

@@ -17,13 +17,16 @@ public struct FetchRequest<Result>: Sendable {
     /// The settings without the type of the results.
     public var untyped: FetchDescription
 
+    /// A request with the settings of another one. The caller answers for the type of the results.
     public init(_ untyped: FetchDescription) { self.untyped = untyped }
 
+    /// A request for the objects of an entity, with a condition and an order.
     public init(entityName: String, predicate: FetchPredicate? = nil, sortedBy sorts: [FetchSort] = []) {
         untyped = FetchDescription(entityName: entityName, predicate: predicate)
         untyped.sortDescriptors = sorts
     }
 
+    /// A setting of `FetchDescription`, such as `fetchLimit`.
     public subscript<Value>(dynamicMember setting: WritableKeyPath<FetchDescription, Value>) -> Value {
         get { untyped[keyPath: setting] }
         set { untyped[keyPath: setting] = newValue }

@@ -85,10 +85,12 @@ public struct FetchGroup<Object: PredicateSubject> {
     /// The number of objects in the group, or of all objects where nothing is grouped. A property named `count` is `[\.count]`.
     public var count: FetchPath<Int> { FetchPath<Int>(.function(.count, [.evaluatedObject])) }
 
+    /// A property of the objects, or of objects behind to-one relationships.
     public subscript<Value>(dynamicMember path: KeyPath<FetchPath<Object>, FetchPath<Value>>) -> FetchPath<Value> {
         FetchPath<Object>.root[keyPath: path]
     }
 
+    /// A property whose name `FetchGroup` has a member of too: `$0[\.count]`.
     public subscript<Value>(_ path: KeyPath<FetchPath<Object>, FetchPath<Value>>) -> FetchPath<Value> {
         FetchPath<Object>.root[keyPath: path]
     }

@@ -59,6 +59,7 @@ public struct CustomStoreKey: Hashable, Sendable, Codable {
     /// Unique over all entities of the store.
     public var key: UInt64
 
+    /// The object of an entity with a key of the store.
     public init(_ entityName: String, _ key: UInt64) {
         self.entityName = entityName
         self.key = key
@@ -80,6 +81,7 @@ public enum CustomStoreNeed: Sendable {
 
 /// One object of a custom store.
 public struct CustomStoreRow: Hashable, Sendable, Codable {
+    /// The object that the row belongs to.
     public var object: CustomStoreKey
     /// Attributes by name; what is absent is null. Derived ones are not looked at.
     public var values: [String: PropertyValue]
@@ -90,6 +92,7 @@ public struct CustomStoreRow: Hashable, Sendable, Codable {
     /// Needed where the other end is no to-one, on one side of a pair, and for the order. What is absent stays as it was.
     public var members: [String: [CustomStoreKey]]
 
+    /// A row with the given values and relationships.
     public init(
         _ object: CustomStoreKey, values: [String: PropertyValue] = [:], destinations: [String: CustomStoreKey] = [:],
         members: [String: [CustomStoreKey]] = [:]
@@ -105,13 +108,18 @@ public struct CustomStoreRow: Hashable, Sendable, Codable {
 public struct CustomStoreChanges: Hashable, Sendable {
     /// Changed members of a to-many relationship whose other end is no to-one, and the order of an ordered one.
     public struct Members: Hashable, Sendable {
+        /// The object whose relationship changed.
         public var owner: CustomStoreKey
+        /// The name of the relationship.
         public var relationship: String
+        /// The new members.
         public var added: [CustomStoreKey] = []
+        /// The members that were removed.
         public var removed: [CustomStoreKey] = []
         /// All members in their order; nil for an unordered relationship and when the order stays.
         public var order: [CustomStoreKey]?
 
+        /// Changes of one relationship of one object.
         public init(
             owner: CustomStoreKey, relationship: String, added: [CustomStoreKey] = [], removed: [CustomStoreKey] = [],
             order: [CustomStoreKey]? = nil
@@ -131,11 +139,15 @@ public struct CustomStoreChanges: Hashable, Sendable {
     public var updated: [CustomStoreRow] = []
     /// The to-one relationships of updated objects that lead nowhere any more.
     public var cleared: [CustomStoreKey: [String]] = [:]
+    /// The deleted objects.
     public var deleted: [CustomStoreKey] = []
+    /// The changed to-many relationships.
     public var members: [Members] = []
     /// Who saves (MOC-28).
     public var author: String?
+    /// The name of the context that saves (MOC-28).
     public var contextName: String?
 
+    /// No changes.
     public init() {}
 }

@@ -11,8 +11,10 @@ public struct SalvageReport: Sendable, Hashable, CustomStringConvertible {
         public var found: Int
         /// Of objects: the keys between which they had theirs, both ends included. A key is the number in an ID's URI.
         public var keys: ClosedRange<UInt64>?
+        /// The damage that prevented reading, in words.
         public var reason: String
 
+        /// The loss of a number of objects or entries.
         public init(name: String, count: Int, found: Int = 0, keys: ClosedRange<UInt64>? = nil, reason: String) {
             self.name = name
             self.count = count
@@ -49,9 +51,12 @@ public struct SalvageReport: Sendable, Hashable, CustomStringConvertible {
     /// What is missing because not even the newest state could be opened, in words.
     public var openingLoss: String?
 
+    /// An empty report.
     public init() {}
 
+    /// The number of objects saved, over all entities.
     public var savedObjects: Int { objects.values.reduce(0, +) }
+    /// The number of objects that were neither read nor found elsewhere.
     public var lostObjects: Int { losses.reduce(0) { $0 + max($1.count - $1.found, 0) } }
 
     /// True when everything was saved.

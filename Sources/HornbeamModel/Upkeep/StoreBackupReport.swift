@@ -2,9 +2,12 @@
 public struct StoreBackupReport: Sendable, Hashable {
     /// The number of the newest save in it.
     public var transaction: UInt64
+    /// The number of files copied.
     public var files: Int
+    /// The size of the backup in bytes.
     public var bytes: Int
 
+    /// A report with the given numbers.
     public init(transaction: UInt64, files: Int, bytes: Int) {
         self.transaction = transaction
         self.files = files

@@ -1,8 +1,12 @@
 /// What a check of a store found.
 public struct StoreCheckReport: Sendable, Hashable, CustomStringConvertible {
+    /// The number of pages checked.
     public var pages = 0
+    /// The number of trees: tables and indexes.
     public var trees = 0
+    /// The number of rows, which are objects.
     public var rows = 0
+    /// The number of entries in indexes.
     public var indexEntries = 0
     /// Members of to-many relationships.
     public var links = 0
@@ -11,8 +15,10 @@ public struct StoreCheckReport: Sendable, Hashable, CustomStringConvertible {
     /// One sentence each; empty for a sound store.
     public var problems: [String] = []
 
+    /// An empty report.
     public init() {}
 
+    /// True if the check found no problem.
     public var isSound: Bool { problems.isEmpty }
 
     public var description: String {

@@ -4,8 +4,10 @@ public struct StoreProgress: Sendable, Hashable, CustomStringConvertible {
     public var part: String
     /// How much of the part is done, and what there is of it; of what kind depends on the part.
     public var done: Int
+    /// The size of the part, in the unit of `done`.
     public var total: Int
 
+    /// The progress of one part of the work.
     public init(part: String, done: Int, total: Int) {
         self.part = part
         self.done = done

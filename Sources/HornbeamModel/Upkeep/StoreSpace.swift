@@ -13,6 +13,7 @@ public struct StoreSpace: Sendable, Hashable, CustomStringConvertible {
     /// States that can be read, the newest included.
     public var snapshots = 1
 
+    /// All figures zero.
     public init() {}
 
     /// Bytes in page files that neither the newest state nor a reader needs: cleaning wins them back.

@@ -2,22 +2,33 @@
 public enum AttributeType: Int, Hashable, Sendable, CaseIterable {
     /// No declared type; legal for transient attributes only.
     case undefined = 0
+    /// A whole number of 16 bits.
     case integer16 = 100
+    /// A whole number of 32 bits.
     case integer32 = 200
+    /// A whole number of 64 bits.
     case integer64 = 300
     /// An exact decimal number of up to 38 digits (ATT-20).
     case decimal = 400
+    /// A floating-point number of 64 bits.
     case double = 500
+    /// A floating-point number of 32 bits.
     case float = 600
+    /// A text.
     case string = 700
+    /// True or false.
     case boolean = 800
     /// An instant, in seconds and fractions.
     case date = 900
+    /// Bytes.
     case binary = 1000
+    /// A UUID.
     case uuid = 1100
+    /// A URI.
     case uri = 1200
     /// A value that a transformer turns into bytes (ATT-12).
     case transformable = 1800
+    /// The ID of an object, also of another store.
     case objectID = 2000
     /// A named group of attributes (ATT-13).
     case composite = 2100

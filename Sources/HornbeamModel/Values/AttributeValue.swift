@@ -79,6 +79,7 @@ extension Bool: AttributeValue {
 }
 
 extension AttributeValue where Self: FixedWidthInteger {
+    /// Zero.
     @inlinable public static var unsetValue: Self { 0 }
     @inlinable public static var cellForm: CellForm { .integer }
     @inlinable public var propertyValue: PropertyValue { .int(Int64(self)) }
@@ -289,5 +290,6 @@ extension AttributeValue where Self: RawRepresentable & CaseIterable, RawValue: 
 }
 
 extension AttributeValue where Self: OptionSet, RawValue: AttributeValue {
+    /// The empty set.
     @inlinable public static var unsetValue: Self { [] }
 }

@@ -10,8 +10,10 @@ internal import Foundation
 /// throw; decoding foreign bytes gives nil: a getter then shows the default or the empty value, and the context
 /// reports the object as one that could not be read. Numbers that JSON does not know (infinity, NaN) are kept.
 public struct Coded<Value: Codable & Sendable>: AttributeValue {
+    /// The value itself.
     public var value: Value
 
+    /// Wraps a value to be stored as JSON.
     public init(_ value: Value) { self.value = value }
 
     public static var attributeType: AttributeType { .transformable }

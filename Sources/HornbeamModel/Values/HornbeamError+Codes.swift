@@ -16,12 +16,19 @@ extension HornbeamError.Code {
     public static let tooManyObjects = Self(rawValue: 1590)
     /// A deny rule keeps the object from being deleted (REL-6).
     public static let deleteDenied = Self(rawValue: 1600)
+    /// A number is larger than the maximum of its attribute, or than its type can hold (ATT-5).
     public static let numberTooLarge = Self(rawValue: 1610)
+    /// A number is smaller than the minimum of its attribute, or than its type can hold (ATT-5).
     public static let numberTooSmall = Self(rawValue: 1620)
+    /// A date is later than the maximum of its attribute (ATT-6).
     public static let dateTooLate = Self(rawValue: 1630)
+    /// A date is earlier than the minimum of its attribute (ATT-6).
     public static let dateTooSoon = Self(rawValue: 1640)
+    /// A date is no point in time, such as infinity.
     public static let invalidDate = Self(rawValue: 1650)
+    /// A text has too many characters, or data too many bytes (ATT-7).
     public static let stringTooLong = Self(rawValue: 1660)
+    /// A text has too few characters, or data too few bytes (ATT-7).
     public static let stringTooShort = Self(rawValue: 1670)
     /// A string does not match the pattern of its attribute (ATT-7).
     public static let stringPatternMismatch = Self(rawValue: 1680)
@@ -30,7 +37,9 @@ extension HornbeamError.Code {
 
     // Contexts and coordinators.
 
+    /// Core Data's code for a lock on a context; Hornbeam never throws it.
     public static let contextLocked = Self(rawValue: 132_000)
+    /// Core Data's code for a lock on a coordinator; Hornbeam never throws it.
     public static let coordinatorLocked = Self(rawValue: 132_010)
     /// An object was read of which the store has no row any more.
     public static let objectNotFound = Self(rawValue: 133_000)
@@ -43,39 +52,64 @@ extension HornbeamError.Code {
 
     // Stores.
 
+    /// Core Data's code for a store of an unknown type; Hornbeam never throws it.
     public static let unknownStoreType = Self(rawValue: 134_000)
+    /// Core Data's code for a store of another type than expected; Hornbeam never throws it.
     public static let storeTypeMismatch = Self(rawValue: 134_010)
+    /// Core Data's code for a store with another schema; Hornbeam throws `modelMismatch`.
     public static let incompatibleSchema = Self(rawValue: 134_020)
+    /// A file could not be written.
     public static let saveFailed = Self(rawValue: 134_030)
     /// Some of several stores were saved, others were not.
     public static let incompleteSave = Self(rawValue: 134_040)
+    /// Core Data's code for conflicts in a save; Hornbeam throws `mergeConflict` or `constraintConflict`.
     public static let saveConflicts = Self(rawValue: 134_050)
+    /// Core Data's code for errors of no other kind; Hornbeam never throws it.
     public static let general = Self(rawValue: 134_060)
+    /// A store refused an operation; the message gives the reason.
     public static let storeOperationFailed = Self(rawValue: 134_070)
+    /// A container could not open its stores.
     public static let openFailed = Self(rawValue: 134_080)
+    /// Core Data's code for an opening that took too long; Hornbeam never throws it.
     public static let openTimedOut = Self(rawValue: 134_090)
+    /// The store or the context does not support the request or the call.
     public static let unsupportedRequest = Self(rawValue: 134_091)
     /// The model is not the one that the store was made with (MDL-9).
     public static let modelMismatch = Self(rawValue: 134_100)
 
     // Migration and history.
 
+    /// Core Data's code for migrations that failed; Hornbeam throws the reason.
     public static let migrationFailed = Self(rawValue: 134_110)
+    /// Objects break a rule of the new model; each detail names them.
     public static let migrationConstraintViolation = Self(rawValue: 134_111)
+    /// The migration was cancelled; the store is as it was.
     public static let migrationCancelled = Self(rawValue: 134_120)
+    /// Core Data's code for a missing old model; Hornbeam's stores contain it.
     public static let missingSourceModel = Self(rawValue: 134_130)
+    /// The description of the store forbids to infer the mapping.
     public static let missingMappingModel = Self(rawValue: 134_140)
+    /// Core Data's code for an old store that fails during a migration; Hornbeam throws the reason.
     public static let migrationSourceStore = Self(rawValue: 134_150)
+    /// Core Data's code for a new store that fails during a migration; Hornbeam throws the reason.
     public static let migrationDestinationStore = Self(rawValue: 134_160)
+    /// Core Data's code for migration policies that fail; Hornbeam never throws it.
     public static let entityMigrationPolicy = Self(rawValue: 134_170)
     /// Core Data's code for errors of SQLite; Hornbeam never throws it.
     public static let sqlite = Self(rawValue: 134_180)
+    /// The mapping between two models cannot be inferred; each obstacle is one of `details`.
     public static let inferredMappingFailed = Self(rawValue: 134_190)
+    /// Core Data's code for external records; Hornbeam never throws it.
     public static let externalRecordImport = Self(rawValue: 134_200)
+    /// The history of a store no longer reaches back to the token.
     public static let historyTokenExpired = Self(rawValue: 134_301)
+    /// The token does not contain a store of the coordinator.
     public static let storeNotFoundInToken = Self(rawValue: 134_501)
+    /// The version of the store is none of a `VersionedModel`.
     public static let modelReferenceNotFound = Self(rawValue: 134_504)
+    /// Core Data's code for a staged migration of another framework; Hornbeam never throws it.
     public static let stagedMigrationFrameworkMismatch = Self(rawValue: 134_505)
+    /// The store was migrated from this version to a newer one.
     public static let stagedMigrationBackwards = Self(rawValue: 134_506)
 }
 

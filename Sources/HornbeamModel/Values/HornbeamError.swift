@@ -9,6 +9,7 @@ public struct HornbeamError: Error, Sendable {
         public init(rawValue: Int) { self.rawValue = rawValue }
     }
 
+    /// The kind of failure.
     public var code: Code
     /// What happened to which thing, and what to do. Holds no user data.
     public var message: String
@@ -27,6 +28,7 @@ public struct HornbeamError: Error, Sendable {
     /// The failure below this one itself, where it is of another type: what a hook of a class threw. Not compared by `==`.
     public var underlyingError: (any Error)?
 
+    /// A failure of the given kind. Stores of your own throw it too.
     public init(
         _ code: Code, _ message: String, entity: String? = nil, key: String? = nil,
         value: PropertyValue? = nil, objectIDs: [ManagedObjectID] = [],

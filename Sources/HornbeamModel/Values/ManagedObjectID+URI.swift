@@ -5,9 +5,11 @@ extension ManagedObjectID {
     public struct URIParts: Hashable, Sendable {
         /// The identity of the store; nil for a temporary ID.
         public var storeIdentifier: UUID?
+        /// The entity of the object.
         public var entityName: String
         /// The number of the row, or of the temporary ID.
         public var reference: UInt64
+        /// True for the ID of an object that was never saved.
         public var isTemporary: Bool
 
         /// Reads `x-hornbeam://<store>/<Entity>/p<number>`; `x-coredata:` is accepted too, and

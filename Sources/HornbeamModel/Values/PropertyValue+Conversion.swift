@@ -46,26 +46,32 @@ extension PropertyValue {
         }
     }
 
+    /// The text; nil for a value of another kind.
     public var stringValue: String? {
         if case .string(let value) = self { value } else { nil }
     }
 
+    /// The date; nil for a value of another kind.
     public var dateValue: Date? {
         if case .date(let value) = self { value } else { nil }
     }
 
+    /// The bytes; nil for a value of another kind.
     public var dataValue: Data? {
         if case .data(let value) = self { value } else { nil }
     }
 
+    /// The UUID; nil for a value of another kind.
     public var uuidValue: UUID? {
         if case .uuid(let value) = self { value } else { nil }
     }
 
+    /// The URI; nil for a value of another kind.
     public var uriValue: URL? {
         if case .uri(let value) = self { value } else { nil }
     }
 
+    /// The object ID; nil for a value of another kind.
     public var objectIDValue: ManagedObjectID? {
         if case .objectID(let value) = self { value } else { nil }
     }

@@ -8,19 +8,33 @@ public import Foundation
 /// `==` tells whether two values are the same in kind and content, texts by their UTF-8 bytes; a NaN is
 /// equal to itself. Whether a predicate finds them equal (`1` and `1.0`) is `isEqual(to:)`.
 public enum PropertyValue: Sendable {
+    /// No value.
     case null
+    /// True or false.
     case bool(Bool)
+    /// A whole number, of attributes of all widths.
     case int(Int64)
+    /// A floating-point number, of attributes of both widths.
     case double(Double)
+    /// A decimal number.
     case decimal(Decimal)
+    /// A text.
     case string(String)
+    /// A point in time.
     case date(Date)
+    /// Bytes; also the JSON of a `Coded` value.
     case data(Data)
+    /// A UUID.
     case uuid(UUID)
+    /// A URI.
     case uri(URL)
+    /// The ID of an object.
     case objectID(ManagedObjectID)
+    /// Several values in order.
     case array([PropertyValue])
+    /// Several different values without order.
     case set(Set<PropertyValue>)
+    /// Values by name, as a composite has them.
     case dictionary([String: PropertyValue])
 
     /// True for `.null`.

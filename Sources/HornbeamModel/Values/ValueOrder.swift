@@ -1,7 +1,10 @@
 /// How one value stands to another in an order.
 public enum ValueOrder: Int, Hashable, Sendable {
+    /// The first value is smaller.
     case less = -1
+    /// The values are equal in order.
     case same = 0
+    /// The first value is larger.
     case greater = 1
 
     /// The order seen from the other side.

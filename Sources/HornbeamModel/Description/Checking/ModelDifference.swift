@@ -2,12 +2,17 @@
 public struct ModelDifference: Sendable {
     /// One difference: something was added, removed or changed.
     public struct Change: Hashable, Sendable, CustomStringConvertible {
+        /// The kinds of change.
         public enum Kind: String, Hashable, Sendable {
+            /// The part is in the new model only.
             case added = "+"
+            /// The part is in the old model only.
             case removed = "-"
+            /// The part is in both models, with differences.
             case changed = "~"
         }
 
+        /// Whether the part was added, removed or changed.
         public var kind: Kind
         /// What it is about: `Book`, `Book.title`, `fetchRequests.recent`.
         public var subject: String

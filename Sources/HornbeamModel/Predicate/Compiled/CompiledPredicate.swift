@@ -14,7 +14,11 @@ public struct CompiledPredicate<Object> {
 
     private let test: Test
 
-    /// - Parameter variables: The values of the `$names` in the predicate.
+    /// Compiles a predicate for objects of one type.
+    ///
+    /// - Parameters:
+    ///   - predicate: The predicate to compile.
+    ///   - variables: The values of the `$names` in the predicate.
     /// - Throws: `HornbeamError` with code `unknownKey` for a key that the type does not have.
     public init(_ predicate: FetchPredicate, variables: [String: PropertyValue] = [:]) throws where Object: TypedKeyedValues {
         let resolver = PredicateResolver<Object>(

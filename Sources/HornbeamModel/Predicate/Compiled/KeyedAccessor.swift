@@ -4,10 +4,15 @@ public import Foundation
 ///
 /// The closure is found once, when a predicate is compiled; nothing is boxed when it is called.
 public enum KeyedAccessor<Object> {
+    /// Reads an integer.
     case int((Object) throws -> Int64?)
+    /// Reads a floating-point number.
     case double((Object) throws -> Double?)
+    /// Reads a Boolean.
     case bool((Object) throws -> Bool?)
+    /// Reads a text.
     case string((Object) throws -> String?)
+    /// Reads a date.
     case date((Object) throws -> Date?)
     /// Lends the bytes of a text, or nil, to the test; for rows that hold UTF-8 and no `String`.
     case utf8((Object, (UnsafeBufferPointer<UInt8>?) throws -> Bool) throws -> Bool)

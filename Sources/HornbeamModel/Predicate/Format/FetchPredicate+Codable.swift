@@ -1,12 +1,16 @@
 /// Archived as format text that keeps every bit of dates and the kind of every constant, so that an
 /// archive can be read by people and survives new versions of the tree.
 extension FetchPredicate: Codable {
+    /// Parses a predicate from its text.
+    ///
     /// - Throws: `HornbeamError` with code `predicateSyntax` when the text is no predicate.
     public init(from decoder: any Decoder) throws {
         let text = try decoder.singleValueContainer().decode(String.self)
         node = try PredicateParser.predicate(text, [])
     }
 
+    /// Writes the predicate as its text.
+    ///
     /// - Throws: `HornbeamError` with code `predicateInvalid` when a part is a block, which has no text.
     public func encode(to encoder: any Encoder) throws {
         guard !node.hasBlocks else {
@@ -20,6 +24,8 @@ extension FetchPredicate: Codable {
 
 /// Archived as format text, as predicates are.
 extension FetchExpression: Codable {
+    /// Parses an expression from its text.
+    ///
     /// - Throws: `HornbeamError` with code `predicateSyntax` when the text is no expression.
     public init(from decoder: any Decoder) throws {
         let text = try decoder.singleValueContainer().decode(String.self)

@@ -5,6 +5,7 @@ internal import Synchronization
 
 /// A collection of objects that a to-many property has as its type.
 public protocol FetchPathCollection<Member> {
+    /// The class of the members.
     associatedtype Member: PredicateSubject
 }
 
@@ -12,6 +13,7 @@ extension FetchPath where Value: PredicateSubject {
     /// The path to the object that a condition, an order or a column is about.
     public static var root: FetchPath { FetchPath(.evaluatedObject) }
 
+    /// The path to a property of the object.
     public subscript<Member>(dynamicMember keyPath: KeyPath<Value, Member>) -> FetchPath<Member> { step(keyPath, of: Value.self) }
 
     /// The member of an object whose name `FetchPath` has a member of, too: `$0[\.expression]`.
@@ -24,6 +26,7 @@ extension FetchPath {
         dynamicMember keyPath: KeyPath<Object, Member>
     ) -> FetchPath<Member?> where Value == Object? { step(keyPath, of: Object.self) }
 
+    /// The path to an optional property behind a relationship to one object: nil where there is no object.
     public subscript<Object: PredicateSubject, Member>(
         dynamicMember keyPath: KeyPath<Object, Member?>
     ) -> FetchPath<Member?> where Value == Object? { step(keyPath, of: Object.self) }

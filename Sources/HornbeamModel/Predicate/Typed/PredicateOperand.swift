@@ -7,6 +7,7 @@
 /// Event.tags.any(Tag.name) == "swift" && Event.tags.count > 2
 /// ```
 public protocol PredicateOperand<Value> {
+    /// The type of values to compare with.
     associatedtype Value
     /// The expression, and whether it stands for any or all members of a collection.
     var operand: PredicateSide { get }
@@ -65,13 +66,19 @@ extension AttributeValue {
 }
 
 extension PredicateOperand where Value: AttributeValue {
+    /// True where the operand has the value.
     public static func == (left: Self, right: Value) -> FetchPredicate { left.operand.compared(.equal, right.constant) }
+    /// True where the operand has another value, or none.
     public static func != (left: Self, right: Value) -> FetchPredicate { left.operand.compared(.notEqual, right.constant) }
+    /// True where the operand is smaller than the value; false for nil.
     public static func < (left: Self, right: Value) -> FetchPredicate { left.operand.compared(.lessThan, right.constant) }
+    /// True where the operand is smaller than the value or equal to it; false for nil.
     public static func <= (left: Self, right: Value) -> FetchPredicate {
         left.operand.compared(.lessThanOrEqual, right.constant)
     }
+    /// True where the operand is larger than the value; false for nil.
     public static func > (left: Self, right: Value) -> FetchPredicate { left.operand.compared(.greaterThan, right.constant) }
+    /// True where the operand is larger than the value or equal to it; false for nil.
     public static func >= (left: Self, right: Value) -> FetchPredicate {
         left.operand.compared(.greaterThanOrEqual, right.constant)
     }
@@ -83,21 +90,27 @@ extension PredicateOperand where Value: AttributeValue {
 }
 
 extension PredicateOperand {
+    /// True where both operands have the same value, or both are nil.
     public static func == (left: Self, right: some PredicateOperand<Value>) -> FetchPredicate {
         left.operand.compared(.equal, right.operand.node)
     }
+    /// True where the operands have different values.
     public static func != (left: Self, right: some PredicateOperand<Value>) -> FetchPredicate {
         left.operand.compared(.notEqual, right.operand.node)
     }
+    /// True where the left operand is smaller; false if one is nil.
     public static func < (left: Self, right: some PredicateOperand<Value>) -> FetchPredicate {
         left.operand.compared(.lessThan, right.operand.node)
     }
+    /// True where the left operand is smaller or equal; false if one is nil.
     public static func <= (left: Self, right: some PredicateOperand<Value>) -> FetchPredicate {
         left.operand.compared(.lessThanOrEqual, right.operand.node)
     }
+    /// True where the left operand is larger; false if one is nil.
     public static func > (left: Self, right: some PredicateOperand<Value>) -> FetchPredicate {
         left.operand.compared(.greaterThan, right.operand.node)
     }
+    /// True where the left operand is larger or equal; false if one is nil.
     public static func >= (left: Self, right: some PredicateOperand<Value>) -> FetchPredicate {
         left.operand.compared(.greaterThanOrEqual, right.operand.node)
     }
@@ -140,10 +153,12 @@ extension PredicateOperand where Value: TextAttributeValue {
         operand.compared(.contains, part.constant, options)
     }
 
+    /// True where the text begins with the other one; false for nil and for an empty prefix.
     public func beginsWith(_ prefix: String, _ options: FetchPredicate.Options = []) -> FetchPredicate {
         operand.compared(.beginsWith, prefix.constant, options)
     }
 
+    /// True where the text ends with the other one; false for nil and for an empty suffix.
     public func endsWith(_ suffix: String, _ options: FetchPredicate.Options = []) -> FetchPredicate {
         operand.compared(.endsWith, suffix.constant, options)
     }

@@ -8,9 +8,11 @@ extension ToOne {
         FetchPath(path.operand.node.prefixed(by: name), modifier: path.operand.modifier)
     }
 
+    /// True where the relationship leads to the object of this ID, or to no object for nil.
     public static func == (left: ToOne, right: ManagedObjectID?) -> FetchPredicate {
         PredicateSide(.keyPath(left.name)).compared(.equal, .object(right))
     }
+    /// True where the relationship does not lead to the object of this ID, or leads to some object for nil.
     public static func != (left: ToOne, right: ManagedObjectID?) -> FetchPredicate {
         PredicateSide(.keyPath(left.name)).compared(.notEqual, .object(right))
     }

@@ -5,6 +5,7 @@ import Hornbeam
 
 @main struct ModelClient {
     @MainActor static func main() throws {
+        // snippet
         let shop = try PersistentContainer.inMemory(model: ShopModel.managedObjectModel(), classes: ShopModel.classes)
         let total = try shop.write { context in
             let customer = Customer(context: context)
@@ -16,6 +17,7 @@ import Hornbeam
             return customer.orders.count
         }
         let orders = try shop.viewContext.fetch(Order.fetchRequest().where { $0.customer.name == "Ada" })
+        // end
         guard total == 1, orders.count == 1, orders[0].total == 12.5 else { fatalError("The order did not come back.") }
         try shop.close()
         print("an Xcode model became classes at build time")

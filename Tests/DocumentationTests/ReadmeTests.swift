@@ -1,9 +1,9 @@
-// The code of the README, compiled and run. What stands between the markers is compared with the README by
-// `DocumentRules`: change both together.
+// The code of the README, compiled and run. `DocumentRules` compares the lines between the markers with the README: change both
+// together.
 
 import Testing
 
-// README
+// snippet
 import Foundation
 import Hornbeam
 
@@ -35,10 +35,12 @@ enum Rating: Int, CaseIterable, AttributeValue { case unrated, poor, good }
     for book in try library.viewContext.fetch(old) { print(book.title, book.author?.name ?? "") }
     try library.close()
 }
-// END
+// end
 
-@Suite struct ReadmeExample {
-    private let folder = TemporaryFolder()
+@Suite struct ReadmeTests {
+    private let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
 
     @MainActor @Test func theFirstExampleRuns() async throws {
         let url = folder.url.appending(path: "Library.hornbeam")
@@ -74,23 +76,23 @@ private enum Described {
         var shelf: Shelf?
     }
 
-    // README
+    // snippet
     @Entity final class Shelf: ManagedObject {
         @Attribute(minimumLength: 1) var room: String
         var books: [Book]                               // in order; the inverse is Book.shelf
     }
-    // END
+    // end
 }
 
 private func open(_ url: URL) throws -> PersistentContainer {
-    // README
+    // snippet
     let library = try PersistentContainer.open(at: url, for: Author.self, Book.self)
-    // END
+    // end
     return library
 }
 
 private func write(_ library: PersistentContainer) async throws -> ManagedObjectID {
-    // README
+    // snippet
     let id = try await library.performBackgroundTask { context in
         let shelley = try context.fetch(FetchRequest<Author>().where("name == %@", "Mary Shelley"))[0]
         let book = Book(in: context, title: "The Last Man", year: 1826, author: shelley)
@@ -98,12 +100,12 @@ private func write(_ library: PersistentContainer) async throws -> ManagedObject
         try context.save()
         return book.objectID                            // IDs and values may leave; objects may not
     }
-    // END
+    // end
     return id
 }
 
 @MainActor private func read(_ context: ManagedObjectContext, _ id: ManagedObjectID) throws -> [String] {
-    // README
+    // snippet
     let request = try FetchRequest<Book>()
         .where("author.name == %@", "Mary Shelley")
         .sorted(by: "year", ascending: false)
@@ -111,7 +113,7 @@ private func write(_ library: PersistentContainer) async throws -> ManagedObject
     let titles = try context.fetch(request).map(\.title)
     let book = try context.existingObject(Book.self, with: id)
     let count = book.author?[Author.books].count        // counts without loading
-    // END
+    // end
     #expect(count == 2)
     return titles
 }
