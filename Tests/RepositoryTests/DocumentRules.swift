@@ -27,7 +27,18 @@ import Testing
         let example = try #require(TextFile("Tests/HornbeamToolTests/ReadmeExample.swift"))
         let blocks = Markdown.codeBlocks(readme.lines, language: "swift")
         #expect(!blocks.isEmpty)
-        #expect(blocks == example.markedRegions)
+        #expect(blocks == example.regions(markedBy: "README"))
+    }
+
+    /// The stories of the page on migration stand between the markers of a file that the tests compile and run.
+    @Test func theStoriesOfMigrationAreCompiledAndRun() throws {
+        let page = try #require(TextFile("Docs/Migration.md"))
+        let stories = try #require(TextFile("Tests/HornbeamTests/Migration/MigrationStories.swift"))
+        let start = try #require(page.lines.firstIndex(of: "## Three stories"))
+        let end = page.lines[(start + 1)...].firstIndex { $0.hasPrefix("## ") } ?? page.lines.endIndex
+        let blocks = Markdown.codeBlocks(Array(page.lines[start ..< end]), language: "swift")
+        #expect(blocks.count == 3)
+        #expect(blocks == stories.regions(markedBy: "STORY"))
     }
 }
 
@@ -95,13 +106,13 @@ extension TextFile {
         Set(lines.filter { $0.hasPrefix("#") }.map { Markdown.anchor(String($0.drop { $0 == "#" || $0 == " " })) })
     }
 
-    /// What stands between lines `// README` and `// END`, without its indentation.
-    fileprivate var markedRegions: [String] {
+    /// What stands between lines `// marker` and `// END`, without its indentation.
+    fileprivate func regions(markedBy marker: String) -> [String] {
         var regions: [String] = []
         var current: [Substring]?
         for line in lines {
             switch line.drop(while: { $0 == " " }) {
-            case "// README": current = []
+            case "// \(marker)": current = []
             case "// END":
                 if let region = current { regions.append(Self.unindented(region)) }
                 current = nil
