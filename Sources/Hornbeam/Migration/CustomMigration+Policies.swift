@@ -8,10 +8,8 @@ extension CustomMigration {
     }
 
     func makeInstance(for source: ManagedObject, by mapping: EntityMapping) throws {
-        if keepsObjects(mapping) {
-            // Attributes of objects that survive were set when the rows were written anew.
-            return associate(source, with: try requireSuccessor(of: source), by: mapping.name)
-        }
+        // Attributes of objects that survive were set when the rows were written anew.
+        if keepsObjects(mapping) { return }
         let object = try destination.insert(entityNamed: mapping.destinationEntityName ?? "")
         for property in mapping.attributeMappings {
             guard let value = try value(of: property, object, source), !value.isNull else { continue }

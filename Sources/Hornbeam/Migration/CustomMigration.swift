@@ -63,7 +63,7 @@ public final class CustomMigration {
 
     /// Calls the body with each old object of an entity and its subentities, and saves the new objects from time to time.
     ///
-    /// Reports progress and ends when the migration is cancelled.
+    /// Reports progress and ends when the migration is cancelled. New objects must fit their model whenever they are saved.
     /// - Throws: What the body throws; `migrationConstraintViolation` for new objects that break a rule; `migrationCancelled`.
     public func forEach(_ entityName: String, where predicate: FetchPredicate? = nil, _ body: (ManagedObject) throws -> Void) throws {
         try forEach(FetchRequest<ManagedObject>(entityName: entityName, predicate: predicate), body)
@@ -165,8 +165,9 @@ public final class CustomMigration {
         }
         let names = mappingName.map { [$0] } ?? associations.keys.sorted()
         let found = names.flatMap { associations[$0]?[old.objectID.reference] ?? [] }
-        if found.isEmpty, mappingName == nil { return try successor(of: old).map { [$0] } ?? [] }
-        return try found.map { try destination.existingObject(with: $0) }
+        if !found.isEmpty { return try found.map { try destination.existingObject(with: $0) } }
+        if let mappingName, !mapping.entityMappings.contains(where: { $0.name == mappingName && keepsObjects($0) }) { return [] }
+        return try successor(of: old).map { [$0] } ?? []
     }
 
     // MARK: Problems

@@ -12,7 +12,7 @@ open class EntityMigrationPolicy {
 
     /// Makes the new objects of an old one, and associates them with it.
     ///
-    /// The default takes the successor of the old object, or a new one, and sets the attributes that the mapping names.
+    /// The default inserts an object and sets the attributes that the mapping names; where the old object survives, it has them already.
     open func createDestinationInstances(
         for source: ManagedObject, in mapping: EntityMapping, _ migration: CustomMigration
     ) throws {

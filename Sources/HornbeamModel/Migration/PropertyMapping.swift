@@ -52,7 +52,8 @@ extension PropertyMapping: CustomStringConvertible {
         switch source {
         case .property(let old): old == name ? name : "\(name), renamed from \(old)"
         case .converted(let old): old == name ? "\(name), converted" : "\(name), converted from \(old)"
-        case .expression(let expression): "\(name), computed: \(expression)"
+        case .expression(let expression):
+            if case .block = expression.node { "\(name), computed by a closure" } else { "\(name), computed: \(expression)" }
         case .defaultValue: "\(name), new, with its default value"
         case .derivation: "\(name), computed"
         case .inverse: "\(name), new, filled from its inverse"

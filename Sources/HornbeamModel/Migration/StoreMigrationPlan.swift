@@ -62,7 +62,7 @@ extension StoreMigrationPlan: CustomStringConvertible {
     public var description: String {
         var lines = (label.map { ["Stage “\($0)”"] } ?? []) + [mapping.description]
         if runsCode { lines.append("All objects are copied, and code changes the copy.") }
-        for step in steps where step.way != .unchanged && step.way != .created {
+        for step in steps where step.way != .unchanged && step.way != .created && !(runsCode && step.way == .altered) {
             let what: String =
                 switch step.way {
                 case .altered: "no row is touched"

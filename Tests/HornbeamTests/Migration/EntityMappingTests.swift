@@ -76,7 +76,7 @@ import Testing
                   ~ count, converted
                   + total, computed: price * 2 + 1
                   + weight, computed: $source.parts.@sum.weight
-                  + label, computed: BLOCK
+                  + label, computed by a closure
                   + partNames, computed: parts.@count
                   - isOld, removed
                 Part: changed
