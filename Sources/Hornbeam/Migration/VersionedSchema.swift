@@ -11,10 +11,16 @@ public import HornbeamModel
 /// ```
 public protocol VersionedSchema {
     static var classes: [ManagedObject.Type] { get }
+    /// What errors, progress and history call the version; nothing at first.
+    static var versionIdentifiers: Set<String> { get }
     /// The model of the version; that of the classes, unless written otherwise.
     static func model() throws -> ManagedObjectModel
 }
 
 extension VersionedSchema {
-    public static func model() throws -> ManagedObjectModel { try ManagedObjectModel(for: classes) }
+    public static var versionIdentifiers: Set<String> { [] }
+
+    public static func model() throws -> ManagedObjectModel {
+        try ManagedObjectModel(for: classes, and: ModelDefinition(versionIdentifiers: versionIdentifiers))
+    }
 }
