@@ -12,7 +12,7 @@ extension Store {
     /// store opened for writing is always at the newest.
     /// - Throws: `modelMismatch` when another process changed the model; the store must be opened again then.
     package func refresh() throws -> Bool {
-        guard isReadOnly else { return false }
+        guard isReadOnly, fixedState == nil else { return false }
         let known = latestTransaction
         let isNew = try EngineError.translated { () throws(EngineError) in try engine.refresh() }
         guard isNew else { return false }

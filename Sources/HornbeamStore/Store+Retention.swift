@@ -10,14 +10,16 @@ extension Store {
     ///
     /// - Throws: `HornbeamError`: `snapshotExpired` when the state is kept no more, `closed` when the store is.
     package func snapshot(at transaction: UInt64) throws -> StoreSnapshot {
-        try EngineError.translated { () throws(EngineError) in
+        if let fixedState { return fixedState }
+        return try EngineError.translated { () throws(EngineError) in
             try StoreSnapshot(try engine.snapshot(at: TransactionNumber(transaction), isPinned: true), reader: reader)
         }
     }
 
     /// The newest state, kept for as long as the snapshot is held, whatever is saved meanwhile and however long that takes.
     package func retain() throws -> StoreSnapshot {
-        try EngineError.translated { () throws(EngineError) in
+        if let fixedState { return fixedState }
+        return try EngineError.translated { () throws(EngineError) in
             try StoreSnapshot(try engine.snapshot(isPinned: true), reader: reader)
         }
     }

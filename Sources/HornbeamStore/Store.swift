@@ -40,11 +40,15 @@ package final class Store: Sendable {
     private let newest = Guarded<WeakSnapshot>(WeakSnapshot())
     /// Keeps the folder of a memory store alive.
     private let memory: MemoryLocation?
+    /// The one state that the store shows, whatever is committed; nil for the newest.
+    let fixedState: StoreSnapshot?
 
     init(
         location: Location, identifier: UUID, engine: Engine, reader: RowReader, options: Options,
-        metadata: [String: PropertyValue], storedCatalogue: [UInt8]?, history: HistoryLog?, memory: MemoryLocation?
+        metadata: [String: PropertyValue], storedCatalogue: [UInt8]?, history: HistoryLog?, memory: MemoryLocation?,
+        fixedState: StoreSnapshot? = nil
     ) {
+        self.fixedState = fixedState
         self.location = location
         self.identifier = identifier
         self.engine = engine
@@ -86,6 +90,7 @@ package final class Store: Sendable {
 
     /// The newest committed state. Callers that ask between the same commits share one.
     package func snapshot() throws -> StoreSnapshot {
+        if let fixedState { return fixedState }
         if isReadOnly, let refusal = refusal.withLock(\.self) { throw refusal }
         let latest = latestTransaction
         if let snapshot = newest.withLock({ $0.snapshot }), snapshot.transaction == latest { return snapshot }

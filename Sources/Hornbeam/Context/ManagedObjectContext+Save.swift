@@ -28,7 +28,7 @@ extension ManagedObjectContext {
         try runWillSaveHooks()
         try mergeBeforeSave()
         try withoutUndo { try computeDerivedValues() }
-        try validate()
+        if !skipsValidation { try validate() }
         try requireNoReadFailures()
         forgetUnsavedDeletions()
         if let parent { try push(into: parent) } else { try write() }
@@ -95,7 +95,7 @@ extension ManagedObjectContext {
                 throw doubtful.error
             } catch let conflicts as SaveConflicts {
                 try withoutUndo { try resolve(conflicts, draft) }
-                try validate()
+                if !skipsValidation { try validate() }
             }
         }
         throw HornbeamError(

@@ -91,6 +91,8 @@ public final class ManagedObjectContext {
     var givesPermanentIDs = false
     /// True for the context that the main actor uses, whose observers may be told of objects.
     var isViewContext = false
+    /// True while a migration writes objects that are not whole yet; it checks them at its end.
+    var skipsValidation = false
     /// Tells observers of properties; nil where nobody may observe.
     var hub: ObservationHub?
     /// Objects that a fetch made along with its results.

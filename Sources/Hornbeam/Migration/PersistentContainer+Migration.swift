@@ -14,7 +14,7 @@ extension PersistentContainer {
             guard FileManager.default.fileExists(atPath: description.url.path) else { continue }
             do {
                 plans[description.url] = try Store.migrationPlan(
-                    of: description.location, to: managedObjectModel, options: description.options)
+                    of: description.location, to: managedObjectModel, options: persistentStoreCoordinator.options(for: description))
             } catch let error as HornbeamError { problems.append(error) }
         }
         if let error = HornbeamError.combining(problems) { throw error }

@@ -40,6 +40,15 @@ public final class PersistentContainer: Sendable {
         persistentStoreCoordinator = try PersistentStoreCoordinator(versions: versions, classes: classes)
     }
 
+    /// A container for the version that a migration plan leads to, which migrates stores of older ones stage by stage (MIG-11).
+    ///
+    /// - Parameter classes: The classes of the current version; those of its schema when nil.
+    /// - Throws: As `init(name:model:classes:)`.
+    public init(name: String, plan: MigrationPlan, classes: [ManagedObject.Type]? = nil) throws {
+        self.name = name
+        persistentStoreCoordinator = try PersistentStoreCoordinator(plan: plan, classes: classes)
+    }
+
     /// A container with an open store at a place on disk.
     ///
     /// - Throws: As `init` and `loadPersistentStores()`.

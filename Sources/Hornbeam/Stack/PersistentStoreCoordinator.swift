@@ -12,6 +12,8 @@ public final class PersistentStoreCoordinator: Sendable {
     public let managedObjectModel: ManagedObjectModel
     /// The versions over which stores are migrated; nil to migrate in one step (MIG-14).
     public let versions: VersionedModel?
+    /// The stages from each version to the next; nil where they follow from the versions (MIG-11).
+    public let plan: MigrationPlan?
     let binding: ClassBinding
     let broadcast = ChangeBroadcast()
     let shapes = EntityShapes()
@@ -37,17 +39,25 @@ public final class PersistentStoreCoordinator: Sendable {
     ///   - classes: The classes of the model's entities. Entities without one have plain `ManagedObject`s.
     /// - Throws: `unboundClass`, with every mismatch between classes and model among its details.
     public convenience init(managedObjectModel: ManagedObjectModel, classes: [ManagedObject.Type] = []) throws {
-        try self.init(managedObjectModel, nil, classes)
+        try self.init(managedObjectModel, nil, nil, classes)
     }
 
     /// A coordinator for the current version, which migrates stores of older ones from version to version (MIG-14).
     public convenience init(versions: VersionedModel, classes: [ManagedObject.Type] = []) throws {
-        try self.init(versions.current, versions, classes)
+        try self.init(versions.current, versions, nil, classes)
     }
 
-    private init(_ managedObjectModel: ManagedObjectModel, _ versions: VersionedModel?, _ classes: [ManagedObject.Type]) throws {
+    /// A coordinator for the version that a plan leads to (MIG-11).
+    public convenience init(plan: MigrationPlan, classes: [ManagedObject.Type]? = nil) throws {
+        try self.init(plan.versions.current, plan.versions, plan, classes ?? plan.classes)
+    }
+
+    private init(
+        _ managedObjectModel: ManagedObjectModel, _ versions: VersionedModel?, _ plan: MigrationPlan?, _ classes: [ManagedObject.Type]
+    ) throws {
         self.managedObjectModel = managedObjectModel
         self.versions = versions
+        self.plan = plan
         binding = try ClassBinding(classes, model: managedObjectModel)
     }
 
@@ -105,10 +115,16 @@ public final class PersistentStoreCoordinator: Sendable {
     /// The store of a description, opened unless this process has it open.
     func lease(_ description: PersistentStoreDescription, _ monitor: MigrationMonitor? = nil) throws -> StoreLease {
         if let custom = description.customStore { return try Store.lease(custom, model: managedObjectModel) }
-        var options = description.options
-        options.migration?.versions = versions?.versions ?? []
+        var options = options(for: description)
         options.migration?.progress = monitor?.report(for: description.url)
         return try Store.lease(description.location, model: managedObjectModel, options: options)
+    }
+
+    func options(for description: PersistentStoreDescription) -> Store.Options {
+        var options = description.options
+        options.migration?.versions = versions?.versions ?? []
+        options.migration?.stages = plan?.steps ?? []
+        return options
     }
 
     private func add(

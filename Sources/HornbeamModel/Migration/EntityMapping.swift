@@ -36,6 +36,8 @@ public struct EntityMapping: Hashable, Sendable {
     public var relationshipMappings: [PropertyMapping]
     /// The stored properties of the source entity that have no place in the destination entity.
     public var removedProperties: [String]
+    /// Selects the objects that are taken over; nil for all.
+    public var sourcePredicate: FetchPredicate?
     /// Notes of the app.
     public var userInfo: [String: String]
 
@@ -57,6 +59,31 @@ public struct EntityMapping: Hashable, Sendable {
         self.userInfo = userInfo
     }
 
+    /// A mapping to be completed by `MappingModel.init(from:to:changing:)`, which infers the properties that are not named.
+    ///
+    /// - Parameters:
+    ///   - destination: The entity of the new version.
+    ///   - source: The entity of the old version; nil for the one that the destination was before.
+    ///   - kind: `.transform` where the objects stay, with their IDs; `.custom` where a policy makes and fills objects. A custom mapping of
+    ///     an entity that the destination was not before makes new objects, so that entities can be split and merged.
+    ///   - predicate: Selects the old objects that are taken over.
+    public init(
+        to destination: String, from source: String? = nil, kind: Kind = .transform, where predicate: FetchPredicate? = nil,
+        _ properties: [PropertyMapping] = []
+    ) {
+        self.init(kind, from: nil, to: nil, attributeMappings: properties)
+        name = "\(source ?? destination)->\(destination)"
+        sourceEntityName = source
+        destinationEntityName = destination
+        sourcePredicate = predicate
+    }
+
+    /// True when old objects are read and new ones written one by one.
+    package var needsObjects: Bool {
+        kind == .custom || sourcePredicate != nil
+            || relationshipMappings.contains { if case .expression = $0.source { true } else { false } }
+    }
+
     /// The mapping of a property of the destination entity; nil for a transient one.
     public func mapping(ofPropertyNamed name: String) -> PropertyMapping? {
         attributeMappings.first { $0.name == name } ?? relationshipMappings.first { $0.name == name }
@@ -72,7 +99,7 @@ extension EntityMapping: CustomStringConvertible {
     /// The entity on one line, then each property that changes.
     public var description: String {
         let destination = destinationEntityName ?? ""
-        let title: String =
+        var title: String =
             switch kind {
             case .add: "\(destination): added"
             case .remove: "\(sourceEntityName ?? ""): removed with its objects"
@@ -82,8 +109,13 @@ extension EntityMapping: CustomStringConvertible {
                     ? "\(destination): changed" : "\(destination): renamed from \(sourceEntityName ?? "")"
             }
         guard kind != .add else { return title }
+        if kind == .custom { title += ", by code" }
+        if let sourcePredicate { title += ", where \(sourcePredicate)" }
         let lines = changes.map { change in
-            change.sourceName == nil ? "  + \(change)" : "  ~ \(change)"
+            switch change.source {
+            case .property, .converted: "  ~ \(change)"
+            default: "  + \(change)"
+            }
         }
         return ([title] + lines + removedProperties.map { "  - \($0), removed" }).joined(separator: "\n")
     }

@@ -30,7 +30,7 @@ extension MappingInference {
         guard !attribute.isOptional, attribute.defaultValue.isNull else { return }
         obstacle(
             "There is no value for objects without one: \(what). Give it a default value, or make it optional.",
-            attribute.entity.name, attribute.name)
+            attribute.entity.name, attribute.name, .missingValue)
     }
 
     private mutating func compareElements(_ attribute: PropertyDescription, _ old: PropertyDescription) {
@@ -43,7 +43,7 @@ extension MappingInference {
             } else if !pair.new.isOptional, pair.old?.isOptional ?? true, pair.new.defaultValue.isNull {
                 obstacle(
                     "The element is required, and values without it have none. Give it a default value, or make it optional.",
-                    attribute.entity.name, key)
+                    attribute.entity.name, key, .missingValue)
             }
         }
     }

@@ -4,17 +4,37 @@
 struct MappingInference {
     let source: ManagedObjectModel
     let destination: ManagedObjectModel
-    var obstacles: [HornbeamError] = []
+    /// The mappings that the app wrote.
+    let given: [EntityMapping]
+    private(set) var findings: [Finding] = []
     /// Source entities by the name of their successor.
     private(set) var predecessors: [String: EntityDescription] = [:]
     /// The other way round.
     private(set) var successors: [String: EntityDescription] = [:]
     /// Source properties by the entity and the name of their successor, inherited ones under each entity that has them.
     private(set) var sources: [String: [String: PropertyDescription]] = [:]
+    /// The names of the source properties that have a successor, whether their values are taken over as they are or not.
+    private var used: [String: Set<String>] = [:]
 
-    init(_ source: ManagedObjectModel, _ destination: ManagedObjectModel) {
+    /// A reason why a mapping cannot be inferred.
+    struct Finding: Equatable {
+        enum Kind {
+            /// Two parts are renamed from one.
+            case ambiguous
+            /// Objects without a value need one.
+            case missingValue
+            /// The values are not taken over as they are.
+            case needsCode
+        }
+
+        var kind: Kind
+        var error: HornbeamError
+    }
+
+    init(_ source: ManagedObjectModel, _ destination: ManagedObjectModel, _ given: [EntityMapping] = []) {
         self.source = source
         self.destination = destination
+        self.given = given
     }
 
     mutating func run() -> [EntityMapping] {
@@ -24,7 +44,7 @@ struct MappingInference {
         for entity in source.entities where successors[entity.name] == nil {
             mappings.append(EntityMapping(.remove, from: entity, to: nil))
         }
-        return mappings
+        return mappings + given.filter { !keepsObjects($0) }.compactMap(mappingOfNewObjects)
     }
 
     // MARK: Pairs
@@ -39,11 +59,25 @@ struct MappingInference {
             predecessors[entity.name] = source.entities[old]
             successors[source.entities[old].name] = entity
         }
+        matchGivenEntities()
         for rival in match.rivals {
             let entity = destination.entities[rival.new]
+            if given.contains(where: { $0.destinationEntityName == entity.name }) { continue }
             obstacle(
                 "“\(entity.name)” is renamed from “\(source.entities[rival.old].name)”, and so is another entity. One entity "
-                    + "becomes one entity; splitting it takes code.", entity.name, nil)
+                    + "becomes one entity; splitting it takes code.", entity.name, nil, .ambiguous)
+        }
+    }
+
+    /// Takes over the pairs of entities that the app names.
+    private mutating func matchGivenEntities() {
+        for mapping in given where mapping.kind != .custom {
+            guard let name = mapping.sourceEntityName, let entity = mapping.destinationEntityName.flatMap({ destination.entitiesByName[$0] })
+            else { continue }
+            if let other = successors[name] { predecessors[other.name] = nil }
+            if let other = predecessors[entity.name] { successors[other.name] = nil }
+            predecessors[entity.name] = source.entitiesByName[name]
+            successors[name] = entity
         }
     }
 
@@ -57,12 +91,21 @@ struct MappingInference {
         let match = RenameMatch(old: before.map(part), new: after.map(part))
         for (property, index) in zip(after, match.matches) {
             if let index { sources[entity.name, default: [:]][property.name] = before[index] }
+            switch givenSource(of: property, in: entity) {
+            case nil: break
+            case .property(let name): sources[entity.name, default: [:]][property.name] = old.propertiesByName[name]
+            case .converted(let name):
+                sources[entity.name]?[property.name] = nil
+                used[entity.name, default: []].insert(name)
+            default: sources[entity.name]?[property.name] = nil
+            }
         }
         for rival in match.rivals where after[rival.new].entity === entity {
             let property = after[rival.new]
+            if givenSource(of: property, in: entity) != nil { continue }
             obstacle(
                 "“\(property.name)” is renamed from “\(before[rival.old].name)”, and so is another property. Only one of them can be.",
-                entity.name, property.name)
+                entity.name, property.name, .ambiguous)
         }
     }
 
@@ -79,16 +122,25 @@ struct MappingInference {
             let mapping = PropertyMapping(property.name, from: propertySource(of: property, in: entity))
             if property.isAttribute { attributes.append(mapping) } else { relationships.append(mapping) }
         }
-        let used = Set(sources[entity.name, default: [:]].values.map(\.name))
+        let used = Set(sources[entity.name, default: [:]].values.map(\.name)).union(self.used[entity.name] ?? [])
         let removed = old.properties.filter { !$0.isTransient && !used.contains($0.name) }.map(\.name)
         var mapping = EntityMapping(
             .transform, from: old, to: entity, attributeMappings: attributes, relationshipMappings: relationships,
             removedProperties: removed)
         if mapping.changes.isEmpty, removed.isEmpty, old.versionHash == entity.versionHash { mapping.kind = .copy }
+        if let written = given.first(where: { $0.destinationEntityName == entity.name && keepsObjects($0) }) {
+            mapping.name = "\(old.name)->\(entity.name)"
+            mapping.sourcePredicate = written.sourcePredicate
+            mapping.userInfo = written.userInfo
+            if written.kind == .custom || mapping.kind == .copy { mapping.kind = written.kind }
+        }
         return mapping
     }
 
     private mutating func propertySource(of property: PropertyDescription, in entity: EntityDescription) -> PropertyMapping.Source {
+        if let source = givenSource(of: property, in: entity) {
+            guard case .property = source else { return source }
+        }
         let old = sources[entity.name]?[property.name]
         if property.isAttribute { return attributeSource(property, old, entity) }
         return relationshipSource(property, old, entity)
@@ -104,9 +156,9 @@ struct MappingInference {
     func successor(of entity: EntityDescription) -> EntityDescription? { successors[entity.name] }
 
     /// Notes an obstacle, once for a property that several entities inherit.
-    mutating func obstacle(_ text: String, _ entity: String, _ key: String?) {
+    mutating func obstacle(_ text: String, _ entity: String, _ key: String?, _ kind: Finding.Kind = .needsCode) {
         let subject = key.map { "\(entity).\($0)" } ?? entity
         let error = HornbeamError(.inferredMappingFailed, "\(subject): \(text)", entity: entity, key: key)
-        if !obstacles.contains(error) { obstacles.append(error) }
+        if !findings.contains(where: { $0.error == error }) { findings.append(Finding(kind: kind, error: error)) }
     }
 }

@@ -25,20 +25,54 @@ public struct MappingModel: Sendable {
     /// Entities, properties and elements of composites are matched by renaming identifier, then by name (MOD-13).
     /// - Throws: `inferredMappingFailed` with every obstacle among its details (MIG-3).
     public static func inferred(from source: ManagedObjectModel, to destination: ManagedObjectModel) throws -> MappingModel {
-        var inference = MappingInference(source, destination)
-        let mappings = inference.run()
-        guard inference.obstacles.isEmpty else {
-            let count = inference.obstacles.count
-            throw HornbeamError(
-                .inferredMappingFailed,
-                "The migration cannot be inferred: \(count == 1 ? "there is one obstacle" : "there are \(count) obstacles"), which "
-                    + "\(count == 1 ? "is" : "are") among the details. Change the new model, or go there in two versions.",
-                details: inference.obstacles)
-        }
-        return MappingModel(from: source, to: destination, entityMappings: mappings)
+        try MappingModel(from: source, to: destination, changing: [])
     }
 
-    /// The mapping that leads to an entity of the destination.
+    /// The mapping that follows from the two models where the app does not say otherwise.
+    ///
+    /// ```swift
+    /// let mapping = try MappingModel(from: old, to: new, changing: [
+    ///     EntityMapping(to: "Item", [try PropertyMapping("total", "price * count"), PropertyMapping("pages", from: .converted("pages"))])
+    /// ])
+    /// ```
+    /// - Throws: `invalidMigrationPlan` with every name and expression that does not fit the models; `inferredMappingFailed` with every
+    ///   obstacle that the changes do not take away.
+    public init(from source: ManagedObjectModel, to destination: ManagedObjectModel, changing changes: [EntityMapping]) throws {
+        try self.init(source, destination, changes, leavesRestToCode: false)
+    }
+
+    /// The mapping of a custom stage: its code sees to what cannot be inferred.
+    ///
+    /// - Throws: As above; `inferredMappingFailed` only where two parts are renamed from one.
+    package static func forCode(
+        from source: ManagedObjectModel, to destination: ManagedObjectModel, changing changes: [EntityMapping] = []
+    ) throws -> MappingModel {
+        try MappingModel(source, destination, changes, leavesRestToCode: true)
+    }
+
+    private init(
+        _ source: ManagedObjectModel, _ destination: ManagedObjectModel, _ changes: [EntityMapping], leavesRestToCode: Bool
+    ) throws {
+        try MappingCheck(source, destination).check(changes)
+        var inference = MappingInference(source, destination, changes)
+        var mappings = inference.run()
+        let obstacles = inference.findings.filter { !leavesRestToCode || $0.kind == .ambiguous }.map(\.error)
+        guard obstacles.isEmpty else {
+            throw HornbeamError(
+                .inferredMappingFailed,
+                "The migration cannot be inferred: \(obstacles.count == 1 ? "there is one obstacle" : "there are \(obstacles.count) obstacles"), "
+                    + "which \(obstacles.count == 1 ? "is" : "are") among the details. Change the new model, go there in two versions, or write "
+                    + "a migration plan.",
+                details: obstacles)
+        }
+        inference.leaveToCode(&mappings)
+        self.init(from: source, to: destination, entityMappings: mappings)
+    }
+
+    /// True when old objects are read and new ones written one by one, by policies.
+    package var needsObjects: Bool { entityMappings.contains(where: \.needsObjects) }
+
+    /// The mapping that leads to an entity of the destination; where several do, the one that keeps its objects.
     public func mapping(toEntityNamed name: String) -> EntityMapping? {
         entityMappings.first { $0.destinationEntityName == name }
     }

@@ -4,6 +4,10 @@ public struct PropertyMapping: Hashable, Sendable {
     public enum Source: Hashable, Sendable {
         /// A property of the source entity, by its old name.
         case property(String)
+        /// An attribute of the source entity that had another type, by its old name; see `PropertyValue.converted(to:)`.
+        case converted(String)
+        /// The value of an expression for the old object; `SELF` and `$source` are that object (MIG-7).
+        case expression(FetchExpression)
         /// The default value of the new attribute; null where it has none.
         case defaultValue
         /// The store computes the attribute anew, since its derivation is new or changed.
@@ -12,6 +16,8 @@ public struct PropertyMapping: Hashable, Sendable {
         case inverse
         /// A new relationship that leads nowhere yet.
         case empty
+        /// A policy or the closure of a custom stage sets it; until then it has its default value, or none.
+        case code
     }
 
     /// The name of the property in the destination entity.
@@ -25,7 +31,19 @@ public struct PropertyMapping: Hashable, Sendable {
         self.source = source
     }
 
-    /// The name of the source property; nil where there is none.
+    /// A property whose value is an expression of the predicate language: `PropertyMapping("total", "price * count")`.
+    ///
+    /// - Throws: `predicateSyntax`.
+    public init(_ name: String, _ format: String, _ arguments: (any PredicateArgument)?...) throws {
+        self.init(name, from: .expression(try FetchExpression(format: format, arguments: arguments)))
+    }
+
+    /// A property whose value a closure computes from the old object.
+    public init(_ name: String, _ body: @escaping @Sendable (EvaluatedValue) throws -> PropertyValue) {
+        self.init(name, from: .expression(.block { object, _ in try body(object) }))
+    }
+
+    /// The name of the source property whose values are taken over as they are; nil where there is none.
     public var sourceName: String? {
         if case .property(let name) = source { name } else { nil }
     }
@@ -35,10 +53,27 @@ extension PropertyMapping: CustomStringConvertible {
     public var description: String {
         switch source {
         case .property(let old): old == name ? name : "\(name), renamed from \(old)"
+        case .converted(let old): old == name ? "\(name), converted" : "\(name), converted from \(old)"
+        case .expression(let expression):
+            if case .block = expression.node { "\(name), computed by a closure" } else { "\(name), computed: \(expression)" }
         case .defaultValue: "\(name), new, with its default value"
         case .derivation: "\(name), computed"
         case .inverse: "\(name), new, filled from its inverse"
         case .empty: "\(name), new, empty"
+        case .code: "\(name), set by code"
+        }
+    }
+}
+
+extension PropertyMapping.Source {
+    /// True where a new attribute has its default value at first.
+    package var usesDefaultValue: Bool { self == .defaultValue || self == .code }
+
+    /// True where the values of an attribute are made one by one.
+    package var isComputed: Bool {
+        switch self {
+        case .converted, .expression: true
+        default: false
         }
     }
 }

@@ -44,6 +44,12 @@ public struct StoreMigrationPlan: Sendable {
     public var rowCount: Int
     /// Bytes that are written, about; they must be free on the disk.
     public var byteCount: Int
+    /// The name of the stage of a migration plan.
+    public var label: String?
+    /// True when all objects are copied and code of the app changes the copy.
+    public var runsCode = false
+    /// What the next stages of a migration plan do.
+    public var laterMappings: [MappingModel] = []
 
     /// A plan with the given parts.
     public init(mapping: MappingModel, steps: [Step], builtIndexes: [String], rowCount: Int, byteCount: Int) {
@@ -61,8 +67,9 @@ public struct StoreMigrationPlan: Sendable {
 extension StoreMigrationPlan: CustomStringConvertible {
     /// The changes of the model, what each means for the rows, and what all costs.
     public var description: String {
-        var lines = [mapping.description]
-        for step in steps where step.way != .unchanged && step.way != .created {
+        var lines = (label.map { ["Stage “\($0)”"] } ?? []) + [mapping.description]
+        if runsCode { lines.append("All objects are copied, and code changes the copy.") }
+        for step in steps where step.way != .unchanged && step.way != .created && !(runsCode && step.way == .altered) {
             let what: String =
                 switch step.way {
                 case .altered: "no row is touched"
@@ -76,6 +83,7 @@ extension StoreMigrationPlan: CustomStringConvertible {
             takesConstantTime
                 ? "The time does not depend on the number of objects."
                 : "About \(rowCount == 1 ? "1 row or entry" : "\(rowCount) rows and entries") and \((byteCount + 1_048_575) >> 20) MiB are written.")
+        lines += laterMappings.map { "Then:\n\($0)" }
         return lines.joined(separator: "\n")
     }
 }

@@ -133,6 +133,8 @@ extension HornbeamError.Code {
     public static let typeMismatch = Self(rawValue: 9_008)
     /// A name that the model has no request template, composite or configuration of.
     public static let unknownName = Self(rawValue: 9_009)
+    /// A migration plan or a mapping that contradicts itself or the models; each problem is one of `details`.
+    public static let invalidMigrationPlan = Self(rawValue: 9_010)
 
     /// The path is not a store.
     public static let notAStore = Self(rawValue: 9_101)

@@ -178,6 +178,8 @@ enum TreeName {
     static func owners(_ number: Int) -> String { "owners/\(number)" }
     static func order(_ number: Int) -> String { "order/\(number)" }
     static func index(_ number: Int, isUnique: Bool) -> String { (isUnique ? "unique/" : "index/") + "\(number)" }
+    /// The named value that says of an index that some of its keys are cut.
+    static func cutKeys(_ tree: String) -> String { "cut" + tree[(tree.lastIndex(of: "/") ?? tree.startIndex)...] }
 }
 
 extension Catalogue {

@@ -21,12 +21,16 @@ final class MigrationBuild {
     private let workTotal: Int
     /// What the new version forbids and the data does.
     var violations: [HornbeamError] = []
+    /// False where code fills required values afterwards.
+    let checksRequired: Bool
+    private var cachedOldState: StoreSnapshot?
     static let violationsMax = 1_000
 
     /// - Throws: Before anything is written.
     init(
-        _ draft: MigrationDraft, _ engine: Engine, _ options: MigrationOptions, _ progress: ProgressRelay
+        _ draft: MigrationDraft, _ engine: Engine, _ options: MigrationOptions, _ progress: ProgressRelay, checksRequired: Bool = true
     ) throws {
+        self.checksRequired = checksRequired
         self.draft = draft
         self.engine = engine
         self.options = options
@@ -36,7 +40,7 @@ final class MigrationBuild {
         let snapshot = draft.snapshot
         oldReader = try RowReader(draft.old.catalogue, draft.old.model, engine) { snapshot.tree(named: $0) }
         transaction = try engine.begin()
-        try PendingMigration(trees: draft.createdTables.map(\.name) + draft.createdIndexes).write(to: transaction)
+        try PendingMigration.add(draft.createdTables.map(\.name) + draft.createdIndexes, to: transaction)
         for (name, layout) in draft.createdTables { _ = try transaction.createTable(named: name, layout: layout) }
         for name in draft.createdIndexes { _ = try transaction.createIndex(named: name) }
         let open = transaction
@@ -53,7 +57,7 @@ final class MigrationBuild {
         try flush()
         for step in draft.links where step.isBuilt { try build(step) }
         for step in draft.indexes where step.isBuilt { try build(step) }
-        try checkRequired()
+        if checksRequired { try checkRequired() }
         try flush()
         transaction.abort()
     }
@@ -93,12 +97,23 @@ final class MigrationBuild {
         return step.way == .alter ? try snapshot.table(tree, seenAs: step.layout) : try snapshot.table(tree)
     }
 
+    /// The old version, for expressions, which may read other objects.
+    func oldState() throws(EngineError) -> StoreSnapshot {
+        if let cachedOldState { return cachedOldState }
+        let state = try StoreSnapshot(draft.snapshot, reader: oldReader)
+        cachedOldState = state
+        return state
+    }
+
     // MARK: Violations
 
-    func violate(_ code: HornbeamError.Code, _ text: String, _ entity: EntityDescription, _ key: String?, _ objects: [ObjectReference]) {
+    func violate(
+        _ code: HornbeamError.Code, _ text: String, _ entity: EntityDescription, _ key: String?, _ objects: [ObjectReference],
+        value: PropertyValue? = nil
+    ) {
         guard violations.count < Self.violationsMax else { return }
         violations.append(
-            HornbeamError(code, text, entity: entity.name, key: key, objectIDs: objects.map(reader.origins.objectID)))
+            HornbeamError(code, text, entity: entity.name, key: key, value: value, objectIDs: objects.map(reader.origins.objectID)))
     }
 
     // MARK: Rows
@@ -128,8 +143,11 @@ struct PendingMigration: Codable {
     static let valueName = "migration"
     var trees: [String]
 
-    func write(to transaction: WriteTransaction) throws {
-        try transaction.setValue(Self.valueName, [UInt8](try JSONEncoder().encode(self)))
+    /// Notes trees that are made, beside those that were noted before.
+    static func add(_ trees: [String], to transaction: WriteTransaction) throws {
+        let known = try transaction.value(valueName).map { try JSONDecoder().decode(PendingMigration.self, from: Data($0)) }
+        let pending = PendingMigration(trees: (known?.trees ?? []) + trees)
+        try transaction.setValue(valueName, [UInt8](try JSONEncoder().encode(pending)))
     }
 
     /// Drops what an interrupted migration left; does nothing when there is none.

@@ -3,9 +3,9 @@ internal import HornbeamModel
 
 /// Makes rows of the new version from rows of the old one.
 struct RowRewrite {
-    private let build: MigrationBuild
-    private let step: TableStep
-    private let old: EntityTable
+    let build: MigrationBuild
+    let step: TableStep
+    let old: EntityTable
     private let new: EntityTable
 
     init(_ step: TableStep, _ build: MigrationBuild, from old: EntityTable) {
@@ -23,12 +23,13 @@ struct RowRewrite {
             case .column(_, let property): try copy(old.column(property), to: target, column.conversion, buffer, row)
             case .fill: try write(defaultValue(column), to: target, buffer)
             case .inverse(let relationship): try writeOwner(of: key, through: relationship, column.property, to: target, buffer)
+            case .computed(let source): try write(computed(source, column.property, row, key), to: target, buffer)
             }
         }
     }
 
     private func defaultValue(_ column: ColumnStep) -> PropertyValue {
-        build.draft.source(of: column.property, in: step.entity) == .defaultValue ? column.property.defaultValue : .null
+        build.draft.source(of: column.property, in: step.entity)?.usesDefaultValue == true ? column.property.defaultValue : .null
     }
 
     private func write(_ value: PropertyValue, to target: StoredColumn, _ buffer: RowBuffer) throws {
@@ -112,7 +113,7 @@ extension MigrationBuild {
 
 extension RowBuffer {
     /// Takes over one cell of a stored row into another column.
-    fileprivate func copy(_ row: RowView, _ source: Int, to target: Int, _ kind: ColumnKind) throws(EngineError) {
+    func copy(_ row: RowView, _ source: Int, to target: Int, _ kind: ColumnKind) throws(EngineError) {
         switch kind {
         case .bit: setBit(target, row.bit(source))
         case .fixed1: set(target, row.load(source, as: UInt8.self))

@@ -14,7 +14,32 @@ extension Store {
         reading.createIfMissing = false
         let store = try open(location, model: nil, options: reading)
         defer { try? store.close() }
-        return try EngineError.translating { try store.migrationPlan(to: model) }
+        return try EngineError.translating {
+            let stages = options.migration?.stages ?? []
+            return try stages.isEmpty ? store.migrationPlan(to: model) : store.migrationPlan(to: model, stages)
+        }
+    }
+
+    /// The first stage with what it costs in this store, and what the next ones do.
+    private func migrationPlan(to model: ManagedObjectModel, _ stages: [MigrationStep]) throws -> StoreMigrationPlan? {
+        let snapshot = try engine.snapshot()
+        guard let stored = try StoredSchema(snapshot, location),
+            let first = stages.firstIndex(where: { $0.mapping.source.versionChecksum == stored.model.versionChecksum })
+        else { return try migrationPlan(to: model) }
+        let stage = stages[first]
+        let draft = try MigrationDraft(stored, to: stage.mapping.destination, by: stage.mapping, snapshot)
+        var plan = try StoreMigrationPlan(draft, engine)
+        plan.label = stage.label
+        plan.laterMappings = stages[(first + 1)...].map(\.mapping)
+        guard stage.runsCode else { return plan }
+        plan.runsCode = true
+        let rows = draft.tables.reduce(0) { $0 + $1.rowCount }
+        let entries = try stored.catalogue.indexTrees.reduce(0) { (sum, name) throws(EngineError) in
+            try sum + (snapshot.tree(named: name).map { (tree) throws(EngineError) in try snapshot.index(tree).count } ?? 0)
+        }
+        plan.rowCount += rows + entries
+        plan.byteCount = Int(try engine.statistics().liveBytes) * 2 + 1 << 20
+        return plan
     }
 
     private func migrationPlan(to model: ManagedObjectModel) throws -> StoreMigrationPlan? {

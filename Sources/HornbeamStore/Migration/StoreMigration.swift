@@ -24,7 +24,7 @@ struct StoreMigration {
         var isMigrated = false
         for version in try chain(from: stored, to: model, isRequired: isRequired) {
             let differs = try !current.differences(to: version, Catalogue(model: version)).isEmpty
-            guard let next = try step(current, to: version, isRequired: differs) else { continue }
+            guard let next = try step(current, to: version, isRequired: differs, backsUp: !isMigrated) else { continue }
             (current, isMigrated) = (next, true)
         }
         return isMigrated ? current : nil
@@ -45,10 +45,14 @@ struct StoreMigration {
         return settings.versions[min(start + 1, end) ..< end] + [model]
     }
 
-    private func step(_ stored: StoredSchema, to model: ManagedObjectModel, isRequired: Bool) throws -> StoredSchema? {
+    private func step(
+        _ stored: StoredSchema, to model: ManagedObjectModel, isRequired: Bool, backsUp: Bool
+    ) throws -> StoredSchema? {
+        let stage = settings.stage(from: stored.model, to: model)
+        if let stage, stage.runsCode { return try run(stage, stored, to: model, backsUp: backsUp) }
         if isRequired { try checkDirection(stored, model) }
         let mapping: MappingModel
-        do { mapping = try MappingModel.inferred(from: stored.model, to: model) } catch {
+        do { mapping = try stage?.mapping ?? MappingModel.inferred(from: stored.model, to: model) } catch {
             // The model differs in what rows do not show: it is taken as it is.
             if !isRequired { return nil }
             throw refusal(error as? HornbeamError, stored, model)
@@ -56,16 +60,16 @@ struct StoreMigration {
         try PendingMigration.clear(engine)
         let draft = try MigrationDraft(stored, to: model, by: mapping, try engine.snapshot())
         guard isRequired || draft.changesShape else { return nil }
-        guard settings.infersMapping else { throw noMapping(stored, model) }
+        guard settings.infersMapping || stage != nil else { throw noMapping(stored, model) }
         try checkKinship(draft)
         try checkAbstract(draft)
-        try checkSpace(draft)
-        try backUp()
+        if draft.builds { try checkSpace(for: MigrationCost(draft, engine).bytes) }
+        if backsUp { try backUp() }
         let relay = ProgressRelay(settings.progress)
         let result = StoredSchema(catalogue: draft.catalogue, model: model, modelBytes: try model.encoded())
         do {
             try build(draft, relay)
-            try finish(draft, result, relay)
+            try finish(draft, result, label: stage?.label, relay)
         } catch {
             // The first error is what matters; what was built is dropped by the next opening if not now.
             try? PendingMigration.clear(engine)
@@ -74,25 +78,39 @@ struct StoreMigration {
         return result
     }
 
-    private func build(_ draft: MigrationDraft, _ relay: ProgressRelay) throws {
-        guard draft.builds || !draft.required.isEmpty else { return }
-        let build = try MigrationBuild(draft, engine, settings, relay)
+    func build(_ draft: MigrationDraft, _ relay: ProgressRelay, checksRequired: Bool = true) throws {
+        guard draft.builds || (checksRequired && !draft.required.isEmpty) else { return }
+        let build = try MigrationBuild(draft, engine, settings, relay, checksRequired: checksRequired)
         try build.run()
-        guard build.violations.isEmpty else {
-            throw HornbeamError(
-                .migrationConstraintViolation,
-                "“\(location)” cannot be migrated, since its data breaks rules of the new model: each of them is among the details. Nothing "
-                    + "was changed. Correct the objects with the old model, or relax the rule.",
-                objectIDs: build.violations.flatMap(\.objectIDs), details: build.violations)
-        }
+        guard build.violations.isEmpty else { throw rulesBroken(build.violations) }
+    }
+
+    func rulesBroken(_ violations: [HornbeamError]) -> HornbeamError {
+        HornbeamError(
+            .migrationConstraintViolation,
+            "“\(location)” cannot be migrated, since its data breaks rules of the new model: each of them is among the details. Nothing "
+                + "was changed. Correct the objects with the old model, or relax the rule.",
+            objectIDs: violations.flatMap(\.objectIDs), details: violations)
     }
 
     // MARK: The commit
 
-    private func finish(_ draft: MigrationDraft, _ result: StoredSchema, _ relay: ProgressRelay) throws {
+    private func finish(_ draft: MigrationDraft, _ result: StoredSchema, label: String?, _ relay: ProgressRelay) throws {
         try relay.translated { () throws(EngineError) in try relay.report("switching", 1, 1) }
         let transaction = try engine.begin()
         defer { transaction.abort() }
+        try setLayouts(draft, transaction)
+        try drop(draft.dropped, transaction, draft.snapshot)
+        try transaction.setValue(PendingMigration.valueName, nil)
+        try result.write(to: transaction)
+        let reader = try RowReader(result.catalogue, result.model, engine) { transaction.tree(named: $0) }
+        try deriveValues(draft, transaction, reader)
+        try record(draft, label: label, reader, transaction)
+        _ = try EngineError.translated { () throws(EngineError) in try transaction.commit(.full) }
+    }
+
+    /// Gives the tables that stay their new layouts, and makes the trees that were not built.
+    func setLayouts(_ draft: MigrationDraft, _ transaction: WriteTransaction) throws {
         for step in draft.tables where step.way == .alter {
             if let tree = transaction.tree(named: step.stored.tree) { try transaction.setLayout(step.layout, of: tree) }
         }
@@ -102,16 +120,9 @@ struct StoreMigration {
         for name in draft.createdIndexes where transaction.tree(named: name) == nil {
             _ = try transaction.createIndex(named: name)
         }
-        try drop(draft.dropped, transaction, draft.snapshot)
-        try transaction.setValue(PendingMigration.valueName, nil)
-        try result.write(to: transaction)
-        let reader = try RowReader(result.catalogue, result.model, engine) { transaction.tree(named: $0) }
-        try deriveValues(draft, transaction, reader)
-        try record(draft, reader, transaction)
-        _ = try EngineError.translated { () throws(EngineError) in try transaction.commit(.full) }
     }
 
-    private func drop(_ names: [String], _ transaction: WriteTransaction, _ snapshot: Snapshot) throws {
+    func drop(_ names: [String], _ transaction: WriteTransaction, _ snapshot: Snapshot) throws {
         var leftover: [String] = []
         for name in names {
             guard let tree = transaction.tree(named: name) else { continue }
@@ -121,12 +132,12 @@ struct StoreMigration {
             } else {
                 try transaction.drop(tree)
             }
-            if let slash = name.lastIndex(of: "/") { try transaction.setValue("cut" + name[slash...], nil) }
+            try transaction.setValue(TreeName.cutKeys(name), nil)
         }
         try LeftoverTrees.add(leftover, snapshot, to: transaction)
     }
 
-    private func deriveValues(_ draft: MigrationDraft, _ transaction: WriteTransaction, _ reader: RowReader) throws {
+    func deriveValues(_ draft: MigrationDraft, _ transaction: WriteTransaction, _ reader: RowReader) throws {
         let execution = SaveExecution(ChangeSet(), transaction: transaction, reader: reader)
         for entity in draft.derivedEntities {
             let table = reader.schema.table(entity)
@@ -142,12 +153,12 @@ struct StoreMigration {
         }
     }
 
-    private func record(_ draft: MigrationDraft, _ reader: RowReader, _ transaction: WriteTransaction) throws {
+    func record(_ draft: MigrationDraft, label: String?, _ reader: RowReader, _ transaction: WriteTransaction) throws {
         guard options.history != nil, let tree = transaction.tree(named: HistoryKey.treeName) else { return }
         var change = StoreChange()
         change.kind = .migration
         let identifiers = draft.new.versionIdentifiers.sorted().joined(separator: ", ")
-        change.label = identifiers.isEmpty ? draft.new.versionChecksum : identifiers
+        change.label = label ?? (identifiers.isEmpty ? draft.new.versionChecksum : identifiers)
         try HistoryLog(tree: tree, options, reader, draft.snapshot).record(change, in: transaction)
     }
 
@@ -178,9 +189,8 @@ struct StoreMigration {
         if let error = HornbeamError.combining(problems) { throw error }
     }
 
-    private func checkSpace(_ draft: MigrationDraft) throws {
-        guard draft.builds, case .directory(let path) = location else { return }
-        let needed = try MigrationCost(draft, engine).bytes
+    func checkSpace(for needed: Int) throws {
+        guard case .directory(let path) = location else { return }
         let fileSystem: any FileSystem = options.fileSystem ?? PosixFileSystem()
         guard let free = fileSystem.availableBytes(path), free < needed else { return }
         throw HornbeamError(
@@ -189,7 +199,7 @@ struct StoreMigration {
                 + "and open the store again.")
     }
 
-    private func backUp() throws {
+    func backUp() throws {
         guard let directory = settings.backupDirectory, case .directory(let path) = location else { return }
         let name = URL(filePath: path).deletingPathExtension().lastPathComponent
         let stamp = options.clock().formatted(.iso8601.dateSeparator(.omitted).timeSeparator(.omitted))
@@ -197,7 +207,7 @@ struct StoreMigration {
     }
 
     /// An older version of the app must not take away what a newer one has added.
-    private func checkDirection(_ stored: StoredSchema, _ model: ManagedObjectModel) throws {
+    func checkDirection(_ stored: StoredSchema, _ model: ManagedObjectModel) throws {
         if stored.catalogue.pastVersions?.contains(model.versionChecksum) == true { throw backwards(stored, model) }
     }
 
@@ -226,7 +236,7 @@ struct StoreMigration {
 
 extension ManagedObjectModel {
     /// `version “2”`, or the checksum of a model without version identifiers.
-    var versionName: String {
+    package var versionName: String {
         versionIdentifiers.isEmpty ? "the version \(versionChecksum)" : "version “\(versionIdentifiers.sorted().joined(separator: ", "))”"
     }
 }

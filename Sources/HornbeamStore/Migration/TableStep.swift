@@ -38,6 +38,8 @@ struct ColumnStep {
         case fill
         /// The object that has the row's object among its members.
         case inverse(PropertyDescription)
+        /// A conversion or an expression of the old object.
+        case computed(PropertyMapping.Source)
     }
 
     enum Conversion {
@@ -110,6 +112,7 @@ extension MigrationDraft {
         if let source = columnSource(property, entity, before) {
             step.source = source
             if case .inverse = source { reasons.append("“\(property.name)” is filled from its inverse") }
+            if case .computed(let computed) = source { reasons.append("“\(property.name)” is \(computed.verb)") }
         }
         guard case .column(let oldColumn, let oldProperty) = step.source else {
             if rows.hiddenColumns.contains(ColumnID(UInt32(column.number))) { reasons.append("“\(property.name)” comes back") }
@@ -137,6 +140,7 @@ extension MigrationDraft {
             guard let inverse = property.inverse, let other = sources(of: inverse).first?.property else { return nil }
             if let own = other.inverse, own.isToOne, let column = oldColumn(own, of: before) { return .column(column, own) }
             return .inverse(other)
+        case let source? where source.isComputed && property.isAttribute: return .computed(source)
         default: return nil
         }
     }
@@ -185,7 +189,7 @@ extension MigrationDraft {
     private func fill(of id: ColumnID, _ step: TableStep) -> [UInt8]? {
         for column in step.columns {
             if Int(id.rawValue) == column.stored.number {
-                guard source(of: column.property, in: step.entity) == .defaultValue else { return nil }
+                guard source(of: column.property, in: step.entity)?.usesDefaultValue == true else { return nil }
                 return column.property.defaultValue.cellBytes(column.stored.type)
             }
             // References that had one destination only now say which.
@@ -196,6 +200,12 @@ extension MigrationDraft {
             }
         }
         return nil
+    }
+}
+
+extension PropertyMapping.Source {
+    fileprivate var verb: String {
+        if case .converted = self { "converted" } else { "computed" }
     }
 }
 

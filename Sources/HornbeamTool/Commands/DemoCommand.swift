@@ -4,13 +4,13 @@ import Hornbeam
 extension Command {
     static let demo = Command(
         name: "demo",
-        summary: "import this machine's package catalogue, query it, survive being killed",
+        summary: "import this machine's package catalogue, query it, migrate it, survive being killed",
         help: """
             Usage: hornbeam demo [--store STORE] [--file FILE]… [--package NAME] [--word WORD] [--kills COUNT]
 
             Reads the package catalogue of this Debian or Ubuntu machine into a new store, answers questions
-            with the time and the rows that each took, then kills a saving process and shows that the store
-            holds every acknowledged save.
+            with the time and the rows that each took, brings a copy of the store to a second version of its
+            model, then kills a saving process and shows that the store holds every acknowledged save.
 
               --store STORE    where to make the store (Packages.hornbeam in the current folder); a store that
                                an earlier demo left there is replaced, anything else is not touched

@@ -1,7 +1,7 @@
 import Foundation
 import Hornbeam
 
-/// The main job of the tool: import, questions, durability.
+/// The main job of the tool: import, questions, migration, durability.
 @MainActor struct Demo {
     let storePath: String
     var files: [String] = []
@@ -16,6 +16,7 @@ import Hornbeam
         try removeEarlierStore()
         let textBytes = try await importCatalogue(catalogue)
         try answerQuestions()
+        try showMigration()
         try showDurability()
         try finish(textBytes: textBytes)
     }
@@ -47,6 +48,14 @@ import Hornbeam
         Console.line("\nA free query, as you can ask it:\n  \(query.commandLine(tool: Self.toolName, storePath: storePath))\n")
         Console.line(try query.run(in: container.viewContext).description)
         try container.close()
+    }
+
+    private func showMigration() throws {
+        Console.line("\nMigration: a second version of the model renames an attribute, adds a required one and splits an entity.")
+        let outcome = try MigrationShow(storePath: storePath).run { plan in
+            Console.line(plan.split(separator: "\n").map { "  \($0)" }.joined(separator: "\n"))
+        }
+        Console.line(outcome.description)
     }
 
     private func showDurability() throws {

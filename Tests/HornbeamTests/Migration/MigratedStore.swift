@@ -11,6 +11,27 @@ struct MigratedStore {
 
     func open(_ model: ManagedObjectModel) throws -> PersistentContainer { try PersistentContainer.open(at: url, model: model) }
 
+    /// Opens the store with a plan, which migrates it.
+    func open(
+        _ plan: MigrationPlan, monitor: MigrationMonitor? = nil, changing change: (inout PersistentStoreDescription) -> Void = { _ in }
+    ) throws -> PersistentContainer {
+        let container = try PersistentContainer(name: "plan", plan: plan)
+        var description = PersistentStoreDescription(url: url)
+        change(&description)
+        container.persistentStoreDescriptions = [description]
+        try container.loadPersistentStores(migration: monitor)
+        return container
+    }
+
+    /// Migrates the store by a plan, reads what it holds, checks and closes it.
+    @discardableResult
+    func with<R>(_ plan: MigrationPlan, _ body: (ManagedObjectContext) throws -> R) throws -> R {
+        let container = try open(plan)
+        defer { try? container.close() }
+        #expect(try container.openStore().check().problems == [])
+        return try body(container.newContext())
+    }
+
     /// Opens the store, lets the body change objects, saves, checks and closes.
     @discardableResult
     func with<R>(_ model: ManagedObjectModel, _ body: (ManagedObjectContext) throws -> R) throws -> R {

@@ -1,0 +1,122 @@
+public import HornbeamModel
+
+/// Makes and fills the objects of one custom entity mapping, in three passes (MIG-8).
+///
+/// First each policy makes objects, then each sets relationships, then each checks; so that in the second pass all objects are there. A new
+/// instance is made for each migration. The default implementations do what the mapping says.
+open class EntityMigrationPolicy {
+    public required init() {}
+
+    /// Called before the first object.
+    open func begin(_ mapping: EntityMapping, _ migration: CustomMigration) throws {}
+
+    /// Makes the new objects of an old one, and associates them with it.
+    ///
+    /// The default inserts an object and sets the attributes that the mapping names; where the old object survives, it has them already.
+    open func createDestinationInstances(
+        for source: ManagedObject, in mapping: EntityMapping, _ migration: CustomMigration
+    ) throws {
+        try migration.makeInstance(for: source, by: mapping)
+    }
+
+    /// Called when all objects of the mapping are there.
+    open func endInstanceCreation(_ mapping: EntityMapping, _ migration: CustomMigration) throws {}
+
+    /// Sets the relationships of a new object; objects of all mappings are there. The default does what the mapping says.
+    open func createRelationships(
+        from source: ManagedObject, to destination: ManagedObject, in mapping: EntityMapping, _ migration: CustomMigration
+    ) throws {
+        try migration.setRelationships(of: destination, from: source, by: mapping)
+    }
+
+    /// Called when all relationships of the mapping are set.
+    open func endRelationshipCreation(_ mapping: EntityMapping, _ migration: CustomMigration) throws {}
+
+    /// Called when all objects are saved: throws, or reports problems, to refuse them.
+    open func performCustomValidation(_ mapping: EntityMapping, _ migration: CustomMigration) throws {}
+
+    /// Called at the end.
+    open func end(_ mapping: EntityMapping, _ migration: CustomMigration) throws {}
+}
+
+/// The passes over the mappings that make and fill objects.
+struct PolicyPasses {
+    private let migration: CustomMigration
+    private let work: [(mapping: EntityMapping, policy: EntityMigrationPolicy)]
+
+    init(_ migration: CustomMigration, _ policies: [String: EntityMigrationPolicy.Type]) {
+        self.migration = migration
+        work = migration.mapping.entityMappings.filter(\.needsObjects).map { ($0, (policies[$0.name] ?? EntityMigrationPolicy.self).init()) }
+    }
+
+    func run() throws {
+        guard !work.isEmpty else { return }
+        // Objects are whole only when all passes have seen them.
+        migration.destination.skipsValidation = true
+        try forEachPolicy { mapping, policy in
+            try policy.begin(mapping, migration)
+            try forEachSource(of: mapping) { source, isTaken in
+                if isTaken { try policy.createDestinationInstances(for: source, in: mapping, migration) }
+            }
+            try policy.endInstanceCreation(mapping, migration)
+        }
+        try forEachPolicy { mapping, policy in
+            try forEachSource(of: mapping) { source, isTaken in
+                guard isTaken else { return }
+                for object in try migration.destinationObjects(for: source, by: mapping.name) {
+                    try policy.createRelationships(from: source, to: object, in: mapping, migration)
+                }
+            }
+            try policy.endRelationshipCreation(mapping, migration)
+        }
+        migration.destination.skipsValidation = false
+        try forEachPolicy { mapping, policy in
+            try removeObjectsNotTaken(by: mapping)
+            try migration.validate(mapping)
+            try policy.performCustomValidation(mapping, migration)
+            try policy.end(mapping, migration)
+        }
+        try migration.throwProblems()
+    }
+
+    private func forEachPolicy(_ body: (EntityMapping, EntityMigrationPolicy) throws -> Void) throws {
+        for (mapping, policy) in work {
+            do {
+                try body(mapping, policy)
+                try migration.save()
+            } catch let error as HornbeamError where error.isOfStore {
+                throw error
+            } catch {
+                let found = error as? HornbeamError
+                throw HornbeamError(
+                    .entityMigrationPolicy,
+                    "The mapping “\(mapping.name)” failed\(found.map { ": \($0.message)" } ?? ", since its policy threw an error.") The store is unchanged.",
+                    entity: mapping.destinationEntityName, key: found?.key, objectIDs: found?.objectIDs ?? [],
+                    details: found?.details ?? [], cause: found == nil ? "\(error)" : nil, underlyingError: error)
+            }
+        }
+    }
+
+    private func forEachSource(of mapping: EntityMapping, _ body: (ManagedObject, _ isTaken: Bool) throws -> Void) throws {
+        var request = FetchRequest<ManagedObject>(entityName: mapping.sourceEntityName ?? "")
+        request.includesSubentities = false
+        try migration.forEach(request) { source in
+            try body(source, try mapping.sourcePredicate?.evaluate(with: source) ?? true)
+        }
+    }
+
+    /// Deletes the successors of old objects that the mapping does not select.
+    private func removeObjectsNotTaken(by mapping: EntityMapping) throws {
+        guard mapping.sourcePredicate != nil, migration.keepsObjects(mapping) else { return }
+        try forEachSource(of: mapping) { source, isTaken in
+            if !isTaken, let object = try migration.successor(of: source) { migration.destination.delete(object) }
+        }
+    }
+}
+
+extension HornbeamError {
+    /// True for errors that the code of a migration does not cause.
+    fileprivate var isOfStore: Bool {
+        [.full, .inputOutput, .damaged, .durabilityLost, .migrationCancelled, .migrationConstraintViolation].contains(code)
+    }
+}

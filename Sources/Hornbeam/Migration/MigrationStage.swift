@@ -1,0 +1,165 @@
+public import HornbeamModel
+internal import HornbeamStore
+
+/// One step of a migration plan: from one version of a model to the next (MIG-11).
+///
+/// Versions are models, whose objects are reached by name, or schemas, whose objects are of the classes of that version.
+public struct MigrationStage: Sendable {
+    /// Changes old objects before their shape changes: to take away duplicates before a constraint is added.
+    public typealias Preparation = @Sendable (_ old: ManagedObjectContext) throws -> Void
+    /// Reads old objects and writes new ones.
+    public typealias Conversion = @Sendable (_ migration: CustomMigration) throws -> Void
+
+    /// A version of the model, with the classes of its objects.
+    struct Version: Sendable {
+        let model: ManagedObjectModel
+        var classes: [ManagedObject.Type] = []
+
+        init(_ model: ManagedObjectModel) { self.model = model }
+
+        init(_ schema: any VersionedSchema.Type) throws {
+            model = try schema.model()
+            classes = schema.classes
+        }
+    }
+
+    let from: Version
+    let to: Version
+    /// A name for errors, progress, and the history of the store.
+    public var label: String?
+    private let changes: [EntityMapping]
+    private let willMigrate: Preparation?
+    private let didMigrate: Conversion?
+    private var given: MappingModel?
+    private var policies: [String: EntityMigrationPolicy.Type] = [:]
+
+    private init(
+        _ from: Version, _ to: Version, _ label: String?, _ changes: [EntityMapping], _ willMigrate: Preparation?, _ didMigrate: Conversion?
+    ) {
+        self.from = from
+        self.to = to
+        self.label = label
+        self.changes = changes
+        self.willMigrate = willMigrate
+        self.didMigrate = didMigrate
+    }
+
+    public var source: ManagedObjectModel { from.model }
+    public var destination: ManagedObjectModel { to.model }
+
+    // MARK: Models
+
+    /// A stage whose mapping follows from the two versions, where the app does not say otherwise.
+    ///
+    /// - Parameters:
+    ///   - changes: Mappings of entities and properties, where they do not follow from the models.
+    ///   - willMigrate: Changes the old objects first, in a copy that nobody else sees; saved when it returns.
+    public static func lightweight(
+        from source: ManagedObjectModel, to destination: ManagedObjectModel, label: String? = nil, changing changes: [EntityMapping] = [],
+        willMigrate: Preparation? = nil
+    ) -> Self {
+        Self(Version(source), Version(destination), label, changes, willMigrate, nil)
+    }
+
+    /// A stage whose mapping the app writes, with policies for its custom entity mappings, by the name of the mapping (MIG-6, MIG-8).
+    public static func mapping(
+        _ mapping: MappingModel, policies: [String: EntityMigrationPolicy.Type] = [:], label: String? = nil
+    ) -> Self {
+        var stage = Self(Version(mapping.source), Version(mapping.destination), label, [], nil, nil)
+        stage.given = mapping
+        stage.policies = policies
+        return stage
+    }
+
+    /// A stage with code (MIG-11). What can be inferred is done before `didMigrate`, which sees to the rest.
+    ///
+    /// - Parameters:
+    ///   - changes: Mappings of entities and properties, where they do not follow from the models.
+    ///   - willMigrate: Changes the old objects, in a copy that nobody else sees; saved when it returns.
+    ///   - didMigrate: Reads the old objects and writes the new ones; saved when it returns.
+    public static func custom(
+        from source: ManagedObjectModel, to destination: ManagedObjectModel, label: String? = nil, changing changes: [EntityMapping] = [],
+        willMigrate: Preparation? = nil, didMigrate: @escaping Conversion
+    ) -> Self {
+        Self(Version(source), Version(destination), label, changes, willMigrate, didMigrate)
+    }
+
+    // MARK: Schemas
+
+    /// As above, for versions that are classes.
+    ///
+    /// - Throws: As `ManagedObjectModel(for:)`.
+    public static func lightweight(
+        from source: any VersionedSchema.Type, to destination: any VersionedSchema.Type, label: String? = nil,
+        changing changes: [EntityMapping] = [], willMigrate: Preparation? = nil
+    ) throws -> Self {
+        Self(try Version(source), try Version(destination), label, changes, willMigrate, nil)
+    }
+
+    /// A stage with code, whose objects are of the classes of the two versions.
+    ///
+    /// - Throws: As `ManagedObjectModel(for:)`.
+    public static func custom(
+        from source: any VersionedSchema.Type, to destination: any VersionedSchema.Type, label: String? = nil,
+        changing changes: [EntityMapping] = [], willMigrate: Preparation? = nil, didMigrate: @escaping Conversion
+    ) throws -> Self {
+        Self(try Version(source), try Version(destination), label, changes, willMigrate, didMigrate)
+    }
+}
+
+extension MigrationStage: CustomStringConvertible {
+    /// `“split names”`, or the two versions.
+    public var description: String { label.map { "“\($0)”" } ?? "from \(source.versionName) to \(destination.versionName)" }
+}
+
+extension MigrationStage {
+    /// What the store does.
+    ///
+    /// - Throws: `invalidMigrationPlan`, `inferredMappingFailed`.
+    func step() throws -> MigrationStep {
+        var step = MigrationStep(try mapping())
+        step.label = label
+        try checkPolicies(step.mapping)
+        if let willMigrate {
+            step.prepare = { [classes = from.classes] store in
+                let context = try PersistentContainer.over(store, classes: classes).newContext()
+                try willMigrate(context)
+                if context.hasChanges { try context.save() }
+            }
+        }
+        guard didMigrate != nil || step.mapping.needsObjects else { return step }
+        step.convert = { [self, mapping = step.mapping] source, destination, report in
+            let migration = try CustomMigration(source, destination, mapping, self, report)
+            try PolicyPasses(migration, policies).run()
+            try didMigrate?(migration)
+            try migration.finish()
+        }
+        return step
+    }
+
+    private func mapping() throws -> MappingModel {
+        if let given { return given }
+        guard didMigrate != nil else { return try MappingModel(from: source, to: destination, changing: changes) }
+        return try MappingModel.forCode(from: source, to: destination, changing: changes)
+    }
+
+    private func checkPolicies(_ mapping: MappingModel) throws {
+        var problems = policies.keys.sorted().compactMap { name -> HornbeamError? in
+            let found = mapping.entityMappings.first { $0.name == name }
+            if found?.kind == .custom { return nil }
+            let known = mapping.entityMappings.filter { $0.kind == .custom }.map(\.name)
+            return HornbeamError(
+                .invalidMigrationPlan, "There is a policy for the mapping “\(name)”, which is none of kind custom\(suggestion(for: name, among: known)).")
+        }
+        for entity in mapping.entityMappings where didMigrate == nil && entity.kind != .custom {
+            for property in entity.attributeMappings + entity.relationshipMappings where property.source == .code {
+                problems.append(
+                    HornbeamError(
+                        .invalidMigrationPlan,
+                        "\(entity.name), \(property.name): it is set by code, and the stage has none. Make the mapping custom, or write a custom stage.",
+                        entity: entity.destinationEntityName, key: property.name))
+            }
+        }
+        if let error = HornbeamError.combining(problems) { throw error }
+    }
+}

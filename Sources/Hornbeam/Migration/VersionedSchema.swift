@@ -1,0 +1,26 @@
+public import HornbeamModel
+
+/// One version of a model, as the classes that declare it; each version has its classes in an enum of its own (SWD-7).
+///
+/// ```swift
+/// enum ShopV1: VersionedSchema {
+///     static let classes: [ManagedObject.Type] = [Item.self]
+///
+///     @Entity final class Item: ManagedObject { … }
+/// }
+/// ```
+public protocol VersionedSchema {
+    static var classes: [ManagedObject.Type] { get }
+    /// What errors, progress and history call the version; nothing at first.
+    static var versionIdentifiers: Set<String> { get }
+    /// The model of the version; that of the classes, unless written otherwise.
+    static func model() throws -> ManagedObjectModel
+}
+
+extension VersionedSchema {
+    public static var versionIdentifiers: Set<String> { [] }
+
+    public static func model() throws -> ManagedObjectModel {
+        try ManagedObjectModel(for: classes, and: ModelDefinition(versionIdentifiers: versionIdentifiers))
+    }
+}

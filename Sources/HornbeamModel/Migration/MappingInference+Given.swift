@@ -1,0 +1,84 @@
+/// What the app wrote of a mapping, and what is left to its code.
+extension MappingInference {
+    /// The source that the app names for a property; the mapping of the entity itself goes before that of a superentity.
+    func givenSource(of property: PropertyDescription, in entity: EntityDescription) -> PropertyMapping.Source? {
+        var current: EntityDescription? = entity
+        while let candidate = current {
+            for mapping in given where mapping.destinationEntityName == candidate.name && keepsObjects(mapping) {
+                if let found = mapping.mapping(ofPropertyNamed: property.name) { return found.source }
+            }
+            current = candidate.superentity
+        }
+        return nil
+    }
+
+    /// True for the mapping of an entity to its successor; false for one that makes new objects.
+    func keepsObjects(_ mapping: EntityMapping) -> Bool {
+        guard let name = mapping.destinationEntityName else { return true }
+        return mapping.sourceEntityName == nil || predecessors[name]?.name == mapping.sourceEntityName
+    }
+
+    /// A mapping whose objects a policy makes: properties that it does not name have their default values.
+    func mappingOfNewObjects(_ written: EntityMapping) -> EntityMapping? {
+        guard let entity = written.destinationEntityName.flatMap({ destination.entitiesByName[$0] }),
+            let old = written.sourceEntityName.flatMap({ source.entitiesByName[$0] })
+        else { return nil }
+        var mapping = EntityMapping(.custom, from: old, to: entity, userInfo: written.userInfo)
+        mapping.name = written.name
+        mapping.sourcePredicate = written.sourcePredicate
+        for property in entity.properties where !property.isTransient && !property.isDerived {
+            guard let found = written.mapping(ofPropertyNamed: property.name) else { continue }
+            if property.isAttribute { mapping.attributeMappings.append(found) } else { mapping.relationshipMappings.append(found) }
+        }
+        return mapping
+    }
+
+    // MARK: What code does
+
+    /// Marks the properties whose values cannot be taken over as set by code, and the relationships that lead back from them.
+    func leaveToCode(_ mappings: inout [EntityMapping]) {
+        for finding in findings where finding.kind == .needsCode {
+            guard let name = finding.error.entity, let entity = destination.entitiesByName[name],
+                let key = finding.error.key?.split(separator: ".").first, let property = entity.propertiesByName[String(key)]
+            else { continue }
+            mark(property, in: &mappings)
+        }
+        for mapping in mappings where mapping.kind != .add {
+            guard let entity = mapping.destinationEntityName.flatMap({ destination.entitiesByName[$0] }) else { continue }
+            for relationship in mapping.relationshipMappings {
+                switch relationship.source {
+                case .expression, .code:
+                    if let inverse = entity.propertiesByName[relationship.name]?.inverse { mark(inverse, in: &mappings) }
+                default: break
+                }
+            }
+        }
+    }
+
+    private func mark(_ property: PropertyDescription, in mappings: inout [EntityMapping]) {
+        for member in [property, property.inverse].compactMap(\.self) {
+            let concerned = Set(member.entity.withSubentities.map(\.name))
+            for index in mappings.indices where concerned.contains(mappings[index].destinationEntityName ?? "") {
+                mappings[index].leaveToCode(member.name)
+            }
+        }
+    }
+}
+
+extension EntityMapping {
+    fileprivate mutating func leaveToCode(_ name: String) {
+        func changed(_ mapping: PropertyMapping) -> PropertyMapping {
+            switch mapping.source {
+            case .property where mapping.name == name, .inverse where mapping.name == name: PropertyMapping(name, from: .code)
+            default: mapping
+            }
+        }
+        attributeMappings = attributeMappings.map(changed)
+        relationshipMappings = relationshipMappings.map(changed)
+        if kind == .copy { kind = .transform }
+    }
+}
+
+extension EntityDescription {
+    fileprivate var withSubentities: [EntityDescription] { [self] + subentities.flatMap(\.withSubentities) }
+}

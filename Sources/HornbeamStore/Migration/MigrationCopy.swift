@@ -1,0 +1,126 @@
+internal import HornbeamEngine
+internal import HornbeamModel
+
+/// Copies all rows and entries of a version to trees of their own, which code may change while the store stays what it is.
+///
+/// Transactions are of bounded size. The value `migration` names the new trees, so that the next opening drops what an interrupted
+/// migration left.
+struct MigrationCopy {
+    private let engine: Engine
+    private let batchSize: Int
+    private let progress: ProgressRelay
+    private let snapshot: Snapshot
+    private var transaction: WriteTransaction
+    private var written = 0
+    private var done = 0
+    private var total = 0
+
+    /// The same version over new trees.
+    static func run(_ stored: StoredSchema, _ engine: Engine, _ options: MigrationOptions, _ progress: ProgressRelay) throws -> StoredSchema {
+        var copy = try MigrationCopy(engine, options, progress)
+        defer { copy.transaction.abort() }
+        return try copy.run(stored)
+    }
+
+    private init(_ engine: Engine, _ options: MigrationOptions, _ progress: ProgressRelay) throws(EngineError) {
+        self.engine = engine
+        self.progress = progress
+        batchSize = options.batchSize
+        snapshot = try engine.snapshot(isPinned: true)
+        transaction = try engine.begin()
+    }
+
+    private mutating func run(_ stored: StoredSchema) throws -> StoredSchema {
+        var result = stored
+        result.catalogue.giveNewTrees()
+        let tables = zip(stored.catalogue.tables, result.catalogue.tables).map { (old: $0.name, new: $1.name, layout: $1.layout) }
+        let indexes = zip(stored.catalogue.indexTrees, result.catalogue.indexTrees).map { (old: $0, new: $1) }
+        try PendingMigration.add(tables.map(\.new) + indexes.map(\.new), to: transaction)
+        for table in tables { total += try rows(table.old)?.count ?? 0 }
+        for index in indexes { total += try entries(index.old)?.count ?? 0 }
+        for table in tables { _ = try transaction.createTable(named: table.new, layout: table.layout) }
+        for index in indexes { _ = try transaction.createIndex(named: index.new) }
+        for table in tables { try copyRows(table.old, to: table.new, table.layout) }
+        for index in indexes { try copyEntries(index.old, to: index.new) }
+        try flush()
+        return result
+    }
+
+    private func rows(_ name: String) throws(EngineError) -> TableView? {
+        guard let tree = snapshot.tree(named: name) else { return nil }
+        return try snapshot.table(tree)
+    }
+
+    private func entries(_ name: String) throws(EngineError) -> IndexView? {
+        guard let tree = snapshot.tree(named: name) else { return nil }
+        return try snapshot.index(tree)
+    }
+
+    private mutating func copyRows(_ old: String, to new: String, _ layout: ColumnLayout) throws {
+        guard let rows = try rows(old), let tree = transaction.tree(named: new) else { return }
+        // A layout that was changed has its columns in the order of the catalogue too; their numbers say so for certain.
+        let columns = layout.columns.map { column in rows.layout.columns.firstIndex { $0.id == column.id } }
+        let buffer = RowBuffer(layout: layout)
+        var copy = self
+        try progress.translated { () throws(EngineError) in
+            try rows.forEachLeaf { (leaf) throws(EngineError) -> Bool in
+                for slot in 0 ..< leaf.count {
+                    buffer.reset()
+                    let row = leaf.row(slot)
+                    for (target, source) in columns.enumerated() {
+                        guard let source, !row.isNull(source) else {
+                            buffer.setNull(target)
+                            continue
+                        }
+                        try buffer.copy(row, source, to: target, layout.columns[target].kind)
+                    }
+                    _ = try copy.transaction.put(buffer, key: leaf.key(slot), in: tree)
+                }
+                try copy.advance(leaf.count)
+                return true
+            }
+        }
+        self = copy
+    }
+
+    private mutating func copyEntries(_ old: String, to new: String) throws {
+        guard let entries = try entries(old), let tree = transaction.tree(named: new) else { return }
+        try transaction.setValue(TreeName.cutKeys(new), snapshot.value(TreeName.cutKeys(old)))
+        var copy = self
+        try progress.translated { () throws(EngineError) in
+            try entries.forEach(in: KeyRange()) { (key, value) throws(EngineError) -> Bool in
+                try copy.transaction.put(key, value, in: tree)
+                try copy.advance(1)
+                return true
+            }
+        }
+        self = copy
+    }
+
+    private mutating func advance(_ count: Int) throws(EngineError) {
+        written += count
+        done += count
+        guard written >= batchSize else { return }
+        try progress.report("copying", done, total)
+        try flush()
+    }
+
+    private mutating func flush() throws(EngineError) {
+        written = 0
+        _ = try transaction.commit(.lazy(maxDelay: .seconds(1)))
+        transaction = try engine.begin()
+    }
+}
+
+extension Catalogue {
+    /// The same catalogue over trees that do not exist yet.
+    fileprivate mutating func giveNewTrees() {
+        func next(_ catalogue: inout Catalogue) -> Int {
+            defer { catalogue.nextNumber += 1 }
+            return catalogue.nextNumber
+        }
+        for position in entities.indices where !entities[position].isAbstract { entities[position].table = next(&self) }
+        for position in relationships.indices { relationships[position].trees = next(&self) }
+        for position in indexes.indices { indexes[position].number = next(&self) }
+    }
+}

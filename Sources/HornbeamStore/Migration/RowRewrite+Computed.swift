@@ -1,0 +1,57 @@
+internal import HornbeamEngine
+internal import HornbeamModel
+
+/// Values that are converted or computed; those that cannot be are reported with their object.
+extension RowRewrite {
+    func computed(
+        _ source: PropertyMapping.Source, _ property: PropertyDescription, _ row: RowView, _ key: UInt64
+    ) throws -> PropertyValue {
+        let object = ObjectReference(step.entity, key)
+        let value: PropertyValue
+        switch source {
+        case .converted(let name):
+            let column = old.column(try old.entity.property(named: name))
+            value = try column.value(in: row, schema: build.oldReader.schema, origin: build.oldReader.origins)
+        case .expression(let expression):
+            guard let found = try result(of: expression, property, row, object) else { return .null }
+            value = found
+        default: return .null
+        }
+        guard let converted = value.converted(to: property.attributeType), let fitting = try? property.coerced(converted) else {
+            build.violate(
+                .typeMismatch, "The value of “\(property.name)” cannot be converted to \(property.attributeType).", step.entity, property.name,
+                [object], value: value)
+            return .null
+        }
+        return fitting.isNull ? missing(property, object) : fitting
+    }
+
+    private func result(
+        of expression: FetchExpression, _ property: PropertyDescription, _ row: RowView, _ object: ObjectReference
+    ) throws -> PropertyValue? {
+        let subject = StoredObject(ObjectReference(old.entity, object.key), row: row, table: old, snapshot: try build.oldState())
+        do {
+            if let value = try expression.readingSource.value(with: subject).propertyValue { return value }
+            build.violate(
+                .typeMismatch, "The expression for “\(property.name)” gives no value of an attribute.", step.entity, property.name, [object])
+        } catch let error as EngineError {
+            throw error
+        } catch {
+            let found = error as? HornbeamError
+            build.violate(
+                found?.code ?? .predicateEvaluation,
+                "“\(property.name)” cannot be computed: \(found?.message ?? "the closure threw \(error)")", step.entity, property.name, [object],
+                value: found?.value)
+        }
+        return nil
+    }
+
+    /// What stands for a value that there is not.
+    private func missing(_ property: PropertyDescription, _ object: ObjectReference) -> PropertyValue {
+        guard !property.isOptional else { return .null }
+        if property.defaultValue.isNull, build.checksRequired {
+            build.violate(.missingRequiredValue, "“\(property.name)” is required, and there is no value for it.", step.entity, property.name, [object])
+        }
+        return property.defaultValue
+    }
+}

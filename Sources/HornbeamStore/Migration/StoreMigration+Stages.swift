@@ -1,0 +1,159 @@
+internal import Foundation
+internal import HornbeamEngine
+internal import HornbeamModel
+
+/// A stage whose code reads old objects and writes new ones.
+///
+/// The version is copied to trees of their own; the objects of the copy are changed, then its shape, then the objects of the new version are
+/// written. All of that is committed in transactions that no reader sees. One commit switches to the copy and drops the trees of the old
+/// version. Until then the store is the old version.
+extension StoreMigration {
+    func run(_ stage: MigrationStep, _ stored: StoredSchema, to model: ManagedObjectModel, backsUp: Bool) throws -> StoredSchema {
+        try checkDirection(stored, model)
+        try PendingMigration.clear(engine)
+        try checkSpace(for: Int(try engine.statistics().liveBytes) * 2 + 1 << 20)
+        if backsUp { try backUp() }
+        do {
+            return try convert(stage, stored, to: model)
+        } catch {
+            // The first error is what matters; what was written is dropped by the next opening if not now.
+            try? PendingMigration.clear(engine)
+            throw failure(error, of: stage)
+        }
+    }
+
+    private func convert(_ stage: MigrationStep, _ stored: StoredSchema, to model: ManagedObjectModel) throws -> StoredSchema {
+        let relay = ProgressRelay(settings.progress)
+        let copy = try MigrationCopy.run(stored, engine, settings, relay)
+        if let prepare = stage.prepare { try prepare(try privateStore(copy)) }
+        let snapshot = try engine.snapshot(isPinned: true)
+        let draft = try MigrationDraft(copy, to: model, by: stage.mapping, snapshot)
+        try build(draft, relay, checksRequired: false)
+        let result = StoredSchema(catalogue: draft.catalogue, model: model, modelBytes: try model.encoded())
+        try reshape(draft, result)
+        if let convert = stage.convert {
+            try convert(try privateStore(copy, at: snapshot), try privateStore(result), settings.progress ?? { _ in })
+        }
+        try checkRequired(result)
+        try switchOver(stored, copy, result, draft, label: stage.label, relay)
+        return result
+    }
+
+    /// Gives the copy the shape of the new version.
+    private func reshape(_ draft: MigrationDraft, _ result: StoredSchema) throws {
+        let transaction = try engine.begin()
+        defer { transaction.abort() }
+        try PendingMigration.add(draft.createdTables.map(\.name) + draft.createdIndexes, to: transaction)
+        try setLayouts(draft, transaction)
+        let reader = try RowReader(result.catalogue, result.model, engine) { transaction.tree(named: $0) }
+        try deriveValues(draft, transaction, reader)
+        _ = try EngineError.translated { () throws(EngineError) in try transaction.commit(.lazy(maxDelay: .seconds(1))) }
+    }
+
+    /// A store over trees that no catalogue names yet; of one state, which is only read, where one is given.
+    private func privateStore(_ schema: StoredSchema, at state: Snapshot? = nil) throws -> Store {
+        var options = options
+        options.readOnly = state != nil
+        options.history = nil
+        options.migration = nil
+        options.durability = .lazy(maxDelay: .seconds(1))
+        let snapshot = try state ?? engine.snapshot()
+        let reader = try RowReader(schema.catalogue, schema.model, engine) { snapshot.tree(named: $0) }
+        return Store(
+            location: location, identifier: UUID(engine.storeIdentifier), engine: engine, reader: reader, options: options,
+            metadata: try snapshot.metadata(), storedCatalogue: nil, history: nil, memory: nil,
+            fixedState: try state.map { try StoreSnapshot($0, reader: reader) })
+    }
+
+    private func switchOver(
+        _ stored: StoredSchema, _ copy: StoredSchema, _ result: StoredSchema, _ draft: MigrationDraft, label: String?, _ relay: ProgressRelay
+    ) throws {
+        try relay.translated { () throws(EngineError) in try relay.report("switching", 1, 1) }
+        let transaction = try engine.begin()
+        defer { transaction.abort() }
+        let old = stored.catalogue.tables.map(\.name) + stored.catalogue.indexTrees + copy.catalogue.tables.map(\.name) + copy.catalogue.indexTrees
+        let kept = Set(result.catalogue.tables.map(\.name) + result.catalogue.indexTrees)
+        try drop(Set(old).subtracting(kept).sorted(), transaction, draft.snapshot)
+        try transaction.setValue(PendingMigration.valueName, nil)
+        try result.write(to: transaction)
+        let reader = try RowReader(result.catalogue, result.model, engine) { transaction.tree(named: $0) }
+        try record(draft, label: label, reader, transaction)
+        _ = try EngineError.translated { () throws(EngineError) in try transaction.commit(.full) }
+    }
+
+    // MARK: What code left undone
+
+    private func checkRequired(_ result: StoredSchema) throws {
+        let snapshot = try engine.snapshot()
+        let reader = try RowReader(result.catalogue, result.model, engine) { snapshot.tree(named: $0) }
+        var check = RequiredCheck(try StoreSnapshot(snapshot, reader: reader))
+        try check.run()
+        guard check.violations.isEmpty else { throw rulesBroken(check.violations) }
+    }
+
+    /// Errors of the store, and those that name objects already, pass as they are.
+    private func failure(_ error: any Error, of stage: MigrationStep) -> any Error {
+        let error = (error as? EngineError).map { HornbeamError($0) } ?? error
+        let passing: [HornbeamError.Code] = [
+            .full, .inputOutput, .damaged, .durabilityLost, .migrationCancelled, .migrationConstraintViolation, .entityMigrationPolicy,
+        ]
+        if let error = error as? HornbeamError, passing.contains(error.code) { return error }
+        let found = error as? HornbeamError
+        let details = found.map { $0.code == .multipleErrors ? $0.details : [$0] } ?? []
+        return HornbeamError(
+            .migrationFailed,
+            "The stage \(stage.label.map { "“\($0)” " } ?? "")from \(stage.mapping.source.versionName) to "
+                + "\(stage.mapping.destination.versionName) failed in “\(location)”: its code threw an error. The store is unchanged. Correct the "
+                + "code or the objects, and open the store again.",
+            objectIDs: found?.objectIDs ?? [], details: details, cause: found == nil ? "\(error)" : nil, underlyingError: error)
+    }
+}
+
+/// Finds the objects that have no value where the model requires one.
+struct RequiredCheck {
+    private let snapshot: StoreSnapshot
+    private(set) var violations: [HornbeamError] = []
+
+    init(_ snapshot: StoreSnapshot) { self.snapshot = snapshot }
+
+    mutating func run() throws {
+        for case let table? in snapshot.schema.tables {
+            for property in table.entity.properties where !property.isTransient && !property.isDerived && !property.isOptional {
+                let objects = try property.isStoredToMany ? ownersOfTooFew(property, table) : objectsWithout(property, table)
+                guard !objects.isEmpty else { continue }
+                violations.append(
+                    HornbeamError(
+                        .missingRequiredValue,
+                        "\(objects.count) objects of \(table.entity.name) have no value in “\(property.name)”, which is required.",
+                        entity: table.entity.name, key: property.name,
+                        objectIDs: objects.prefix(MigrationBuild.violationsMax).map(snapshot.reader.origins.objectID)))
+            }
+        }
+    }
+
+    private func objectsWithout(_ property: PropertyDescription, _ table: EntityTable) throws -> [ObjectReference] {
+        let column = table.column(property).column
+        return try objects(of: table) { (row, _) throws(EngineError) in row.isNull(column) }
+    }
+
+    private func ownersOfTooFew(_ property: PropertyDescription, _ table: EntityTable) throws -> [ObjectReference] {
+        guard property.error(forCount: 0) != nil else { return [] }
+        let members = try snapshot.members(property)
+        return try objects(of: table) { (_, key) throws(EngineError) in try members.count(owner: key) == 0 }
+    }
+
+    private func objects(
+        of table: EntityTable, where isMissing: (RowView, UInt64) throws(EngineError) -> Bool
+    ) throws -> [ObjectReference] {
+        var found: [ObjectReference] = []
+        try EngineError.translated { () throws(EngineError) in
+            try snapshot.view(table).forEachLeaf { (leaf) throws(EngineError) -> Bool in
+                for slot in 0 ..< leaf.count where try isMissing(leaf.row(slot), leaf.key(slot)) {
+                    found.append(ObjectReference(entityIndex: table.index, key: leaf.key(slot)))
+                }
+                return true
+            }
+        }
+        return found
+    }
+}
