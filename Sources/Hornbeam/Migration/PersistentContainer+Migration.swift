@@ -12,9 +12,10 @@ extension PersistentContainer {
         var problems: [HornbeamError] = []
         for description in persistentStoreDescriptions where description.type == .onDisk {
             guard FileManager.default.fileExists(atPath: description.url.path) else { continue }
+            var options = description.options
+            if let versions = persistentStoreCoordinator.versions { options.migration?.take(versions) }
             do {
-                plans[description.url] = try Store.migrationPlan(
-                    of: description.location, to: managedObjectModel, options: description.options)
+                plans[description.url] = try Store.migrationPlan(of: description.location, to: managedObjectModel, options: options)
             } catch let error as HornbeamError { problems.append(error) }
         }
         if let error = HornbeamError.combining(problems) { throw error }

@@ -101,7 +101,7 @@ public final class PersistentStoreCoordinator: Sendable {
     func lease(_ description: PersistentStoreDescription, _ monitor: MigrationMonitor? = nil) throws -> StoreLease {
         if let custom = description.customStore { return try Store.lease(custom, model: managedObjectModel) }
         var options = description.options
-        options.migration?.versions = versions?.versions ?? []
+        if let versions { options.migration?.take(versions) }
         options.migration?.progress = monitor?.report(for: description.url)
         return try Store.lease(description.location, model: managedObjectModel, options: options)
     }

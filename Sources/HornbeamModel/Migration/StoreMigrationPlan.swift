@@ -38,6 +38,8 @@ public struct StoreMigrationPlan: Sendable {
     public var rowCount: Int
     /// Bytes that are written, about; they must be free on the disk.
     public var byteCount: Int
+    /// The further steps of a chain of versions, in order. What they cost is known when the steps before them are done (MIG-14).
+    public var laterMappings: [MappingModel] = []
 
     public init(mapping: MappingModel, steps: [Step], builtIndexes: [String], rowCount: Int, byteCount: Int) {
         self.mapping = mapping
@@ -47,7 +49,7 @@ public struct StoreMigrationPlan: Sendable {
         self.byteCount = byteCount
     }
 
-    /// True when the time that the migration takes does not depend on the number of objects.
+    /// True when the time that the migration takes does not depend on the number of objects; of a chain, the time of its first step.
     public var takesConstantTime: Bool { rowCount == 0 }
 }
 
@@ -69,6 +71,7 @@ extension StoreMigrationPlan: CustomStringConvertible {
             takesConstantTime
                 ? "The time does not depend on the number of objects."
                 : "About \(rowCount == 1 ? "1 row or entry" : "\(rowCount) rows and entries") and \((byteCount + 1_048_575) >> 20) MiB are written.")
+        for mapping in laterMappings { lines += ["Then:", mapping.description] }
         return lines.joined(separator: "\n")
     }
 }

@@ -6,6 +6,8 @@ package struct MigrationOptions: Sendable {
     package var infersMapping = true
     /// The versions that lead to the model, the oldest first; empty to go there in one step.
     package var versions: [ManagedObjectModel] = []
+    /// The names of the versions, for messages, by checksum.
+    package var versionNames: [String: String] = [:]
     /// Where a copy of the store is put before anything changes.
     package var backupDirectory: String?
     /// Told how far the migration is; what it throws ends the migration and leaves the store as it was.
@@ -14,4 +16,15 @@ package struct MigrationOptions: Sendable {
     package var batchSize = 32_768
 
     package init() {}
+
+    /// Takes the versions that lead to the current one.
+    package mutating func take(_ versions: VersionedModel) {
+        self.versions = versions.versions
+        versionNames = Dictionary(zip(versions.versions.map(\.versionChecksum), versions.names), uniquingKeysWith: { first, _ in first })
+    }
+
+    /// What messages call a version: `version “Shop 2”`, or the checksum of a model that has no name.
+    func name(of model: ManagedObjectModel) -> String {
+        versionNames[model.versionChecksum].map { "version “\($0)”" } ?? model.versionName
+    }
 }

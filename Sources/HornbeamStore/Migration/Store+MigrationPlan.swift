@@ -3,9 +3,10 @@ internal import HornbeamEngine
 package import HornbeamModel
 
 extension Store {
-    /// What opening a store with a model would do to it; nil when it needs no migration. Writes nothing.
+    /// What opening a store with a model would do to it, over the versions of the options; nil when it needs no migration. Writes nothing.
     ///
-    /// - Throws: `inferredMappingFailed` with every obstacle; what keeps the store from being opened for reading.
+    /// - Throws: `inferredMappingFailed` with every obstacle; `modelReferenceNotFound` and `stagedMigrationBackwards` as opening does; what
+    ///   keeps the store from being opened for reading.
     package static func migrationPlan(
         of location: Location, to model: ManagedObjectModel, options: Options = Options()
     ) throws -> StoreMigrationPlan? {
@@ -14,21 +15,30 @@ extension Store {
         reading.createIfMissing = false
         let store = try open(location, model: nil, options: reading)
         defer { try? store.close() }
-        return try EngineError.translating { try store.migrationPlan(to: model) }
+        return try EngineError.translating { try store.migrationPlan(to: model, options.migration ?? MigrationOptions()) }
     }
 
-    private func migrationPlan(to model: ManagedObjectModel) throws -> StoreMigrationPlan? {
+    private func migrationPlan(to model: ManagedObjectModel, _ settings: MigrationOptions) throws -> StoreMigrationPlan? {
         let snapshot = try engine.snapshot()
         guard let stored = try StoredSchema(snapshot, location) else { return nil }
-        let differs = try !stored.differences(to: model, Catalogue(model: model)).isEmpty
-        let mapping: MappingModel
-        do { mapping = try MappingModel.inferred(from: stored.model, to: model) } catch {
-            if differs { throw error }
-            return nil
+        let isRequired = try !stored.differences(to: model, Catalogue(model: model)).isEmpty
+        let chain = MigrationChain(settings, location)
+        var rest = try chain.versions(from: stored.model, to: model, isRequired: isRequired)[...]
+        if isRequired { try chain.checkInference(from: stored.model, over: Array(rest)) }
+        while let version = rest.popFirst() {
+            let differs = try !stored.differences(to: version, Catalogue(model: version)).isEmpty
+            let mapping: MappingModel
+            do { mapping = try MappingModel.inferred(from: stored.model, to: version) } catch {
+                if differs { throw error }
+                continue
+            }
+            let draft = try MigrationDraft(stored, to: version, by: mapping, snapshot)
+            guard differs || draft.changesShape else { continue }
+            var plan = try StoreMigrationPlan(draft, engine)
+            plan.laterMappings = try zip([version] + rest, rest).map { try MappingModel.inferred(from: $0, to: $1) }
+            return plan
         }
-        let draft = try MigrationDraft(stored, to: model, by: mapping, snapshot)
-        guard differs || draft.changesShape else { return nil }
-        return try StoreMigrationPlan(draft, engine)
+        return nil
     }
 
     /// The model that a store holds. Writes nothing.

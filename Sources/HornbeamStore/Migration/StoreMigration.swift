@@ -20,38 +20,29 @@ struct StoreMigration {
     ///
     /// With versions, from each to the next: a step that is finished stays so.
     func run(_ stored: StoredSchema, to model: ManagedObjectModel, isRequired: Bool) throws -> StoredSchema? {
+        let chain = MigrationChain(settings, location)
+        let versions = try chain.versions(from: stored.model, to: model, isRequired: isRequired)
+        if isRequired { try chain.checkInference(from: stored.model, over: versions) }
         var current = stored
         var isMigrated = false
-        for version in try chain(from: stored, to: model, isRequired: isRequired) {
+        for version in versions {
             let differs = try !current.differences(to: version, Catalogue(model: version)).isEmpty
-            guard let next = try step(current, to: version, isRequired: differs) else { continue }
+            guard let next = try step(current, to: version, isRequired: differs, isFirst: !isMigrated) else { continue }
             (current, isMigrated) = (next, true)
         }
         return isMigrated ? current : nil
     }
 
-    /// The versions on the way to a model, the model at the end.
-    private func chain(from stored: StoredSchema, to model: ManagedObjectModel, isRequired: Bool) throws -> [ManagedObjectModel] {
-        let checksums = settings.versions.map(\.versionChecksum)
-        guard let end = checksums.firstIndex(of: model.versionChecksum) else { return [model] }
-        guard let start = checksums.firstIndex(of: stored.model.versionChecksum) else {
-            if !isRequired { return [model] }
-            throw HornbeamError(
-                .modelReferenceNotFound,
-                "“\(location)” was made with \(stored.model.versionName), which is none of the \(checksums.count) versions that this app knows; "
-                    + "the newest of these is \(model.versionName). Open it with a newer version of the app, or for reading with its own stored model.")
-        }
-        guard start <= end else { throw backwards(stored, model) }
-        return settings.versions[min(start + 1, end) ..< end] + [model]
-    }
-
-    private func step(_ stored: StoredSchema, to model: ManagedObjectModel, isRequired: Bool) throws -> StoredSchema? {
-        if isRequired { try checkDirection(stored, model) }
+    private func step(
+        _ stored: StoredSchema, to model: ManagedObjectModel, isRequired: Bool, isFirst: Bool
+    ) throws -> StoredSchema? {
+        let chain = MigrationChain(settings, location)
+        if isRequired { try chain.checkDirection(stored, model) }
         let mapping: MappingModel
         do { mapping = try MappingModel.inferred(from: stored.model, to: model) } catch {
             // The model differs in what rows do not show: it is taken as it is.
             if !isRequired { return nil }
-            throw refusal(error as? HornbeamError, stored, model)
+            throw chain.refusal([error], stored.model, model)
         }
         try PendingMigration.clear(engine)
         let draft = try MigrationDraft(stored, to: model, by: mapping, try engine.snapshot())
@@ -60,7 +51,7 @@ struct StoreMigration {
         try checkKinship(draft)
         try checkAbstract(draft)
         try checkSpace(draft)
-        try backUp()
+        if isFirst { try backUp() }
         let relay = ProgressRelay(settings.progress)
         let result = StoredSchema(catalogue: draft.catalogue, model: model, modelBytes: try model.encoded())
         do {
@@ -81,8 +72,8 @@ struct StoreMigration {
         guard build.violations.isEmpty else {
             throw HornbeamError(
                 .migrationConstraintViolation,
-                "“\(location)” cannot be migrated, since its data breaks rules of the new model: each of them is among the details. Nothing "
-                    + "was changed. Correct the objects with the old model, or relax the rule.",
+                "“\(location)” cannot be migrated, since its data breaks rules of \(settings.name(of: draft.new)): each of them is among the "
+                    + "details. The store stays at \(settings.name(of: draft.old.model)). Correct the objects with the old model, or relax the rule.",
                 objectIDs: build.violations.flatMap(\.objectIDs), details: build.violations)
         }
     }
@@ -90,7 +81,6 @@ struct StoreMigration {
     // MARK: The commit
 
     private func finish(_ draft: MigrationDraft, _ result: StoredSchema, _ relay: ProgressRelay) throws {
-        try relay.translated { () throws(EngineError) in try relay.report("switching", 1, 1) }
         let transaction = try engine.begin()
         defer { transaction.abort() }
         for step in draft.tables where step.way == .alter {
@@ -102,6 +92,7 @@ struct StoreMigration {
         for name in draft.createdIndexes where transaction.tree(named: name) == nil {
             _ = try transaction.createIndex(named: name)
         }
+        try relay.translated { () throws(EngineError) in try relay.report("switching", 1, 1) }
         try drop(draft.dropped, transaction, draft.snapshot)
         try transaction.setValue(PendingMigration.valueName, nil)
         try result.write(to: transaction)
@@ -196,31 +187,11 @@ struct StoreMigration {
         try EngineError.translated { () throws(EngineError) in _ = try engine.backup(to: "\(directory)/\(name)-\(stamp).hornbeam") }
     }
 
-    /// An older version of the app must not take away what a newer one has added.
-    private func checkDirection(_ stored: StoredSchema, _ model: ManagedObjectModel) throws {
-        if stored.catalogue.pastVersions?.contains(model.versionChecksum) == true { throw backwards(stored, model) }
-    }
-
-    private func backwards(_ stored: StoredSchema, _ model: ManagedObjectModel) -> HornbeamError {
-        HornbeamError(
-            .stagedMigrationBackwards,
-            "“\(location)” is of \(stored.model.versionName), which is newer than \(model.versionName), and is not taken back. Open "
-                + "it with the newer model, or for reading with its own stored model.")
-    }
-
     private func noMapping(_ stored: StoredSchema, _ model: ManagedObjectModel) -> HornbeamError {
         HornbeamError(
             .missingMappingModel,
-            "“\(location)” was made with \(stored.model.versionName) and must be migrated to \(model.versionName); its description does not "
-                + "allow the mapping to be inferred. Set shouldInferMappingModelAutomatically. The store is unchanged.")
-    }
-
-    private func refusal(_ error: HornbeamError?, _ stored: StoredSchema, _ model: ManagedObjectModel) -> HornbeamError {
-        HornbeamError(
-            .inferredMappingFailed,
-            "“\(location)” was made with \(stored.model.versionName) and cannot be migrated to \(model.versionName) without code: each "
-                + "obstacle is among the details. The store is unchanged; it can be opened for reading with its own stored model.",
-            details: error?.details ?? [])
+            "“\(location)” was made with \(settings.name(of: stored.model)) and must be migrated to \(settings.name(of: model)); its description "
+                + "does not allow the mapping to be inferred. Set shouldInferMappingModelAutomatically. The store is unchanged.")
     }
 }
 
