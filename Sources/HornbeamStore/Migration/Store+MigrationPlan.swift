@@ -32,7 +32,7 @@ extension Store {
                 if differs { throw error }
                 continue
             }
-            let draft = try MigrationDraft(stored, to: version, by: mapping, snapshot)
+            let draft = try MigrationDraft(stored, to: version, by: mapping, snapshot, engine)
             guard differs || draft.changesShape else { continue }
             var plan = try StoreMigrationPlan(draft, engine)
             plan.laterMappings = try zip([version] + rest, rest).map { try MappingModel.inferred(from: $0, to: $1) }
@@ -98,7 +98,7 @@ extension StoreMigrationPlan {
                 case .create: .created
                 case .keep: .unchanged
                 case .alter: .altered
-                case .rewrite: .rewritten
+                case .fill, .rewrite: .rewritten
                 }
             return Step(entity: step.entity.name, way: way, rows: step.rowCount, reasons: step.reasons)
         }
@@ -113,7 +113,7 @@ extension StoreMigrationPlan {
         }
         self.init(
             mapping: draft.mapping, steps: steps, builtIndexes: links + indexes, rowCount: cost.rows + cost.entries,
-            byteCount: draft.builds ? cost.bytes : 0)
+            byteCount: draft.writesRows ? cost.bytes : 0)
     }
 }
 

@@ -45,7 +45,7 @@ struct StoreMigration {
             throw chain.refusal([error], stored.model, model)
         }
         try PendingMigration.clear(engine)
-        let draft = try MigrationDraft(stored, to: model, by: mapping, try engine.snapshot())
+        let draft = try MigrationDraft(stored, to: model, by: mapping, try engine.snapshot(), engine)
         guard isRequired || draft.changesShape else { return nil }
         guard settings.infersMapping else { throw noMapping(stored, model) }
         try checkKinship(draft)
@@ -83,8 +83,14 @@ struct StoreMigration {
     private func finish(_ draft: MigrationDraft, _ result: StoredSchema, _ relay: ProgressRelay) throws {
         let transaction = try engine.begin()
         defer { transaction.abort() }
-        for step in draft.tables where step.way == .alter {
-            if let tree = transaction.tree(named: step.stored.tree) { try transaction.setLayout(step.layout, of: tree) }
+        for step in draft.tables {
+            guard let tree = transaction.tree(named: step.stored.tree) else { continue }
+            // Leaves of the layout that is current are changed side by side, so the new layout comes afterwards.
+            for fill in step.fills {
+                try relay.translated { () throws(EngineError) in try relay.report(step.entity.name, 1, 2) }
+                try transaction.alter(fill.rows, by: [.set(column: fill.column, cell: fill.cell)], in: tree)
+            }
+            if step.changesLayout { try transaction.setLayout(step.layout, of: tree) }
         }
         for (name, layout) in draft.createdTables where transaction.tree(named: name) == nil {
             _ = try transaction.createTable(named: name, layout: layout)
@@ -170,7 +176,7 @@ struct StoreMigration {
     }
 
     private func checkSpace(_ draft: MigrationDraft) throws {
-        guard draft.builds, case .directory(let path) = location else { return }
+        guard draft.writesRows, case .directory(let path) = location else { return }
         let needed = try MigrationCost(draft, engine).bytes
         let fileSystem: any FileSystem = options.fileSystem ?? PosixFileSystem()
         guard let free = fileSystem.availableBytes(path), free < needed else { return }
