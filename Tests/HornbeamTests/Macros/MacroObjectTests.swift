@@ -4,9 +4,9 @@ import Testing
 
 /// Objects of classes in the macro form, over stores on disk and in memory.
 @Suite struct MacroObjectTests {
-    @Test("OBJ-16: a class that is listed binds its superclasses")
-    func superclassesAreBound() throws {
-        let context = try PersistentContainer.inMemory(for: MacroAssembly.self).viewContext
+    @Test("OBJ-16: a class that is listed binds its superclasses", arguments: StoreKind.allCases)
+    func superclassesAreBound(kind: StoreKind) throws {
+        let context = try Stack(kind, ManagedObjectModel(for: MacroAssembly.self), [MacroAssembly.self]).newContext()
         let assembly = MacroAssembly(in: context, parts: [MacroPart(in: context, label: "wheel")])
         assembly.label = "cart"
         try context.save()
