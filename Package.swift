@@ -78,11 +78,11 @@ let package = Package(
             name: "HornbeamEngineTests", dependencies: ["HornbeamEngine", "HornbeamThreads", "CrashHarness"],
             swiftSettings: common),
         .testTarget(
-            name: "CrashHarnessTests", dependencies: ["CrashHarness", "HornbeamEngine", "HornbeamThreads"],
+            name: "CrashHarnessTests", dependencies: ["CrashHarness", "Hornbeam", "HornbeamEngine", "HornbeamThreads"],
             swiftSettings: common),
         .testTarget(name: "HornbeamModelTests", dependencies: ["HornbeamModel"], swiftSettings: common),
         .testTarget(
-            name: "HornbeamXcodeModelsTests", dependencies: ["HornbeamXcodeModels", "HornbeamModel"],
+            name: "HornbeamXcodeModelsTests", dependencies: ["HornbeamXcodeModels", "Hornbeam", "HornbeamModel"],
             swiftSettings: common),
         .testTarget(
             name: "HornbeamGeneratorTests", dependencies: ["HornbeamGenerator", "HornbeamModel"], swiftSettings: common),
@@ -97,7 +97,7 @@ let package = Package(
             dependencies: ["Hornbeam", "HornbeamStore", "HornbeamEngine", "HornbeamThreads"],
             swiftSettings: common),
         .testTarget(
-            name: "HornbeamToolTests", dependencies: ["HornbeamTool", "Hornbeam"], swiftSettings: common),
+            name: "HornbeamToolTests", dependencies: ["HornbeamTool", "Hornbeam", "HornbeamXcodeModels"], swiftSettings: common),
         .testTarget(name: "DocumentationTests", dependencies: ["Hornbeam", "HornbeamXcodeModels"], swiftSettings: common),
         .testTarget(name: "RepositoryTests", swiftSettings: common),
     ]

@@ -48,6 +48,9 @@ import Foundation
         if options.includes("sizes") {
             try SizeSuite(options: options, folder: folder, contestants: graphContestants).run(into: &results)
         }
+        if options.includes("migration") {
+            try MigrationSuite(options: options, folder: folder, contestants: migrationContestants).run(into: &results)
+        }
         if options.includes("predicates") { try PredicateSuite(options).run(into: &results) }
         try report(results, options)
     }
@@ -73,6 +76,14 @@ import Foundation
         [GraphCatalogue.self, SQLiteCatalogue.self]
         #else
         [GraphCatalogue.self]
+        #endif
+    }
+
+    private static var migrationContestants: [any MigrationContestant.Type] {
+        #if Rivals
+        [GraphMigration.self, SQLiteMigration.self]
+        #else
+        [GraphMigration.self]
         #endif
     }
 

@@ -20,7 +20,7 @@ struct MemorySuite {
     }
 
     /// Runs this program again for one figure.
-    private func ask(_ step: String) throws -> Double {
+    func ask(_ step: String) throws -> Double {
         let process = Process()
         process.executableURL = URL(filePath: CommandLine.arguments[0])
         process.arguments = ["--memory", step, "--rows", "\(options.rows)", "--folder", options.folder]
@@ -51,6 +51,7 @@ struct MemorySuite {
             try store.loadObjects(EventGenerator(count: options.rows))
             print(Double(ProcessMemory.peak - before - Self.importPool) / Double(1 << 20))
             try store.close()
+        case "migrate": try MigrationSuite.measureMemory(options, path)
         default: throw BenchmarkError("There is no measurement of memory called \(step).")
         }
     }

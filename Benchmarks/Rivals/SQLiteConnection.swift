@@ -87,6 +87,7 @@ final class SQLiteStatement {
 
     func bind(_ i: Int32, _ value: Double) { sqlite3_bind_double(handle, i, value) }
     func bind(_ i: Int32, _ value: Int) { sqlite3_bind_int64(handle, i, Int64(value)) }
+    func bindNull(_ i: Int32) { sqlite3_bind_null(handle, i) }
 
     /// True while there is a row.
     @inline(__always)

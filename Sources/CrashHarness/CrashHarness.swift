@@ -60,7 +60,7 @@ import Foundation
         let width = modes.map { $0.name.count }.max() ?? 0
         let list = modes.map { "  " + $0.name.padding(toLength: width + 2, withPad: " ", startingAt: 0) + $0.summary }
         return """
-            Usage: crash-harness MODE [--seconds S] [--count N] [--seed N] [--figures FILE] [--replay CASE]
+            Usage: crash-harness MODE [--seconds S] [--count N] [--seed N] [--figures FILE] [--replay CASE] [--only migrations]
                    crash-harness figures --figures FILE [--document FILE]
                    crash-harness modes
 
@@ -71,6 +71,7 @@ import Foundation
               --seed N        the first seed; rounds go on with N + 1 … (default: a random one, which is printed)
               --figures FILE  add what was tried to the sums in this file; several runs may do so at once
               --replay CASE   only this case of the seed, as a finding printed it
+              --only migrations  of simulate, kill and flip: only stores that are migrated
               --document FILE the Markdown document that shows the sums
 
             The status is 0 when nothing was found, 1 after a finding, 2 for wrong usage.

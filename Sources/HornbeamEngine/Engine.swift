@@ -68,7 +68,7 @@ package final class Engine: Sendable {
     private var parts: Parts { follower == nil ? first : newer.withLock { $0 } ?? first }
     var core: EngineCore { parts.core }
     var checkpointer: Checkpointer { parts.checkpointer }
-    let options: EngineOptions
+    package let options: EngineOptions
     /// Present in an engine that was opened for reading.
     let follower: Follower?
     let state: Guarded<State>

@@ -51,7 +51,7 @@ extension Store {
         let store = Store(
             location: location, identifier: identifier, engine: engine, reader: reader, options: options,
             metadata: try snapshot.metadata(), storedCatalogue: try snapshot.value(StoredValue.catalogue),
-            history: try HistoryLog.prepared(engine, options, reader), memory: memory)
+            openedTransaction: snapshot.transaction.rawValue, history: try HistoryLog.prepared(engine, options, reader), memory: memory)
         try store.noticePromise()
         return store
     }

@@ -10,18 +10,22 @@ extension Store {
     ///
     /// Snapshots stay what they are. Observers hear of each commit, or of one change without particulars where history does not tell. A
     /// store opened for writing is always at the newest.
-    /// - Throws: `modelMismatch` when another process changed the model; the store must be opened again then.
+    /// - Throws: `modelMismatch` when another process changed the model: the last state of the old one stays readable until the store is
+    ///   opened again.
     package func refresh() throws -> Bool {
         guard isReadOnly, fixedState == nil else { return false }
-        let known = latestTransaction
+        if let last = lastState.withLock(\.self) { throw last.error }
+        let shown = try self.snapshot()
+        let known = shown.transaction
         let isNew = try EngineError.translated { () throws(EngineError) in try engine.refresh() }
         guard isNew else { return false }
         let snapshot = try EngineError.translated { () throws(EngineError) in try engine.snapshot() }
         guard try snapshot.value(StoredValue.catalogue) == storedCatalogue else {
             let error = HornbeamError(
                 .modelMismatch,
-                "Another process changed the model of “\(location)” while it was open here for reading. Close it and open it again.")
-            refusal.withLock { $0 = error }
+                "Another process changed the model of “\(location)” while it was open here for reading. It shows its last state of the old "
+                    + "model. Close it and open it again with the new model.")
+            lastState.withLock { $0 = LastState(snapshot: shown, error: error) }
             throw error
         }
         remember(try snapshot.metadata())
@@ -36,6 +40,12 @@ extension Store {
 
     /// What is missing because the store was opened at an older state, in words; nil when nothing is.
     package var openingLoss: String? { engine.loss?.description }
+}
+
+/// The state at which a store opened for reading stays, and why it does.
+struct LastState: Sendable {
+    let snapshot: StoreSnapshot
+    let error: HornbeamError
 }
 
 extension Snapshot {

@@ -23,6 +23,8 @@ package final class Store: Sendable {
     /// The newest transaction that opening the store found. Of a save that failed with `durabilityLost` it tells what
     /// became of it: what is not newer is there.
     package let recoveredTransaction: UInt64
+    /// The transaction of the state that the opening ended with. States before it may be of an older version of the model.
+    let openedTransaction: UInt64
     /// Where the store stands in saves over several stores.
     let joint = JointState()
     let announcer = Announcer()
@@ -34,8 +36,8 @@ package final class Store: Sendable {
     private let cachedMetadata: Guarded<[String: PropertyValue]>
     /// The catalogue as it was stored when the store was opened: another process may change it.
     let storedCatalogue: [UInt8]?
-    /// Why a store opened for reading can no longer be read: its rows are of another model now.
-    let refusal = Guarded<HornbeamError?>(nil)
+    /// Set once another process has changed the model of a store that is open for reading: the last state of the old model.
+    let lastState = Guarded<LastState?>(nil)
     /// The newest snapshot that is still in use, so that contexts share one.
     private let newest = Guarded<WeakSnapshot>(WeakSnapshot())
     /// Keeps the folder of a memory store alive.
@@ -45,8 +47,8 @@ package final class Store: Sendable {
 
     init(
         location: Location, identifier: UUID, engine: Engine, reader: RowReader, options: Options,
-        metadata: [String: PropertyValue], storedCatalogue: [UInt8]?, history: HistoryLog?, memory: MemoryLocation?,
-        fixedState: StoreSnapshot? = nil
+        metadata: [String: PropertyValue], storedCatalogue: [UInt8]?, openedTransaction: UInt64, history: HistoryLog?,
+        memory: MemoryLocation?, fixedState: StoreSnapshot? = nil
     ) {
         self.fixedState = fixedState
         self.location = location
@@ -56,6 +58,7 @@ package final class Store: Sendable {
         self.history = history
         self.memory = memory
         self.storedCatalogue = storedCatalogue
+        self.openedTransaction = openedTransaction
         model = reader.schema.model
         isReadOnly = options.readOnly
         durability = options.durability
@@ -86,12 +89,15 @@ package final class Store: Sendable {
     // MARK: States
 
     /// The number of the newest commit that can be read. Cheap.
-    package var latestTransaction: UInt64 { engine.latest.rawValue }
+    package var latestTransaction: UInt64 {
+        if isReadOnly, let last = lastState.withLock(\.self) { return last.snapshot.transaction }
+        return engine.latest.rawValue
+    }
 
     /// The newest committed state. Callers that ask between the same commits share one.
     package func snapshot() throws -> StoreSnapshot {
         if let fixedState { return fixedState }
-        if isReadOnly, let refusal = refusal.withLock(\.self) { throw refusal }
+        if isReadOnly, let last = lastState.withLock(\.self) { return last.snapshot }
         let latest = latestTransaction
         if let snapshot = newest.withLock({ $0.snapshot }), snapshot.transaction == latest { return snapshot }
         let snapshot = try EngineError.translated { () throws(EngineError) in

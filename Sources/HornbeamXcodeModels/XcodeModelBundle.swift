@@ -1,5 +1,5 @@
 public import Foundation
-internal import HornbeamModel
+public import HornbeamModel
 
 /// A folder with several versions of one model, of which one is current: an `.xcdatamodeld` (MDL-12).
 public struct XcodeModelBundle: Sendable {
@@ -27,7 +27,7 @@ public struct XcodeModelBundle: Sendable {
         }
         let suffix = ".xcdatamodel"
         versionNames = files.filter { $0.hasSuffix(suffix) }.map { String($0.dropLast(suffix.count)) }
-            .sorted { $0.countedKey < $1.countedKey }
+            .sorted { VersionName($0) < VersionName($1) }
         guard let first = versionNames.first else {
             throw HornbeamError(.inputOutput, "The model “\(name)” holds no .xcdatamodel: it is not a model of Xcode.")
         }
@@ -68,10 +68,43 @@ public struct XcodeModelBundle: Sendable {
     public func version(named name: String) throws -> XcodeModel { try XcodeModel(contentsOf: url(ofVersion: name)) }
 }
 
-extension String {
-    /// The text before a closing number, and the number: sorts `Shop 10` after `Shop 2`.
-    fileprivate var countedKey: (String, Int) {
-        let digits = reversed().prefix { $0.isASCII && $0.isNumber }
-        return (String(dropLast(digits.count)).trimmingCharacters(in: .whitespaces), Int(String(digits.reversed())) ?? 0)
+extension VersionedModel {
+    /// All versions of an `.xcdatamodeld`, the one that `.xccurrentversion` names as the current one (MDL-12, MIG-13).
+    ///
+    /// Neighbours that describe the same rows count as one version, under the name of the current one or else of the last.
+    /// - Parameter order: The names of the versions, the oldest first, where that is not the order in which people count them: `Shop`,
+    ///   `Shop 2`, `Shop 10`. Versions that are left out are not read.
+    /// - Throws: As `XcodeModelBundle` and `XcodeModel`; `invalidModel` for a version that is not sound; `modelReferenceNotFound` when the
+    ///   order names a version that is not there, or leaves out the current one; `modelsDiffer` when two versions cannot be told apart.
+    public init(xcodeModelsAt url: URL, order: [String]? = nil) throws {
+        let bundle = try XcodeModelBundle(contentsOf: url)
+        let place = url.lastPathComponent
+        if let missing = order?.first(where: { !bundle.versionNames.contains($0) }) {
+            throw HornbeamError(
+                .modelReferenceNotFound,
+                "“\(place)” holds no version “\(missing)”: it holds " + bundle.versionNames.map { "“\($0)”" }.joined(separator: ", ") + ".")
+        }
+        var versions: [(name: String, model: ManagedObjectModel)] = []
+        for name in order ?? bundle.versionNames {
+            let model = try bundle.model(ofVersion: name)
+            if let last = versions.last, last.model.versionChecksum == model.versionChecksum {
+                if last.name == bundle.currentVersionName { continue }
+                versions.removeLast()
+            }
+            versions.append((name, model))
+        }
+        try self.init(versions.map(\.model), names: versions.map(\.name), current: bundle.currentVersionName)
+    }
+}
+
+extension XcodeModelBundle {
+    /// A version as a model; what is wrong with it names the version.
+    fileprivate func model(ofVersion name: String) throws -> ManagedObjectModel {
+        do {
+            return try ManagedObjectModel(version(named: name))
+        } catch var error as HornbeamError {
+            error.message = "Version “\(name)” of “\(url.lastPathComponent)”: \(error.message)"
+            throw error
+        }
     }
 }

@@ -1,3 +1,5 @@
+import Hornbeam
+import HornbeamEngine
 import Testing
 
 @testable import CrashHarness
@@ -9,5 +11,57 @@ import Testing
         let history = try MigrationHistory(seed: seed)
         for _ in 0 ..< 5 { try history.step() }
         #expect(history.migrations == 5)
+    }
+
+    private static func run(_ mode: any Mode.Type, _ words: [String]) throws -> Run {
+        let run = try Run(mode, try HarnessOptions([mode.name] + words))
+        #expect(try run.perform() == 0)
+        return run
+    }
+
+    @Test("MIG-1: a migration of which any call fails, with a full disk among others, leaves the old version or the new one, whole")
+    func failingCallsLeaveAVersion() throws {
+        let run = try Run(SimulateMode.self, try HarnessOptions(["simulate", "--seed", "48", "--count", "1000000"]))
+        try MigrationFaultTrial.all(seed: 48, run)
+        #expect(run.figures["failing calls of migrations", default: 0] > 50, "\(run.figures)")
+    }
+
+    @Test("MIG-1: a migration for which the disk has no room is refused before anything is written")
+    func fullDiskIsFoundBeforehand() throws {
+        let disk = SimulatedDisk()
+        func model(optional: Bool) throws -> ManagedObjectModel {
+            try ManagedObjectModel(entities: [
+                Entity("Note", attributes: [AttributeDescription("text", .string, optional: optional, default: optional ? .null : "none")])
+            ])
+        }
+        let container = try MigrationHistory.open(try model(optional: true), disk)
+        try container.performAndWait { context in
+            for _ in 0 ..< 10 { _ = try context.insert(entityNamed: "Note") }
+            try context.save()
+        }
+        try container.close()
+        disk.capacity = disk.used + 8_192
+        let (files, operations) = (disk.files, disk.operationCount)
+        let error = #expect(throws: HornbeamError.self) { try MigrationHistory.open(try model(optional: false), disk) }
+        #expect(error?.code == .full)
+        #expect(error?.message.contains("Nothing was changed. Make room and open the store again.") == true)
+        #expect(disk.files == files, "\(disk.operationCount - operations) operations")
+        disk.capacity = nil
+        let migrated = try MigrationHistory.open(try model(optional: false), disk)
+        #expect(try migrated.performAndWait { try $0.count(FetchRequest<ManagedObject>(entityName: "Note", predicate: FetchPredicate(format: "text == 'none'"))) } == 10)
+        try migrated.close()
+    }
+
+    @Test("MIG-1: crashes of migrations, damage to migrated stores, and processes killed while they migrate lose nothing")
+    func migrationsJoinTheModes() throws {
+        let images = try Self.run(SimulateMode.self, ["--only", "migrations", "--seed", "1", "--count", "300"])
+        #expect(images.figures["crash images of migrations", default: 0] == 300)
+        let damaged = try Self.run(FlipMode.self, ["--seed", "3", "--count", "400"])
+        #expect(damaged.figures["damaged stores that were migrated", default: 0] == 400)
+        let kills = try Self.run(KillMode.self, ["--seed", "4", "--count", "6"])
+        #expect(kills.figures["kills inside migrations", default: 0] + kills.figures["kills between migrations", default: 0] == 6)
+        #expect(throws: UsageError("--only takes 'migrations', not 'graphs'")) {
+            try Run(KillMode.self, HarnessOptions(["kill", "--only", "graphs"])).isForMigrations
+        }
     }
 }

@@ -1,18 +1,23 @@
 import HornbeamEngine
 
 /// Damages a small store in every way and reads it: a right answer, an older complete state, or an error by name.
+///
+/// Every fourth seed damages a store that was migrated. With `--only migrations` all seeds do.
 enum FlipMode: Mode {
     static let name = "flip"
     static let summary = "every bit of a small store flipped, sectors and files damaged and mixed up"
     static let unit = "damaged stores"
+    static let extras = ["only"]
 
     static func round(_ seed: UInt64, _ run: Run) throws {
-        let store = try SmallStore(seed: seed)
-        for damage in StructuralDamage.all(of: store) {
-            try trial(damage.name, store, run) { damage.apply(to: $0, store) }
+        let isMigrated = try run.isForMigrations || seed % 4 == 3
+        let store: any DamagedStore = if isMigrated { try MigratedSmallStore(seed: seed) } else { try SmallStore(seed: seed) }
+        if isMigrated { run.add("migrated stores damaged") }
+        for damage in StructuralDamage.all(of: store.sources) {
+            try trial(damage.name, store, run) { damage.apply(to: $0, store.sources) }
         }
         run.add("stores with every sector damaged")
-        let bits = BitOrder(store.files, seed: seed)
+        let bits = BitOrder(store.sources.files, seed: seed)
         for place in bits {
             try trial("bit \(place)", store, run) { disk in
                 disk.damage(place.path) { $0[place.offset] ^= 1 << place.bit }
@@ -23,7 +28,7 @@ enum FlipMode: Mode {
     }
 
     private static func trial(
-        _ name: @autoclosure () -> String, _ store: SmallStore, _ run: Run, _ damage: (SimulatedDisk) -> Void
+        _ name: @autoclosure () -> String, _ store: any DamagedStore, _ run: Run, _ damage: (SimulatedDisk) -> Void
     ) throws {
         guard run.includes(name()) else { return }
         try run.trying(name())
@@ -31,6 +36,7 @@ enum FlipMode: Mode {
         damage(disk)
         let outcome = try store.judge(disk)
         run.add(outcome.figure)
+        if store is MigratedSmallStore { run.add("damaged stores that were migrated") }
         if run.options.replay != nil { Terminal.line("\(outcome.figure)") }
     }
 }

@@ -1,17 +1,40 @@
 import HornbeamEngine
 
-/// A store small enough to damage every bit of it, with what damage can be made of: itself at an earlier time, and a
-/// store of its own kind.
-struct SmallStore {
-    typealias Files = [String: [UInt8]]
+/// A store that is damaged, and then read.
+protocol DamagedStore {
+    var disk: SimulatedDisk { get }
+    var sources: DamageSources { get }
 
+    /// Opens what is left and reads everything.
+    ///
+    /// Throws for anything else than a complete state of the store, or an error that says what is damaged.
+    func judge(_ damaged: SimulatedDisk) throws -> DamageOutcome
+}
+
+/// What a damaged store turned out to be.
+enum DamageOutcome: Hashable {
+    case right
+    case older
+    /// So many files came from the other store that this is it.
+    case other
+    case error(String)
+
+    var figure: String {
+        switch self {
+        case .right: "right answers"
+        case .older: "older complete states"
+        case .other: "complete states of the other store"
+        case .error(let code): "errors \(code)"
+        }
+    }
+}
+
+/// A store small enough to damage every bit of it.
+struct SmallStore: DamagedStore {
     let oracle: EngineOracle
     let disk: SimulatedDisk
     let newest: UInt64
-    let files: Files
-    /// The same store, half as old.
-    let earlier: Files
-    let other: Files
+    let sources: DamageSources
     private let otherOracle: EngineOracle
 
     init(seed: UInt64) throws {
@@ -19,7 +42,7 @@ struct SmallStore {
         oracle = workload.oracle
         let disk = SimulatedDisk()
         var engine: Engine?
-        var earlier: Files = [:]
+        var earlier: DamageSources.Files = [:]
         try workload.perform(on: disk, marking: disk, &engine, beforeStep: { step in
             if step == workload.steps.count / 2 { earlier = disk.files }
         })
@@ -28,13 +51,11 @@ struct SmallStore {
         if seed % 3 == 0 { try engine?.close() }
         engine = nil
         self.disk = disk.copy()
-        files = disk.files
-        self.earlier = earlier
         let other = SimulatedDisk()
         let otherWorkload = Self.workload(seed &+ 0x5EED)
         otherOracle = otherWorkload.oracle
         try otherWorkload.perform(on: other, marking: other)
-        self.other = other.files
+        sources = DamageSources(files: disk.files, earlier: earlier, other: other.files)
     }
 
     private static func workload(_ seed: UInt64) -> SimulatedWorkload {
@@ -43,28 +64,7 @@ struct SmallStore {
         return SimulatedWorkload(seed: seed, length: 8...14, sizes: sizes)
     }
 
-    /// What a damaged store turned out to be.
-    enum Outcome: Hashable {
-        case right
-        case older
-        /// So many files came from the other store that this is it.
-        case other
-        case error(EngineError.Code)
-
-        var figure: String {
-            switch self {
-            case .right: "right answers"
-            case .older: "older complete states"
-            case .other: "complete states of the other store"
-            case .error(let code): "errors \(code.rawValue)"
-            }
-        }
-    }
-
-    /// Opens what is left and reads everything.
-    ///
-    /// Throws for anything else than the content after some transaction, or an error that says what is damaged.
-    func judge(_ damaged: SimulatedDisk) throws -> Outcome {
+    func judge(_ damaged: SimulatedDisk) throws -> DamageOutcome {
         do {
             let engine = try Engine.open(EngineOracle.path, fileSystem: damaged, options: oracle.options)
             let snapshot = try engine.snapshot()
@@ -77,7 +77,7 @@ struct SmallStore {
             guard [.damaged, .logDamaged, .notAStore, .newerFormat].contains(error.code) else {
                 throw Finding("an error that names no damage: \(error)")
             }
-            return .error(error.code)
+            return .error(error.code.rawValue)
         }
     }
 }

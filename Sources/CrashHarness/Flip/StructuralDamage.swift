@@ -1,13 +1,23 @@
 import HornbeamEngine
 
+/// The files of a store, with what damage to them can be made of: the same store at an earlier time, and a store of its own kind.
+struct DamageSources {
+    typealias Files = [String: [UInt8]]
+
+    let files: Files
+    /// The same store, half as old.
+    let earlier: Files
+    let other: Files
+}
+
 /// Damage larger than a bit: to sectors and blocks, to lengths, to which files lie together.
 struct StructuralDamage {
     let name: String
-    private let change: (SimulatedDisk, SmallStore) -> Void
+    private let change: (SimulatedDisk, DamageSources) -> Void
 
-    func apply(to disk: SimulatedDisk, _ store: SmallStore) { change(disk, store) }
+    func apply(to disk: SimulatedDisk, _ store: DamageSources) { change(disk, store) }
 
-    static func all(of store: SmallStore) -> [StructuralDamage] {
+    static func all(of store: DamageSources) -> [StructuralDamage] {
         let paths = store.files.keys.sorted()
         var damages = paths.flatMap { path in
             [512, 4096].flatMap { inPieces($0, path, store) } + lengths(path, store)
@@ -23,7 +33,7 @@ struct StructuralDamage {
 
     // MARK: Sectors and blocks
 
-    private static func inPieces(_ bytes: Int, _ path: String, _ store: SmallStore) -> [StructuralDamage] {
+    private static func inPieces(_ bytes: Int, _ path: String, _ store: DamageSources) -> [StructuralDamage] {
         let content = store.files[path]!
         let count = content.count / bytes
         return (0..<count).flatMap { piece -> [StructuralDamage] in
@@ -67,7 +77,7 @@ struct StructuralDamage {
 
     // MARK: Lengths
 
-    private static func lengths(_ path: String, _ store: SmallStore) -> [StructuralDamage] {
+    private static func lengths(_ path: String, _ store: DamageSources) -> [StructuralDamage] {
         let count = store.files[path]!.count
         let cuts = stride(from: 0, to: count, by: 512).map { length in
             StructuralDamage(name: "truncated to \(length) \(path)") { disk, _ in
@@ -87,7 +97,7 @@ struct StructuralDamage {
 
     /// Each choice of files taken from elsewhere: all subsets while they are few, else each alone and all but each.
     private static func mixtures(
-        _ store: SmallStore, with source: SmallStore.Files, _ whose: String
+        _ store: DamageSources, with source: DamageSources.Files, _ whose: String
     ) -> [StructuralDamage] {
         let paths = Set(store.files.keys).union(source.keys).filter { store.files[$0] != source[$0] }.sorted()
         let masks: [Set<Int>] =

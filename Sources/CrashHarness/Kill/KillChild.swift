@@ -10,6 +10,7 @@ struct KillChild {
     enum Level: String, CaseIterable {
         case engine
         case graph
+        case migration
     }
 
     private let level: Level
@@ -27,6 +28,7 @@ struct KillChild {
         switch level {
         case .engine: try commit()
         case .graph: try save()
+        case .migration: try migrate()
         }
         return 0
     }
@@ -56,6 +58,18 @@ struct KillChild {
                 if step % 100 == 0 { context.reset() }
             }
         }
+    }
+
+    /// Migrates a store over the versions in the folder beside it; reports `2n - 1` when version n is begun and `2n` when it is there.
+    private func migrate() throws {
+        let versions = try MigrationKillTrial.versions(besideStoreAt: path)
+        for (number, version) in versions.sorted(by: { $0.key < $1.key }) {
+            guard Self.report(UInt64(number * 2 - 1)) else { return }
+            try MigrationHistory.open(version, PosixFileSystem(), path: path).close()
+            guard Self.report(UInt64(number * 2)) else { return }
+        }
+        // All versions are done; the kill comes in a moment.
+        while true { sleep(1) }
     }
 
     /// False when nobody reads any more. One write of one line, which a kill cannot cut.

@@ -3,22 +3,27 @@ import Foundation
 /// Kills real processes that write to a store on the real disk.
 enum KillMode: Mode {
     static let name = "kill"
-    static let summary = "real processes killed by SIGKILL while they commit, at engine and object-graph level"
+    static let summary = "real processes killed by SIGKILL while they commit, at engine and object-graph level, and while they migrate"
     static let unit = "kills"
-    static let extras = ["folder"]
+    static let extras = ["folder", "only"]
 
     /// How often one store is killed before it is given up for a new one.
     private static let killsPerStore = 20
 
     static func round(_ seed: UInt64, _ run: Run) throws {
-        let level = KillChild.Level.allCases[Int(seed % 2)]
+        let isMigration = try run.isForMigrations || seed % 5 == 4
+        let level: KillChild.Level = isMigration ? .migration : seed % 2 == 0 ? .engine : .graph
         let parent = run.options.extras["folder"].map { URL(fileURLWithPath: $0) } ?? FileManager.default.temporaryDirectory
         let folder = parent.appendingPathComponent("crash-harness-\(UInt64.random(in: 0 ... .max))")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         var isKept = false
         defer { if !isKept { try? FileManager.default.removeItem(at: folder) } }
-        let trial = KillTrial(level: level, seed: seed, folder: folder)
         do {
+            if level == .migration {
+                try kill(try MigrationKillTrial(seed: seed, folder: folder), run)
+                return
+            }
+            let trial = KillTrial(level: level, seed: seed, folder: folder)
             // The moments are the system's: a replay kills the same store as often again, at other moments.
             for _ in 0..<killsPerStore {
                 try run.trying(level.rawValue)
@@ -30,6 +35,15 @@ enum KillMode: Mode {
         } catch {
             isKept = true
             throw Finding("\(error) (the store is kept in \(folder.path))")
+        }
+    }
+
+    private static func kill(_ trial: MigrationKillTrial, _ run: Run) throws {
+        for _ in 0..<killsPerStore {
+            try run.trying(KillChild.Level.migration.rawValue)
+            let outcome = try trial.killOnce()
+            run.add("acknowledged migrations", outcome.migrations)
+            run.add(outcome.wasInside ? "kills inside migrations" : "kills between migrations")
         }
     }
 }

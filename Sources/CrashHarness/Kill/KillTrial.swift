@@ -32,47 +32,13 @@ final class KillTrial {
     /// Lets a child write, kills it at a random moment, and verifies what is left. Returns the commits acknowledged.
     func killOnce() throws -> Int {
         let before = acknowledged
-        if let last = try runAndKillChild() { acknowledged = max(acknowledged, last) }
+        if let last = try KilledProcess(level, path, seed).run().last { acknowledged = max(acknowledged, last) }
         switch level {
         case .engine: try verifyEngine()
         case .graph: try verifyGraph()
+        case .migration: preconditionFailure("Migrations have a trial of their own.")
         }
         return Int(acknowledged - before)
-    }
-
-    // MARK: The child
-
-    /// The last number that the child reported; nil when it did not come to its first.
-    private func runAndKillChild() throws -> UInt64? {
-        let child = Process()
-        let reports = Pipe()
-        child.executableURL = Supervisor.executable
-        child.arguments = [
-            KillChild.command, "--level", level.rawValue, "--path", path, "--seed", String(seed),
-        ]
-        child.standardOutput = reports
-        child.standardInput = FileHandle.nullDevice
-        try child.run()
-        let killsEarly = Int.random(in: 0..<4) == 0
-        if killsEarly { kill(child, afterMicroseconds: .random(in: 10_000...80_000)) }
-        var text = Data()
-        while true {
-            let data = reports.fileHandleForReading.availableData
-            if data.isEmpty { break }
-            if text.isEmpty, !killsEarly { kill(child, afterMicroseconds: .random(in: 0...60_000)) }
-            text.append(data)
-        }
-        child.waitUntilExit()
-        guard child.terminationReason == .uncaughtSignal, child.terminationStatus == SIGKILL else {
-            throw Finding("The writing process ended by itself with status \(child.terminationStatus).")
-        }
-        let whole = String(decoding: text, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false).dropLast()
-        return whole.last.flatMap { UInt64($0) }
-    }
-
-    private func kill(_ child: Process, afterMicroseconds delay: Int) {
-        let identifier = child.processIdentifier
-        DispatchQueue.global().asyncAfter(deadline: .now() + .microseconds(delay)) { Foundation.kill(identifier, SIGKILL) }
     }
 
     // MARK: Verifying

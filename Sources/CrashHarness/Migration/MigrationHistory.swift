@@ -4,20 +4,34 @@ import HornbeamStore
 
 /// A store that goes through a chain of random versions; after each migration it must hold what the naive migration of its objects makes.
 final class MigrationHistory {
+    /// One state of the store: a version of the model with its objects.
+    struct State {
+        let definition: ModelDefinition
+        let plain: PlainObjects
+    }
+
     static let path = "versions.hornbeam"
+    private let path: String
     private let fileSystem: any FileSystem
     private(set) var version: RandomVersion
     private var random: SimulationRandom
     private(set) var migrations = 0
+    /// All states that the store had, the newest last.
+    private(set) var states: [State] = []
 
-    init(seed: UInt64, _ fileSystem: any FileSystem = MemoryFileSystem()) throws {
+    /// - Parameter fills: How often objects are made in the first version.
+    init(seed: UInt64, _ fileSystem: any FileSystem = MemoryFileSystem(), path: String = MigrationHistory.path, fills: Int = 1) throws {
+        self.path = path
         self.fileSystem = fileSystem
         version = RandomVersion(seed: seed)
         random = SimulationRandom(seed: seed ^ 0x5EED)
-        try change()
+        states = [State(definition: version.definition, plain: PlainObjects())]
+        for _ in 0 ..< fills { try change() }
     }
 
-    static func open(_ model: ManagedObjectModel, _ fileSystem: any FileSystem) throws -> PersistentContainer {
+    static func open(
+        _ model: ManagedObjectModel, _ fileSystem: any FileSystem, path: String = MigrationHistory.path
+    ) throws -> PersistentContainer {
         var options = Store.Options()
         options.fileSystem = fileSystem
         options.backgroundCheckpoints = false
@@ -35,8 +49,9 @@ final class MigrationHistory {
     func step() throws {
         version.evolve()
         do {
-            try verify(Self.open(try version.model(), fileSystem), version)
+            try verify(Self.open(try version.model(), fileSystem, path: path), version)
             migrations += 1
+            states.append(State(definition: version.definition, plain: version.plain))
             try change()
         } catch let finding as Finding {
             throw finding
@@ -80,19 +95,22 @@ final class MigrationHistory {
 
     private func change() throws {
         let model = try version.model()
-        let container = try Self.open(model, fileSystem)
-        version.plain = try container.performAndWait { context in
+        let container = try Self.open(model, fileSystem, path: path)
+        let plain = try container.performAndWait { context in
             for _ in 0 ..< 12 {
                 guard let entity = model.entities.randomElement(using: &random) else { continue }
                 try fill(try context.insert(entityNamed: entity.name), context)
             }
             for object in try objects(context, model) where Int.random(in: 0 ..< 4, using: &random) == 0 { try fill(object, context) }
             try context.save()
+            states.append(State(definition: version.definition, plain: try PlainObjects.read(context, model)))
             for object in try objects(context, model) where Int.random(in: 0 ..< 20, using: &random) == 0 { context.delete(object) }
             try context.save()
             context.reset()
             return try PlainObjects.read(context, model)
         }
+        version.plain = plain
+        states.append(State(definition: version.definition, plain: plain))
         let report = try container.openStore().check()
         guard report.isSound else { throw Finding("after random changes: \(report)") }
         try container.close()

@@ -4,10 +4,10 @@ import HornbeamStore
 
 /// A migration on a simulated disk that is crashed at every operation: what is left is the old version or the new one, whole.
 struct MigrationTrial: Sendable {
-    private let before: RandomVersion
-    private let after: RandomVersion
+    let before: RandomVersion
+    let after: RandomVersion
     /// The disk with the store of the old version.
-    private let disk: SimulatedDisk
+    let disk: SimulatedDisk
 
     init(seed: UInt64) throws {
         disk = SimulatedDisk()
@@ -30,16 +30,20 @@ struct MigrationTrial: Sendable {
 
     /// Opens what a crash left for reading, with the model inside, then with the new version.
     func judge(_ image: CrashEnumerator.Image) throws {
+        try judge(on: image.disk, mustBeNew: image.acknowledged > 0) { image.disk.mark(.recovered) }
+    }
+
+    /// - Parameter recovered: Called once the store was opened for writing.
+    func judge(on fileSystem: any FileSystem, mustBeNew: Bool, recovered: () -> Void = {}) throws {
         var options = Store.Options()
-        options.fileSystem = image.disk
+        options.fileSystem = fileSystem
         let model = try Store.storedModel(of: .directory(MigrationHistory.path), options: options)
         let isNew = model.definition == (try after.model().definition)
-        guard isNew || image.acknowledged == 0 else { throw Finding("the migration returned, and the store is of the old version") }
-        let expected = isNew ? after : before
-        let old = try MigrationHistory.open(model, image.disk)
-        image.disk.mark(.recovered)
-        try expect(old, expected)
-        try expect(MigrationHistory.open(try after.model(), image.disk), after)
+        guard isNew || !mustBeNew else { throw Finding("the migration returned, and the store is of the old version") }
+        let old = try MigrationHistory.open(model, fileSystem)
+        recovered()
+        try expect(old, isNew ? after : before)
+        try expect(MigrationHistory.open(try after.model(), fileSystem), after)
     }
 
     private func expect(_ container: PersistentContainer, _ version: RandomVersion) throws {

@@ -71,6 +71,15 @@ final class Run {
         options.replay.map { $0 == name() } ?? true
     }
 
+    /// True when the run is for migrations alone: `--only migrations`.
+    var isForMigrations: Bool {
+        get throws {
+            guard let only = options.extras["only"] else { return false }
+            guard only == "migrations" else { throw UsageError("--only takes 'migrations', not '\(only)'") }
+            return true
+        }
+    }
+
     /// Adds to a figure, such as "nested images".
     func add(_ figure: String, _ count: Int = 1) {
         figures[figure, default: 0] += count

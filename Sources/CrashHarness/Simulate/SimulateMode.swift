@@ -2,16 +2,20 @@ import HornbeamEngine
 
 /// Crashes a workload at every operation on a simulated disk, lets every call fail, and opens what may be left.
 ///
-/// Of eight seeds five crash the engine, one a backup, one lets calls fail, one is for object graphs; of the engine's every eighth one
-/// crashes a migration instead.
+/// Of eight seeds five crash the engine, one a backup, one lets calls fail, one is for object graphs; of the engine's every tenth one
+/// crashes a migration instead, or lets its calls fail. With `--only migrations` all seeds do.
 enum SimulateMode: Mode {
     static let name = "simulate"
     static let summary = "crashes and failing calls on a simulated disk, recovered and judged"
     static let unit = "crash images"
     static let nested = "nested images"
+    static let extras = ["only"]
 
     static func round(_ seed: UInt64, _ run: Run) throws {
-        if seed % 8 == 4, seed / 8 % 2 == 1 { return try crash(MigrationTrial(seed: seed), seed, run) }
+        if try run.isForMigrations || (seed % 8 == 4 && seed / 8 % 2 == 1) {
+            if seed / 16 % 8 == 3 { return try MigrationFaultTrial.all(seed: seed, run) }
+            return try crash(MigrationTrial(seed: seed), seed, run)
+        }
         switch seed % 8 {
         case 5: try crash(BackupTrial(seed: seed), seed, run)
         case 6: try FaultTrial.all(of: SimulatedWorkload(seed: seed, length: 6...14), run)
@@ -49,7 +53,10 @@ enum SimulateMode: Mode {
         enumerator.subsetsUpTo = 3
         enumerator.randomImagesPerPoint = 1
         run.add("migrations crashed")
-        try crash(disk, enumerator, run, trial.judge)
+        try crash(disk, enumerator, run) { image in
+            if image.depth == 0 { run.add("crash images of migrations") }
+            try trial.judge(image)
+        }
     }
 
     private static func crash(_ workload: GraphWorkload, _ seed: UInt64, _ run: Run) throws {

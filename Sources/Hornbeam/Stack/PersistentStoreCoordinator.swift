@@ -122,7 +122,7 @@ public final class PersistentStoreCoordinator: Sendable {
 
     func options(for description: PersistentStoreDescription) -> Store.Options {
         var options = description.options
-        options.migration?.versions = versions?.versions ?? []
+        if let versions { options.migration?.take(versions) }
         options.migration?.stages = plan?.steps ?? []
         return options
     }

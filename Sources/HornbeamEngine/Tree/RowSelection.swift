@@ -28,6 +28,9 @@ package struct RowSelection: Sendable {
 
     package var isEmpty: Bool { count == 0 }
 
+    /// Leaves with chosen rows.
+    package var leafCount: Int { leaves.count }
+
     /// Adds rows of a leaf behind those chosen so far, or more of the same leaf: bit i of word j chooses row 64 j + i.
     package mutating func append(_ leaf: LeafView, _ bits: [UInt64]) {
         let chosen = bits.reduce(0) { $0 + $1.nonzeroBitCount }

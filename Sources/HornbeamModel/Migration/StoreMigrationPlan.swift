@@ -48,7 +48,8 @@ public struct StoreMigrationPlan: Sendable {
     public var label: String?
     /// True when all objects are copied and code of the app changes the copy.
     public var runsCode = false
-    /// What the next stages of a migration plan do.
+    /// The further steps of a chain of versions or of a migration plan, in order. What they cost is known when the steps before them are
+    /// done (MIG-14).
     public var laterMappings: [MappingModel] = []
 
     /// A plan with the given parts.
@@ -60,7 +61,7 @@ public struct StoreMigrationPlan: Sendable {
         self.byteCount = byteCount
     }
 
-    /// True when the time that the migration takes does not depend on the number of objects.
+    /// True when the time that the migration takes does not depend on the number of objects; of a chain, the time of its first step.
     public var takesConstantTime: Bool { rowCount == 0 }
 }
 
@@ -83,7 +84,7 @@ extension StoreMigrationPlan: CustomStringConvertible {
             takesConstantTime
                 ? "The time does not depend on the number of objects."
                 : "About \(rowCount == 1 ? "1 row or entry" : "\(rowCount) rows and entries") and \((byteCount + 1_048_575) >> 20) MiB are written.")
-        lines += laterMappings.map { "Then:\n\($0)" }
+        for mapping in laterMappings { lines += ["Then:", mapping.description] }
         return lines.joined(separator: "\n")
     }
 }

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// The versions of a model that were shipped, the oldest first; the last is the current one (MIG-13).
+/// The versions of a model that were shipped, the oldest first, one of them the current one (MIG-13).
 ///
 /// ```swift
 /// let versions = try VersionedModel([first, second, third])
@@ -11,28 +11,49 @@ public import Foundation
 public struct VersionedModel: Sendable {
     /// The versions, the oldest first.
     public let versions: [ManagedObjectModel]
+    /// The name of each version: of its file, or else its identifiers, or else its number.
+    public let names: [String]
+    private let currentIndex: Int
 
-    /// The versions of a model, the oldest first.
+    /// The versions of a model, the oldest first; the last is the current one.
     ///
     /// - Throws: `modelsDiffer` when there is none, or two versions cannot be told apart.
     public init(_ versions: [ManagedObjectModel]) throws {
+        let names = versions.enumerated().map { position, version in
+            version.versionIdentifiers.isEmpty ? "\(position + 1)" : version.versionIdentifiers.sorted().joined(separator: ", ")
+        }
+        try self.init(versions, names: names, current: nil)
+    }
+
+    /// - Parameter current: The name of the current version; nil for the last.
+    package init(_ versions: [ManagedObjectModel], names: [String], current: String?) throws {
         var seen: [String: Int] = [:]
         for (position, version) in versions.enumerated() {
             if let other = seen.updateValue(position, forKey: version.versionChecksum) {
                 throw HornbeamError(
                     .modelsDiffer,
-                    "Versions \(other + 1) and \(position + 1) describe the same rows, so that no store tells which it has. Leave one out, or "
-                        + "give an entity a version hash modifier.")
+                    "Versions “\(names[other])” and “\(names[position])” describe the same rows, so that no store tells which it has. Leave one "
+                        + "out, or give an entity a version hash modifier.")
             }
         }
         guard !versions.isEmpty else { throw HornbeamError(.modelsDiffer, "A versioned model has at least one version.") }
+        guard let index = current.map({ names.firstIndex(of: $0) }) ?? versions.count - 1 else {
+            throw HornbeamError(
+                .modelReferenceNotFound,
+                "The current version is to be “\(current ?? "")”, which is not there: there are "
+                    + names.map { "“\($0)”" }.joined(separator: ", ") + ".")
+        }
         self.versions = versions
+        self.names = names
+        currentIndex = index
     }
 
-    /// The models in the JSON files of a folder, in the order of their names.
+    /// The models in the JSON files of a folder, in the order of their names: `Shop`, `Shop 2`, `Shop 10`.
     ///
-    /// - Throws: `malformedModelFile` for a folder that cannot be read; as `ManagedObjectModel(contentsOf:)` and `init`.
-    public init(contentsOf folder: URL) throws {
+    /// - Parameter current: The name of the current version's file, without its extension; nil for the last one.
+    /// - Throws: `malformedModelFile` for a folder that cannot be read; `modelReferenceNotFound` when there is no file of that name; as
+    ///   `ManagedObjectModel(contentsOf:)` and `init`.
+    public init(contentsOf folder: URL, current: String? = nil) throws {
         let files: [URL]
         do {
             files = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
@@ -41,13 +62,39 @@ public struct VersionedModel: Sendable {
                 .malformedModelFile, "The folder of models \(folder.lastPathComponent) cannot be read. Check that it exists.", cause: "\(error)")
         }
         let models = files.filter { $0.pathExtension == "json" }
-            .sorted { $0.lastPathComponent.localizedStandardCompare($1.lastPathComponent) == .orderedAscending }
-        try self.init(models.map { try ManagedObjectModel(contentsOf: $0) })
+            .sorted { VersionName($0) < VersionName($1) }
+        try self.init(
+            models.map { try ManagedObjectModel(contentsOf: $0) }, names: models.map { $0.deletingPathExtension().lastPathComponent },
+            current: current)
     }
 
     /// The version that the app works with.
-    public var current: ManagedObjectModel { versions[versions.count - 1] }
+    public var current: ManagedObjectModel { versions[currentIndex] }
+
+    /// The name of the version that the app works with.
+    public var currentName: String { names[currentIndex] }
 
     /// The version with a checksum; nil when there is none.
     public func version(withChecksum checksum: String) -> ManagedObjectModel? { versions.first { $0.versionChecksum == checksum } }
+}
+
+/// The name of a version's file, in the order in which people count: `Shop`, `Shop 2`, `Shop 10`.
+package struct VersionName: Comparable {
+    private let text: String
+    private let number: Int
+    /// Tells `Shop 2` and `Shop2` apart.
+    private let whole: String
+
+    package init(_ name: String) {
+        let digits = name.reversed().prefix { $0.isASCII && $0.isNumber }
+        text = String(name.dropLast(digits.count)).trimmingCharacters(in: .whitespaces)
+        number = Int(String(digits.reversed())) ?? 0
+        whole = name
+    }
+
+    fileprivate init(_ url: URL) { self.init(url.deletingPathExtension().lastPathComponent) }
+
+    package static func < (one: VersionName, other: VersionName) -> Bool {
+        (one.text, one.number, one.whole) < (other.text, other.number, other.whole)
+    }
 }

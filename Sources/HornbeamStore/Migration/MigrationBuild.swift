@@ -94,7 +94,7 @@ final class MigrationBuild {
     func rows(_ step: TableStep) throws(EngineError) -> TableView {
         let snapshot = try engine.snapshot()
         let tree = schema.table(step.entity).tree
-        return step.way == .alter ? try snapshot.table(tree, seenAs: step.layout) : try snapshot.table(tree)
+        return step.changesLayout ? try snapshot.table(tree, seenAs: step.layout) : try snapshot.table(tree)
     }
 
     /// The old version, for expressions, which may read other objects.

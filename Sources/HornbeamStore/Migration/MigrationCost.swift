@@ -18,7 +18,7 @@ struct MigrationCost {
         for case let (name, _) in draft.old.catalogue.tables {
             if let tree = draft.snapshot.tree(named: name) { total += try draft.snapshot.table(tree).count }
         }
-        for step in draft.tables where step.isRewritten { rows += step.rowCount }
+        for step in draft.tables where step.isRewritten || step.way == .fill { rows += step.rowCount }
         for step in draft.indexes where step.isBuilt {
             for table in draft.tables where table.entity.name == step.stored.entity { entries += table.rowCount }
         }

@@ -12,6 +12,8 @@ struct MigrationDraft {
     let new: ManagedObjectModel
     let mapping: MappingModel
     let snapshot: Snapshot
+    /// Leaves of one table that the commit of the new version may replace.
+    let leavesInPlaceMax: Int
     /// The catalogue of the new version.
     var catalogue = Catalogue()
     var tables: [TableStep] = []
@@ -22,11 +24,15 @@ struct MigrationDraft {
     /// Values that the new model requires and the old data may lack.
     var required: [RequiredLink] = []
 
-    init(_ old: StoredSchema, to new: ManagedObjectModel, by mapping: MappingModel, _ snapshot: Snapshot) throws(EngineError) {
+    init(
+        _ old: StoredSchema, to new: ManagedObjectModel, by mapping: MappingModel, _ snapshot: Snapshot, _ engine: Engine
+    ) throws(EngineError) {
         self.old = old
         self.new = new
         self.mapping = mapping
         self.snapshot = snapshot
+        // The leaves of a transaction stay in the pool until its commit.
+        leavesInPlaceMax = engine.options.poolBytes / engine.options.pageSize / 4
         catalogue.collation = old.catalogue.collation
         catalogue.nextNumber = old.catalogue.nextNumber
         catalogue.pastVersions = (old.catalogue.pastVersions ?? []) + [old.model.versionChecksum]
@@ -125,6 +131,9 @@ struct MigrationDraft {
 
     /// True when trees are filled before the commit that switches to the new version.
     var builds: Bool { tables.contains(where: \.isRewritten) || links.contains(where: \.isBuilt) || indexes.contains(where: \.isBuilt) }
+
+    /// True when rows or entries are written, before the commit or by it.
+    var writesRows: Bool { builds || tables.contains { $0.way == .fill } }
 
     /// True when the store's rows, relationships or constraints are not those of the new model already.
     var changesShape: Bool {

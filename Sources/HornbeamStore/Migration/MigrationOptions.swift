@@ -8,6 +8,8 @@ package struct MigrationOptions: Sendable {
     package var versions: [ManagedObjectModel] = []
     /// How to go from one of the versions to the next, where that does not follow from them.
     package var stages: [MigrationStep] = []
+    /// The names of the versions, for messages, by checksum.
+    package var versionNames: [String: String] = [:]
     /// Where a copy of the store is put before anything changes.
     package var backupDirectory: String?
     /// Told how far the migration is; what it throws ends the migration and leaves the store as it was.
@@ -21,6 +23,17 @@ package struct MigrationOptions: Sendable {
         stages.first {
             $0.mapping.source.versionChecksum == source.versionChecksum && $0.mapping.destination.versionChecksum == destination.versionChecksum
         }
+    }
+
+    /// Takes the versions that lead to the current one.
+    package mutating func take(_ versions: VersionedModel) {
+        self.versions = versions.versions
+        versionNames = Dictionary(zip(versions.versions.map(\.versionChecksum), versions.names), uniquingKeysWith: { first, _ in first })
+    }
+
+    /// What messages call a version: `version “Shop 2”`, or the checksum of a model that has no name.
+    func name(of model: ManagedObjectModel) -> String {
+        versionNames[model.versionChecksum].map { "version “\($0)”" } ?? model.versionName
     }
 }
 

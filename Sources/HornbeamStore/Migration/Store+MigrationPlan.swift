@@ -3,9 +3,10 @@ internal import HornbeamEngine
 package import HornbeamModel
 
 extension Store {
-    /// What opening a store with a model would do to it; nil when it needs no migration. Writes nothing.
+    /// What opening a store with a model would do to it, over the versions of the options; nil when it needs no migration. Writes nothing.
     ///
-    /// - Throws: `inferredMappingFailed` with every obstacle; what keeps the store from being opened for reading.
+    /// - Throws: `inferredMappingFailed` with every obstacle; `modelReferenceNotFound` and `stagedMigrationBackwards` as opening does; what
+    ///   keeps the store from being opened for reading.
     package static func migrationPlan(
         of location: Location, to model: ManagedObjectModel, options: Options = Options()
     ) throws -> StoreMigrationPlan? {
@@ -14,46 +15,45 @@ extension Store {
         reading.createIfMissing = false
         let store = try open(location, model: nil, options: reading)
         defer { try? store.close() }
-        return try EngineError.translating {
-            let stages = options.migration?.stages ?? []
-            return try stages.isEmpty ? store.migrationPlan(to: model) : store.migrationPlan(to: model, stages)
-        }
+        return try EngineError.translating { try store.migrationPlan(to: model, options.migration ?? MigrationOptions()) }
     }
 
-    /// The first stage with what it costs in this store, and what the next ones do.
-    private func migrationPlan(to model: ManagedObjectModel, _ stages: [MigrationStep]) throws -> StoreMigrationPlan? {
-        let snapshot = try engine.snapshot()
-        guard let stored = try StoredSchema(snapshot, location),
-            let first = stages.firstIndex(where: { $0.mapping.source.versionChecksum == stored.model.versionChecksum })
-        else { return try migrationPlan(to: model) }
-        let stage = stages[first]
-        let draft = try MigrationDraft(stored, to: stage.mapping.destination, by: stage.mapping, snapshot)
-        var plan = try StoreMigrationPlan(draft, engine)
-        plan.label = stage.label
-        plan.laterMappings = stages[(first + 1)...].map(\.mapping)
-        guard stage.runsCode else { return plan }
-        plan.runsCode = true
-        let rows = draft.tables.reduce(0) { $0 + $1.rowCount }
-        let entries = try stored.catalogue.indexTrees.reduce(0) { (sum, name) throws(EngineError) in
-            try sum + (snapshot.tree(named: name).map { (tree) throws(EngineError) in try snapshot.index(tree).count } ?? 0)
-        }
-        plan.rowCount += rows + entries
-        plan.byteCount = Int(try engine.statistics().liveBytes) * 2 + 1 << 20
-        return plan
-    }
-
-    private func migrationPlan(to model: ManagedObjectModel) throws -> StoreMigrationPlan? {
+    private func migrationPlan(to model: ManagedObjectModel, _ settings: MigrationOptions) throws -> StoreMigrationPlan? {
         let snapshot = try engine.snapshot()
         guard let stored = try StoredSchema(snapshot, location) else { return nil }
-        let differs = try !stored.differences(to: model, Catalogue(model: model)).isEmpty
-        let mapping: MappingModel
-        do { mapping = try MappingModel.inferred(from: stored.model, to: model) } catch {
-            if differs { throw error }
-            return nil
+        let isRequired = try !stored.differences(to: model, Catalogue(model: model)).isEmpty
+        let chain = MigrationChain(settings, location)
+        var rest = try chain.versions(from: stored.model, to: model, isRequired: isRequired)[...]
+        if isRequired { try chain.checkInference(from: stored.model, over: Array(rest)) }
+        while let version = rest.popFirst() {
+            let differs = try !stored.differences(to: version, Catalogue(model: version)).isEmpty
+            let stage = settings.stage(from: stored.model, to: version)
+            let mapping: MappingModel
+            do { mapping = try stage?.mapping ?? MappingModel.inferred(from: stored.model, to: version) } catch {
+                if differs { throw error }
+                continue
+            }
+            let draft = try MigrationDraft(stored, to: version, by: mapping, snapshot, engine)
+            guard differs || draft.changesShape else { continue }
+            var plan = try StoreMigrationPlan(draft, engine)
+            plan.laterMappings = try zip([version] + rest, rest).map { source, destination in
+                try settings.stage(from: source, to: destination)?.mapping ?? MappingModel.inferred(from: source, to: destination)
+            }
+            plan.label = stage?.label
+            if let stage, stage.runsCode { try addCopy(to: &plan, draft, snapshot) }
+            return plan
         }
-        let draft = try MigrationDraft(stored, to: model, by: mapping, snapshot)
-        guard differs || draft.changesShape else { return nil }
-        return try StoreMigrationPlan(draft, engine)
+        return nil
+    }
+
+    /// What a stage with code costs beside its mapping: it copies all rows and entries first.
+    private func addCopy(to plan: inout StoreMigrationPlan, _ draft: MigrationDraft, _ snapshot: Snapshot) throws(EngineError) {
+        plan.runsCode = true
+        plan.rowCount += draft.tables.reduce(0) { $0 + $1.rowCount }
+        for name in draft.old.catalogue.indexTrees {
+            if let tree = snapshot.tree(named: name) { plan.rowCount += try snapshot.index(tree).count }
+        }
+        plan.byteCount = Int(try engine.statistics().liveBytes) * 2 + 1 << 20
     }
 
     /// The model that a store holds. Writes nothing.
@@ -113,7 +113,7 @@ extension StoreMigrationPlan {
                 case .create: .created
                 case .keep: .unchanged
                 case .alter: .altered
-                case .rewrite: .rewritten
+                case .fill, .rewrite: .rewritten
                 }
             return Step(entity: step.entity.name, way: way, rows: step.rowCount, reasons: step.reasons)
         }
@@ -128,7 +128,7 @@ extension StoreMigrationPlan {
         }
         self.init(
             mapping: draft.mapping, steps: steps, builtIndexes: links + indexes, rowCount: cost.rows + cost.entries,
-            byteCount: draft.builds ? cost.bytes : 0)
+            byteCount: draft.writesRows ? cost.bytes : 0)
     }
 }
 

@@ -9,7 +9,7 @@ internal import HornbeamModel
 /// version. Until then the store is the old version.
 extension StoreMigration {
     func run(_ stage: MigrationStep, _ stored: StoredSchema, to model: ManagedObjectModel, backsUp: Bool) throws -> StoredSchema {
-        try checkDirection(stored, model)
+        try MigrationChain(settings, location).checkDirection(stored, model)
         try PendingMigration.clear(engine)
         try checkSpace(for: Int(try engine.statistics().liveBytes) * 2 + 1 << 20)
         if backsUp { try backUp() }
@@ -27,24 +27,24 @@ extension StoreMigration {
         let copy = try MigrationCopy.run(stored, engine, settings, relay)
         if let prepare = stage.prepare { try prepare(try privateStore(copy)) }
         let snapshot = try engine.snapshot(isPinned: true)
-        let draft = try MigrationDraft(copy, to: model, by: stage.mapping, snapshot)
+        let draft = try MigrationDraft(copy, to: model, by: stage.mapping, snapshot, engine)
         try build(draft, relay, checksRequired: false)
         let result = StoredSchema(catalogue: draft.catalogue, model: model, modelBytes: try model.encoded())
-        try reshape(draft, result)
+        try reshape(draft, result, relay)
         if let convert = stage.convert {
             try convert(try privateStore(copy, at: snapshot), try privateStore(result), settings.progress ?? { _ in })
         }
-        try checkRequired(result)
+        try checkRequired(result, stored.model)
         try switchOver(stored, copy, result, draft, label: stage.label, relay)
         return result
     }
 
     /// Gives the copy the shape of the new version.
-    private func reshape(_ draft: MigrationDraft, _ result: StoredSchema) throws {
+    private func reshape(_ draft: MigrationDraft, _ result: StoredSchema, _ relay: ProgressRelay) throws {
         let transaction = try engine.begin()
         defer { transaction.abort() }
         try PendingMigration.add(draft.createdTables.map(\.name) + draft.createdIndexes, to: transaction)
-        try setLayouts(draft, transaction)
+        try setLayouts(draft, transaction, relay)
         let reader = try RowReader(result.catalogue, result.model, engine) { transaction.tree(named: $0) }
         try deriveValues(draft, transaction, reader)
         _ = try EngineError.translated { () throws(EngineError) in try transaction.commit(.lazy(maxDelay: .seconds(1))) }
@@ -61,7 +61,7 @@ extension StoreMigration {
         let reader = try RowReader(schema.catalogue, schema.model, engine) { snapshot.tree(named: $0) }
         return Store(
             location: location, identifier: UUID(engine.storeIdentifier), engine: engine, reader: reader, options: options,
-            metadata: try snapshot.metadata(), storedCatalogue: nil, history: nil, memory: nil,
+            metadata: try snapshot.metadata(), storedCatalogue: nil, openedTransaction: snapshot.transaction.rawValue, history: nil, memory: nil,
             fixedState: try state.map { try StoreSnapshot($0, reader: reader) })
     }
 
@@ -83,12 +83,12 @@ extension StoreMigration {
 
     // MARK: What code left undone
 
-    private func checkRequired(_ result: StoredSchema) throws {
+    private func checkRequired(_ result: StoredSchema, _ old: ManagedObjectModel) throws {
         let snapshot = try engine.snapshot()
         let reader = try RowReader(result.catalogue, result.model, engine) { snapshot.tree(named: $0) }
         var check = RequiredCheck(try StoreSnapshot(snapshot, reader: reader))
         try check.run()
-        guard check.violations.isEmpty else { throw rulesBroken(check.violations) }
+        guard check.violations.isEmpty else { throw rulesBroken(check.violations, from: old, to: result.model) }
     }
 
     /// Errors of the store, and those that name objects already, pass as they are.

@@ -20,9 +20,12 @@ struct StoreMigration {
     ///
     /// With versions, from each to the next: a step that is finished stays so.
     func run(_ stored: StoredSchema, to model: ManagedObjectModel, isRequired: Bool) throws -> StoredSchema? {
+        let chain = MigrationChain(settings, location)
+        let versions = try chain.versions(from: stored.model, to: model, isRequired: isRequired)
+        if isRequired { try chain.checkInference(from: stored.model, over: versions) }
         var current = stored
         var isMigrated = false
-        for version in try chain(from: stored, to: model, isRequired: isRequired) {
+        for version in versions {
             let differs = try !current.differences(to: version, Catalogue(model: version)).isEmpty
             guard let next = try step(current, to: version, isRequired: differs, backsUp: !isMigrated) else { continue }
             (current, isMigrated) = (next, true)
@@ -30,40 +33,26 @@ struct StoreMigration {
         return isMigrated ? current : nil
     }
 
-    /// The versions on the way to a model, the model at the end.
-    private func chain(from stored: StoredSchema, to model: ManagedObjectModel, isRequired: Bool) throws -> [ManagedObjectModel] {
-        let checksums = settings.versions.map(\.versionChecksum)
-        guard let end = checksums.firstIndex(of: model.versionChecksum) else { return [model] }
-        guard let start = checksums.firstIndex(of: stored.model.versionChecksum) else {
-            if !isRequired { return [model] }
-            throw HornbeamError(
-                .modelReferenceNotFound,
-                "“\(location)” was made with \(stored.model.versionName), which is none of the \(checksums.count) versions that this app knows; "
-                    + "the newest of these is \(model.versionName). Open it with a newer version of the app, or for reading with its own stored model.")
-        }
-        guard start <= end else { throw backwards(stored, model) }
-        return settings.versions[min(start + 1, end) ..< end] + [model]
-    }
-
     private func step(
         _ stored: StoredSchema, to model: ManagedObjectModel, isRequired: Bool, backsUp: Bool
     ) throws -> StoredSchema? {
+        let chain = MigrationChain(settings, location)
         let stage = settings.stage(from: stored.model, to: model)
         if let stage, stage.runsCode { return try run(stage, stored, to: model, backsUp: backsUp) }
-        if isRequired { try checkDirection(stored, model) }
+        if isRequired { try chain.checkDirection(stored, model) }
         let mapping: MappingModel
         do { mapping = try stage?.mapping ?? MappingModel.inferred(from: stored.model, to: model) } catch {
             // The model differs in what rows do not show: it is taken as it is.
             if !isRequired { return nil }
-            throw refusal(error as? HornbeamError, stored, model)
+            throw chain.refusal([error], stored.model, model)
         }
         try PendingMigration.clear(engine)
-        let draft = try MigrationDraft(stored, to: model, by: mapping, try engine.snapshot())
+        let draft = try MigrationDraft(stored, to: model, by: mapping, try engine.snapshot(), engine)
         guard isRequired || draft.changesShape else { return nil }
         guard settings.infersMapping || stage != nil else { throw noMapping(stored, model) }
         try checkKinship(draft)
         try checkAbstract(draft)
-        if draft.builds { try checkSpace(for: MigrationCost(draft, engine).bytes) }
+        if draft.writesRows { try checkSpace(for: MigrationCost(draft, engine).bytes) }
         if backsUp { try backUp() }
         let relay = ProgressRelay(settings.progress)
         let result = StoredSchema(catalogue: draft.catalogue, model: model, modelBytes: try model.encoded())
@@ -82,24 +71,24 @@ struct StoreMigration {
         guard draft.builds || (checksRequired && !draft.required.isEmpty) else { return }
         let build = try MigrationBuild(draft, engine, settings, relay, checksRequired: checksRequired)
         try build.run()
-        guard build.violations.isEmpty else { throw rulesBroken(build.violations) }
+        guard build.violations.isEmpty else { throw rulesBroken(build.violations, from: draft.old.model, to: draft.new) }
     }
 
-    func rulesBroken(_ violations: [HornbeamError]) -> HornbeamError {
+    func rulesBroken(_ violations: [HornbeamError], from old: ManagedObjectModel, to new: ManagedObjectModel) -> HornbeamError {
         HornbeamError(
             .migrationConstraintViolation,
-            "“\(location)” cannot be migrated, since its data breaks rules of the new model: each of them is among the details. Nothing "
-                + "was changed. Correct the objects with the old model, or relax the rule.",
+            "“\(location)” cannot be migrated, since its data breaks rules of \(settings.name(of: new)): each of them is among the "
+                + "details. The store stays at \(settings.name(of: old)). Correct the objects with the old model, or relax the rule.",
             objectIDs: violations.flatMap(\.objectIDs), details: violations)
     }
 
     // MARK: The commit
 
     private func finish(_ draft: MigrationDraft, _ result: StoredSchema, label: String?, _ relay: ProgressRelay) throws {
-        try relay.translated { () throws(EngineError) in try relay.report("switching", 1, 1) }
         let transaction = try engine.begin()
         defer { transaction.abort() }
-        try setLayouts(draft, transaction)
+        try setLayouts(draft, transaction, relay)
+        try relay.translated { () throws(EngineError) in try relay.report("switching", 1, 1) }
         try drop(draft.dropped, transaction, draft.snapshot)
         try transaction.setValue(PendingMigration.valueName, nil)
         try result.write(to: transaction)
@@ -109,10 +98,16 @@ struct StoreMigration {
         _ = try EngineError.translated { () throws(EngineError) in try transaction.commit(.full) }
     }
 
-    /// Gives the tables that stay their new layouts, and makes the trees that were not built.
-    func setLayouts(_ draft: MigrationDraft, _ transaction: WriteTransaction) throws {
-        for step in draft.tables where step.way == .alter {
-            if let tree = transaction.tree(named: step.stored.tree) { try transaction.setLayout(step.layout, of: tree) }
+    /// Gives the tables that stay their new default values and layouts, and makes the trees that were not built.
+    func setLayouts(_ draft: MigrationDraft, _ transaction: WriteTransaction, _ relay: ProgressRelay) throws {
+        for step in draft.tables {
+            guard let tree = transaction.tree(named: step.stored.tree) else { continue }
+            // Leaves of the layout that is current are changed side by side, so the new layout comes afterwards.
+            for fill in step.fills {
+                try relay.translated { () throws(EngineError) in try relay.report(step.entity.name, 1, 2) }
+                try transaction.alter(fill.rows, by: [.set(column: fill.column, cell: fill.cell)], in: tree)
+            }
+            if step.changesLayout { try transaction.setLayout(step.layout, of: tree) }
         }
         for (name, layout) in draft.createdTables where transaction.tree(named: name) == nil {
             _ = try transaction.createTable(named: name, layout: layout)
@@ -206,31 +201,11 @@ struct StoreMigration {
         try EngineError.translated { () throws(EngineError) in _ = try engine.backup(to: "\(directory)/\(name)-\(stamp).hornbeam") }
     }
 
-    /// An older version of the app must not take away what a newer one has added.
-    func checkDirection(_ stored: StoredSchema, _ model: ManagedObjectModel) throws {
-        if stored.catalogue.pastVersions?.contains(model.versionChecksum) == true { throw backwards(stored, model) }
-    }
-
-    private func backwards(_ stored: StoredSchema, _ model: ManagedObjectModel) -> HornbeamError {
-        HornbeamError(
-            .stagedMigrationBackwards,
-            "“\(location)” is of \(stored.model.versionName), which is newer than \(model.versionName), and is not taken back. Open "
-                + "it with the newer model, or for reading with its own stored model.")
-    }
-
     private func noMapping(_ stored: StoredSchema, _ model: ManagedObjectModel) -> HornbeamError {
         HornbeamError(
             .missingMappingModel,
-            "“\(location)” was made with \(stored.model.versionName) and must be migrated to \(model.versionName); its description does not "
-                + "allow the mapping to be inferred. Set shouldInferMappingModelAutomatically. The store is unchanged.")
-    }
-
-    private func refusal(_ error: HornbeamError?, _ stored: StoredSchema, _ model: ManagedObjectModel) -> HornbeamError {
-        HornbeamError(
-            .inferredMappingFailed,
-            "“\(location)” was made with \(stored.model.versionName) and cannot be migrated to \(model.versionName) without code: each "
-                + "obstacle is among the details. The store is unchanged; it can be opened for reading with its own stored model.",
-            details: error?.details ?? [])
+            "“\(location)” was made with \(settings.name(of: stored.model)) and must be migrated to \(settings.name(of: model)); its description "
+                + "does not allow the mapping to be inferred. Set shouldInferMappingModelAutomatically. The store is unchanged.")
     }
 }
 

@@ -10,6 +10,8 @@ struct TableStep {
         case keep
         /// The table gets another layout; no row is touched.
         case alter
+        /// Cells get default values where they are, as by a batch update; the table may get another layout too.
+        case fill
         /// All rows are written to a new table.
         case rewrite
     }
@@ -25,8 +27,20 @@ struct TableStep {
     var rowCount: Int
     /// Why the rows are written anew.
     var reasons: [String] = []
+    /// The default values of `fill`.
+    var fills: [ColumnFill] = []
+    /// True when the rows stay and the table gets another layout.
+    var changesLayout = false
 
     var isRewritten: Bool { way == .rewrite }
+}
+
+/// The rows that have no value in a column, and the cell that they get.
+struct ColumnFill {
+    /// The column's place in the old layout.
+    let column: Int
+    let cell: [UInt8]
+    let rows: RowSelection
 }
 
 /// Where the cells of one column of the new version come from.
@@ -92,15 +106,15 @@ extension MigrationDraft {
         if layout.columns.reduce(0, { $0 + ($1.fill?.count ?? 0) }) > Self.fillBytesMax {
             step.reasons.append("default values are long")
         }
-        if !step.reasons.isEmpty, rows.count > 0 {
+        let rewrites = !step.reasons.isEmpty && rows.count > 0
+        if rewrites { step.fills = try fillsInPlace(step, rows) ?? [] }
+        if rewrites, step.fills.isEmpty {
             step.way = .rewrite
-        } else if layout.columns == rows.layout.columns {
-            step.way = .keep
-            step.layout = rows.layout
-        } else {
-            step.way = .alter
-            step.layout = layout
+            return step
         }
+        step.changesLayout = layout.columns != rows.layout.columns
+        step.layout = step.changesLayout ? layout : rows.layout
+        step.way = rewrites ? .fill : step.changesLayout ? .alter : .keep
         return step
     }
 

@@ -13,7 +13,8 @@ extension Command {
             Prints what happens to each entity and what it costs, then migrates the store in place. A crash leaves the old version or the
             new one, whole. Nobody else may have the store open for writing.
 
-              --model NEW    an .xcdatamodeld (its current version counts), an .xcdatamodel, a JSON file, or a store
+              --model NEW    an .xcdatamodeld or a folder of JSON models, over whose versions the store goes to the current one (of
+                             JSON models the last by name); an .xcdatamodel, a JSON file, or a store
               --dry-run      print the plan and change nothing
               --backup DIR   copy the store into that folder first
 
@@ -25,23 +26,41 @@ extension Command {
             guard let new = try arguments.option("--model") else { throw UsageError("--model is missing") }
             let path = try arguments.word("the path of the store")
             try arguments.finish()
-            let model = try ManagedObjectModel(try ModelFile(new).definition())
-            guard let plan = try Store.migrationPlan(of: .directory(path), to: model) else {
+            let target = try MigrationTarget(new)
+            var options = Store.Options()
+            options.createIfMissing = false
+            options.migration = target.options
+            guard let plan = try Store.migrationPlan(of: .directory(path), to: target.model, options: options) else {
                 return Console.line("\(path): the store needs no migration")
             }
             Console.line(plan.description)
-            if !isDry { try migrate(path, to: model, backup) }
+            if !isDry { try migrate(path, to: target, backup) }
         })
 
-    private static func migrate(_ path: String, to model: ManagedObjectModel, _ backup: String?) throws {
+    private static func migrate(_ path: String, to target: MigrationTarget, _ backup: String?) throws {
         let line = Guarded(ProgressLine("migrating"))
         var options = Store.Options()
         options.createIfMissing = false
-        var migration = MigrationOptions()
+        var migration = target.options
         migration.backupDirectory = backup
         migration.progress = { step in line.withLock { $0.update(step.fraction, step.part) } }
         options.migration = migration
-        try Store.open(.directory(path), model: model, options: options).close()
+        try Store.open(.directory(path), model: target.model, options: options).close()
         line.withLock { $0.finish("done in \(Figures.duration($0.elapsed))") }
+    }
+}
+
+/// The model that a store is migrated to, with the versions on the way where there are several.
+private struct MigrationTarget {
+    let model: ManagedObjectModel
+    var options = MigrationOptions()
+
+    init(_ path: String) throws {
+        if let versions = try ModelFile.versions(path) {
+            model = versions.current
+            options.take(versions)
+        } else {
+            model = try ManagedObjectModel(try ModelFile(path).definition())
+        }
     }
 }

@@ -36,6 +36,16 @@ enum ModelFile {
         return .xcode(try XcodeModel(contentsOf: version), path: "\(version.path)/contents")
     }
 
+    /// The versions of a model: those of an `.xcdatamodeld`, or the JSON files of a folder that is no store; nil for a single model.
+    static func versions(_ path: String) throws -> VersionedModel? {
+        let url = URL(filePath: path)
+        if url.pathExtension == "xcdatamodeld" { return try VersionedModel(xcodeModelsAt: url) }
+        guard isFolder(path), url.pathExtension != "xcdatamodel" else { return nil }
+        let names = try FileManager.default.contentsOfDirectory(atPath: path)
+        guard !names.contains("meta"), names.contains(where: { $0.hasSuffix(".json") }) else { return nil }
+        return try VersionedModel(contentsOf: url)
+    }
+
     private static func isFolder(_ path: String) -> Bool {
         var isFolder: ObjCBool = false
         return FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) && isFolder.boolValue

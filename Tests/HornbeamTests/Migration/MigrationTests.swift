@@ -253,7 +253,7 @@ import Testing
         try old.close()
     }
 
-    @Test("PSC-20: the room of a large removed entity is given back later")
+    @Test("PSC-20, MIG-12: the room of a large removed entity is given back later")
     func removedEntityIsDroppedLater() throws {
         let store = try MigratedStore()
         let container = try store.open(Self.first)

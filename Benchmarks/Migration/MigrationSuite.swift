@@ -1,0 +1,105 @@
+import Foundation
+
+/// Rows G1 and G2: what it costs to open a store with the next version of its model.
+struct MigrationSuite {
+    let options: Options
+    let folder: Folder
+    let contestants: [any MigrationContestant.Type]
+
+    static let rows = [
+        Row(id: "G1k", title: "model change without rewriting, 10 k rows, besides opening", unit: "ms", goal: .atMost(20)),
+        Row(id: "G1", title: "model change without rewriting, 10 M rows, besides opening", unit: "ms", goal: .atMost(20)),
+        Row(id: "G2", title: "number required with a default, half of 1 M rows without", unit: "ms", goal: .atMost(1, .sqlite)),
+        Row(id: "G2u", title: "… batch update of the same rows", unit: "ms"),
+        Row(id: "G2x", title: "… migration as a multiple of the batch update", unit: "×", goal: .atMost(2)),
+        Row(id: "G2t", title: "text required with a default, half of 1 M rows without", unit: "ms", goal: .atMost(1, .sqlite)),
+        Row(id: "G2tu", title: "… batch update of the same rows", unit: "ms"),
+        Row(id: "G2tx", title: "… migration as a multiple of the batch update", unit: "×", goal: .atMost(2)),
+        Row(id: "G2i", title: "new unique constraint over 1 M rows", unit: "ms", goal: .atMost(1, .sqlite)),
+        Row(id: "G2c", title: "cores at work during row G2t", unit: "×"),
+        Row(id: "G2m", title: "peak memory over the pool during row G2t", unit: "MiB", goal: .atMost(64)),
+    ]
+
+    /// The smallest pool that stores of this size are opened with.
+    private static let tightPool = 64 << 20
+
+    func run(into results: inout Results) throws {
+        results.declare(Self.rows)
+        note("migration without rewriting")
+        try change("G1k", options.isSmoke ? 1_000 : 10_000, &results)
+        try change("G1", options.isSmoke ? 10_000 : 10_000_000, &results)
+        for repetition in 0..<options.repetitions {
+            note("migration, repetition \(repetition + 1) of \(options.repetitions)")
+            for type in contestants.indices.map({ contestants[($0 + repetition) % contestants.count] }) { try rewrite(type, &results) }
+        }
+        results.add("G2m", .hornbeam, try MemorySuite(options: options, folder: folder).ask("migrate"))
+    }
+
+    // MARK: Without rewriting
+
+    /// Each version of a chain is opened, which migrates, and opened again; the difference is the migration.
+    private func change(_ id: String, _ rows: Int, _ results: inout Results) throws {
+        let path = try folder.empty("migrated")
+        try GraphMigration(path: path).load(rows)
+        for version in try GraphMigration.unwrittenChanges() {
+            let first = try GraphMigration.seconds(toOpen: path, version)
+            let again = try [0, 1, 2].map { _ in try GraphMigration.seconds(toOpen: path, version) }.sorted()[1]
+            results.add(id, .hornbeam, (first - again) * 1e3)
+        }
+        _ = try folder.empty("migrated")
+    }
+
+    // MARK: With rewriting
+
+    private func rewrite(_ type: any MigrationContestant.Type, _ results: inout Results) throws {
+        let who = type.contestant
+        let path = try folder.empty("\(who.rawValue)-original")
+        try type.init(path: path).load(options.rows)
+        func measure(_ id: String, cores: String? = nil, _ body: (any MigrationContestant) throws -> UInt64) throws -> Double {
+            let copy = try folder.empty("\(who.rawValue)-copy")
+            try Folder.copy(path, to: copy)
+            sync()
+            let start = processTime()
+            let (seconds, sum) = try timed { try body(type.init(path: copy)) }
+            if let cores, who == .hornbeam { results.add(cores, who, (processTime() - start) / seconds) }
+            results.add(id, who, seconds * 1e3)
+            results.check(id, who, sum)
+            return seconds
+        }
+        let text = try measure("G2t", cores: "G2c") { try $0.requireText() }
+        let textUpdate = try measure("G2tu") { try $0.updateText() }
+        let number = try measure("G2") { try $0.requireNumber() }
+        let numberUpdate = try measure("G2u") { try $0.updateNumber() }
+        _ = try measure("G2i") { try $0.addConstraint() }
+        results.add("G2x", who, number / numberUpdate)
+        results.add("G2tx", who, text / textUpdate)
+        for name in ["original", "copy"] { _ = try folder.empty("\(who.rawValue)-\(name)") }
+    }
+
+    // MARK: Memory
+
+    /// What a process of its own does: prints the peak over the pool.
+    static func measureMemory(_ options: Options, _ path: String) throws {
+        try GraphMigration(path: path, poolBytes: tightPool).load(options.rows)
+        ProcessMemory.trimHeap()
+        ProcessMemory.forgetPeak()
+        let before = ProcessMemory.current
+        _ = try GraphMigration(path: path, poolBytes: tightPool).requireText()
+        print(Double(ProcessMemory.peak - before - tightPool) / Double(1 << 20))
+    }
+}
+
+/// A store of notes that takes part: each step ends with a durable store that is closed, and gives back how many rows have the value.
+protocol MigrationContestant: AnyObject {
+    static var contestant: Contestant { get }
+
+    /// A store that is there, or will be loaded.
+    init(path: String) throws
+    /// Notes with a unique number; of every other one grade and remark are null.
+    func load(_ rows: Int) throws
+    func requireNumber() throws -> UInt64
+    func updateNumber() throws -> UInt64
+    func requireText() throws -> UInt64
+    func updateText() throws -> UInt64
+    func addConstraint() throws -> UInt64
+}

@@ -1,0 +1,77 @@
+import Hornbeam
+import HornbeamEngine
+import HornbeamStore
+
+/// A store that went through a version of its model and is small enough to damage every bit of it.
+struct MigratedSmallStore: DamagedStore {
+    let disk: SimulatedDisk
+    let sources: DamageSources
+    /// What the store held, commit by commit; the newest last.
+    private let states: [MigrationHistory.State]
+    private let otherStates: [MigrationHistory.State]
+    /// The place of the last state of the old version.
+    private let lastOld: Int
+
+    init(seed: UInt64) throws {
+        let disk = SimulatedDisk()
+        let history = try MigrationHistory(seed: seed, disk)
+        var states = history.states
+        lastOld = states.count - 1
+        let earlier = disk.files
+        var next = history.version
+        next.evolve()
+        let container = try MigrationHistory.open(try next.model(), disk)
+        // As a crash leaves it, or as closing does.
+        if seed % 3 == 0 { try container.close() }
+        states.append(MigrationHistory.State(definition: next.definition, plain: next.plain))
+        self.disk = disk.copy()
+        self.states = states
+        let other = SimulatedDisk()
+        otherStates = try MigrationHistory(seed: seed &+ 0x5EED, other).states
+        sources = DamageSources(files: disk.files, earlier: earlier, other: other.files)
+    }
+
+    /// With the model inside; a store that is of the old version is migrated once more.
+    func judge(_ damaged: SimulatedDisk) throws -> DamageOutcome {
+        do {
+            var options = Store.Options()
+            options.fileSystem = damaged
+            let model = try Store.storedModel(of: .directory(MigrationHistory.path), options: options)
+            let found = try read(model, damaged)
+            if let place = states.lastIndex(where: { $0.definition == model.definition && $0.plain == found }) {
+                if place == lastOld { try migrateAgain(damaged) }
+                return place == states.count - 1 ? .right : .older
+            }
+            if otherStates.contains(where: { $0.definition == model.definition && $0.plain == found }) { return .other }
+            throw Finding("a wrong answer: the content is none that the store had")
+        } catch let error as HornbeamError {
+            guard [.damaged, .logDamaged, .notAStore, .newerFormat].contains(error.code) else {
+                throw Finding("an error that names no damage: \(error)")
+            }
+            return .error(Self.name(error.code))
+        }
+    }
+
+    private func read(_ model: ManagedObjectModel, _ disk: SimulatedDisk) throws -> PlainObjects {
+        let container = try MigrationHistory.open(model, disk)
+        let found = try container.performAndWait { try PlainObjects.read($0, container.managedObjectModel) }
+        try container.close()
+        return found
+    }
+
+    private func migrateAgain(_ disk: SimulatedDisk) throws {
+        let newest = states[states.count - 1]
+        guard try read(try ManagedObjectModel(newest.definition), disk) == newest.plain else {
+            throw Finding("a store that fell back to the old version was migrated to something else")
+        }
+    }
+
+    private static func name(_ code: HornbeamError.Code) -> String {
+        switch code {
+        case .damaged: "damaged"
+        case .logDamaged: "logDamaged"
+        case .notAStore: "notAStore"
+        default: "newerFormat"
+        }
+    }
+}

@@ -1,0 +1,62 @@
+import Hornbeam
+import HornbeamEngine
+import HornbeamStore
+
+/// One call of a migration fails, or every call from it on: the store is of the old version or of the new one, whole, and the next
+/// opening migrates it.
+struct MigrationFaultTrial {
+    private static let kinds: [(name: String, effect: FaultRule.Effect, calls: Set<FileSystemCall>)] = [
+        ("ENOSPC", .fail(.full), FileSystemCall.changing),
+        ("EIO", .fail(.inputOutput), Set(FileSystemCall.allCases).subtracting([.close])),
+        ("short write", .short, [.write]),
+    ]
+
+    private let trial: MigrationTrial
+    private let kind: (name: String, effect: FaultRule.Effect, calls: Set<FileSystemCall>)
+    private let index: Int
+    private let isSticky: Bool
+
+    private var name: String { "\(kind.name) \(isSticky ? "from" : "at") call \(index) of a migration" }
+
+    /// Every kind at every call of the migration of a seed, once and for good.
+    static func all(seed: UInt64, _ run: Run) throws {
+        let trial = try MigrationTrial(seed: seed)
+        for kind in kinds {
+            for isSticky in [false, true] {
+                var index = 0
+                while try MigrationFaultTrial(trial: trial, kind: kind, index: index, isSticky: isSticky).perform(run) { index += 1 }
+            }
+        }
+        run.add("migrations failed at every call")
+    }
+
+    /// False when the migration makes no such call any more.
+    private func perform(_ run: Run) throws -> Bool {
+        let isAskedFor = run.includes(name)
+        if isAskedFor { try run.trying(name, as: "failing calls of migrations") }
+        let faults = FaultInjector(trial.disk.copy())
+        faults.add(FaultRule(kind.effect, calls: kind.calls, after: index, isSticky: isSticky))
+        var failure: HornbeamError?
+        var isOpen = false
+        do {
+            let container = try MigrationHistory.open(try trial.after.model(), faults)
+            isOpen = true
+            try container.close()
+        } catch let error as HornbeamError { failure = error }
+        guard faults.firedCount > 0 else { return false }
+        guard isAskedFor else { return true }
+        if let failure { try expectName(failure) }
+        faults.removeRules()
+        // What a process sees that goes on, and what the next one finds.
+        try trial.judge(on: faults, mustBeNew: isOpen)
+        return true
+    }
+
+    private func expectName(_ error: HornbeamError) throws {
+        let names: Set<HornbeamError.Code> = [.full, .inputOutput, .durabilityLost, .openFailed]
+        guard names.contains(error.code), !error.message.isEmpty else {
+            throw Finding("a failing call of a migration gives another error: \(error)")
+        }
+        if kind.name != "EIO", ![.full, .durabilityLost].contains(error.code) { throw Finding("a full disk gives another error: \(error)") }
+    }
+}

@@ -1,0 +1,64 @@
+internal import HornbeamModel
+
+/// The versions over which a store is migrated (MIG-14), and what keeps it from being.
+struct MigrationChain {
+    let settings: MigrationOptions
+    let location: Store.Location
+
+    init(_ settings: MigrationOptions, _ location: Store.Location) {
+        self.settings = settings
+        self.location = location
+    }
+
+    /// The versions on the way to a model, the model at the end.
+    ///
+    /// - Throws: `modelReferenceNotFound` for a store of a version that is not known, `stagedMigrationBackwards` for one of a newer version.
+    func versions(
+        from stored: ManagedObjectModel, to model: ManagedObjectModel, isRequired: Bool
+    ) throws -> [ManagedObjectModel] {
+        let checksums = settings.versions.map(\.versionChecksum)
+        guard let end = checksums.firstIndex(of: model.versionChecksum) else { return [model] }
+        guard let start = checksums.firstIndex(of: stored.versionChecksum) else {
+            if !isRequired { return [model] }
+            throw HornbeamError(
+                .modelReferenceNotFound,
+                "“\(location)” was made with \(settings.name(of: stored)), which is none of the \(checksums.count) versions that this app "
+                    + "knows; the current one of these is \(settings.name(of: model)). Open it with a newer version of the app, or for reading with "
+                    + "its own stored model.")
+        }
+        guard start <= end else { throw backwards(stored, model) }
+        return settings.versions[min(start + 1, end) ..< end] + [model]
+    }
+
+    /// Infers the mapping of each step before the first one is taken, so that a store does not stop half way for want of code.
+    ///
+    /// - Throws: `inferredMappingFailed` with the obstacles of all steps.
+    func checkInference(from stored: ManagedObjectModel, over versions: [ManagedObjectModel]) throws {
+        guard versions.count > 1 else { return }
+        var problems: [any Error] = []
+        for (source, destination) in zip([stored] + versions, versions) where settings.stage(from: source, to: destination) == nil {
+            do { _ = try MappingModel.inferred(from: source, to: destination) } catch { problems.append(error) }
+        }
+        if !problems.isEmpty { throw refusal(problems, stored, versions[versions.count - 1]) }
+    }
+
+    /// An older version of the app must not take away what a newer one has added.
+    func checkDirection(_ stored: StoredSchema, _ model: ManagedObjectModel) throws {
+        if stored.catalogue.pastVersions?.contains(model.versionChecksum) == true { throw backwards(stored.model, model) }
+    }
+
+    private func backwards(_ stored: ManagedObjectModel, _ model: ManagedObjectModel) -> HornbeamError {
+        HornbeamError(
+            .stagedMigrationBackwards,
+            "“\(location)” is of \(settings.name(of: stored)), which is newer than \(settings.name(of: model)), and is not taken back. Open "
+                + "it with the newer model, or for reading with its own stored model.")
+    }
+
+    func refusal(_ errors: [any Error], _ stored: ManagedObjectModel, _ model: ManagedObjectModel) -> HornbeamError {
+        HornbeamError(
+            .inferredMappingFailed,
+            "“\(location)” was made with \(settings.name(of: stored)) and cannot be migrated to \(settings.name(of: model)) without code: each "
+                + "obstacle is among the details. The store is unchanged; it can be opened for reading with its own stored model.",
+            details: errors.flatMap { ($0 as? HornbeamError)?.details ?? [] })
+    }
+}

@@ -1,0 +1,48 @@
+internal import HornbeamEngine
+internal import HornbeamModel
+
+/// Default values that are written into the cells of a table as it is, which takes as long as a batch update.
+extension MigrationDraft {
+    /// The cells of a table that get default values; nil where its rows must be written anew for another reason, where an index has the
+    /// cells, or where the leaves are too many for one transaction.
+    func fillsInPlace(_ step: TableStep, _ rows: TableView) throws(EngineError) -> [ColumnFill]? {
+        var fills: [ColumnFill] = []
+        var leaves = 0
+        for column in step.columns {
+            guard case .fillNull = column.conversion else { continue }
+            guard case .column(let old, _) = column.source, old.number == column.stored.number, column.stored.type.columnKind != .bytes,
+                !isIndexed(column.property, in: step.entity),
+                let cell = column.property.defaultValue.cellBytes(column.stored.type),
+                let place = rows.layout.columns.firstIndex(where: { $0.id == ColumnID(UInt32(old.number)) })
+            else { return nil }
+            let selection = try rows.rowsWithoutValue(inColumn: place, leavesMax: leavesInPlaceMax - leaves)
+            guard let selection else { return nil }
+            leaves += selection.leafCount
+            fills.append(ColumnFill(column: place, cell: cell, rows: selection))
+        }
+        return fills.count == step.reasons.count ? fills : nil
+    }
+
+    /// True when an index of the new version may read the property.
+    private func isIndexed(_ property: PropertyDescription, in entity: EntityDescription) -> Bool {
+        Catalogue(model: new).indexes.contains { index in
+            guard let owner = new.entitiesByName[index.entity], entity.isKind(of: owner) else { return false }
+            return index.condition != nil
+                || index.elements.contains { $0.isExpression == true || $0.property.prefix { $0 != "." } == property.name }
+        }
+    }
+}
+
+extension TableView {
+    /// The rows that are null in a column; nil when they lie in more leaves than wanted.
+    fileprivate func rowsWithoutValue(inColumn column: Int, leavesMax: Int) throws(EngineError) -> RowSelection? {
+        var rows = RowSelection()
+        try forEachLeaf { (leaf) throws(EngineError) -> Bool in
+            var bits = [UInt64](repeating: 0, count: (leaf.count + 63) / 64)
+            for slot in 0 ..< leaf.count where leaf.row(slot).isNull(column) { bits[slot >> 6] |= 1 << UInt64(slot & 63) }
+            rows.append(leaf, bits)
+            return rows.leafCount <= leavesMax
+        }
+        return rows.leafCount <= leavesMax ? rows : nil
+    }
+}
