@@ -59,6 +59,7 @@ import Testing
 
     @Test func commitsAreASequence() async throws {
         let container = container
+        var isOver = false
         let commits = Task {
             // snippet
             for await changes in container.changes() {
@@ -66,8 +67,9 @@ import Testing
                 if changes.author == "import" { break }
             }
             // end
+            isOver = true
         }
-        for _ in 0..<50 {
+        while !isOver {
             let importer = container.newContext()
             importer.transactionAuthor = "import"
             Employee(in: importer, name: "Joan")
