@@ -3,33 +3,48 @@ internal import HornbeamModel
 
 /// Makes rows of the new version from rows of the old one.
 struct RowRewrite {
+    /// Where one cell of the new row comes from; found out once for all rows.
+    private enum Source {
+        case column(StoredColumn, ColumnStep.Conversion)
+        case value(PropertyValue)
+        case inverse(PropertyDescription)
+        case computed(PropertyMapping.Source)
+    }
+
     let build: MigrationBuild
     let step: TableStep
     let old: EntityTable
-    private let new: EntityTable
+    private let cells: [(source: Source, target: StoredColumn)]
 
     init(_ step: TableStep, _ build: MigrationBuild, from old: EntityTable) {
         self.step = step
         self.build = build
         self.old = old
-        new = build.schema.table(step.entity)
+        let new = build.schema.table(step.entity)
+        cells = step.columns.map { column in
+            let source: Source =
+                switch column.source {
+                case .column(_, let property): .column(old.column(property), column.conversion)
+                case .fill:
+                    .value(
+                        build.draft.source(of: column.property, in: step.entity)?.usesDefaultValue == true ? column.property.defaultValue : .null)
+                case .inverse(let relationship): .inverse(relationship)
+                case .computed(let source): .computed(source)
+                }
+            return (source, new.column(column.property))
+        }
     }
 
     func fill(_ buffer: RowBuffer, from row: RowView, key: UInt64) throws {
         buffer.set(EntityTable.versionColumn, row.load(EntityTable.versionColumn, as: UInt32.self))
-        for column in step.columns {
-            let target = new.column(column.property)
-            switch column.source {
-            case .column(_, let property): try copy(old.column(property), to: target, column.conversion, buffer, row)
-            case .fill: try write(defaultValue(column), to: target, buffer)
-            case .inverse(let relationship): try writeOwner(of: key, through: relationship, column.property, to: target, buffer)
-            case .computed(let source): try write(computed(source, column.property, row, key), to: target, buffer)
+        for (source, target) in cells {
+            switch source {
+            case .column(let column, let conversion): try copy(column, to: target, conversion, buffer, row)
+            case .value(let value): try write(value, to: target, buffer)
+            case .inverse(let relationship): try writeOwner(of: key, through: relationship, target.property, to: target, buffer)
+            case .computed(let source): try write(computed(source, target.property, row, key), to: target, buffer)
             }
         }
-    }
-
-    private func defaultValue(_ column: ColumnStep) -> PropertyValue {
-        build.draft.source(of: column.property, in: step.entity)?.usesDefaultValue == true ? column.property.defaultValue : .null
     }
 
     private func write(_ value: PropertyValue, to target: StoredColumn, _ buffer: RowBuffer) throws {
