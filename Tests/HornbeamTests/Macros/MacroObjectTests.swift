@@ -5,7 +5,7 @@ import Testing
 /// Objects of classes in the macro form, over stores on disk and in memory.
 @Suite struct MacroObjectTests {
     @Test("OBJ-16: a class that is listed binds its superclasses")
-    func superclassesAreBound() throws {
+    @MainActor func superclassesAreBound() throws {
         let context = try PersistentContainer.inMemory(for: MacroAssembly.self).viewContext
         let assembly = MacroAssembly(in: context, parts: [MacroPart(in: context, label: "wheel")])
         assembly.label = "cart"
