@@ -43,18 +43,18 @@ final class Checkpointer: Sendable {
     }
 
     /// Replay met an attached version: the nodes that replay made for the version before are needed no more.
-    func abandonNodes(of version: StoreVersion) -> [VersionRegistry.Retired] {
+    func abandonNodes(of version: StoreVersion) -> [RetiredFrame] {
         state.withLock { $0.inner.removeAll() }
-        var nodes: [VersionRegistry.Retired] = []
+        var nodes: [RetiredFrame] = []
         for tree in version.trees { collectNew(tree.root, &nodes) }
         return nodes
     }
 
-    private func collectNew(_ reference: PageReference, _ nodes: inout [VersionRegistry.Retired]) {
+    private func collectNew(_ reference: PageReference, _ nodes: inout [RetiredFrame]) {
         guard reference.isInMemory else { return }
         let frame = reference.frame
         nodes.append(
-            VersionRegistry.Retired(
+            RetiredFrame(
                 node: frame, generation: engine.pool.generation(frame),
                 birth: unsafe engine.pool.infos[Int(frame)].birth))
         guard engine.pool.page(frame).level > 0 else { return }
@@ -77,7 +77,7 @@ final class Checkpointer: Sendable {
         let (version, mark) = try engine.pipeline.durablePoint()
         defer { engine.registry.release(version.number) }
         let before = state.withLock { $0 }
-        guard before.latest.checkpoint + 1 < StoreVersion.numberMax else {
+        guard before.latest.checkpoint + 1 < StoreLimits.numberMax else {
             throw EngineError(.full, "All numbers of checkpoints are used up. Copy the store's content to a new one.", path: engine.files.directory)
         }
         if !isClosing, !isForced, version.number == before.latest.transaction, mark == before.latest.log { return }

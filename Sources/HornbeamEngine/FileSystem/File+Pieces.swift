@@ -3,6 +3,7 @@
 // written back and not synced: a flush would be one more thing for commits to wait for, and a new length a commit of the journal.
 
 import Glibc
+internal import HornbeamThreads
 
 extension File {
     /// What a commit may find before it in the device's queue: as much as the device takes while two or three commits sync.
@@ -20,12 +21,12 @@ extension File {
         while start < end {
             let rests = mayRest()
             // Pieces end where blocks do, so that none is written twice.
-            let goal = (start + (rests ? Self.pieceBytes : Self.urgentPieceBytes)) & ~(PageAppender.blockBytes - 1)
+            let goal = (start + (rests ? Self.pieceBytes : Self.urgentPieceBytes)) & ~(DeviceBlock.bytes - 1)
             let next = min(goal, end)
-            let begun = Retention.monotonic()
+            let begun = MonotonicClock.nanoseconds
             try unsafe write(bytes.part(Int(start - offset)..<Int(next - offset)), at: start)
             try writeBack()
-            if rests { usleep(UInt32(min(Retention.monotonic() - begun, 2_000_000) / 1000)) }
+            if rests { usleep(UInt32(min(MonotonicClock.nanoseconds - begun, 2_000_000) / 1000)) }
             start = next
         }
     }

@@ -10,6 +10,7 @@
 #if canImport(Glibc)
 internal import CSystem
 internal import Glibc
+internal import HornbeamThreads
 
 extension PosixFileSystem {
     /// What is given back at once: it takes the device as long as two or three commits. With less there are more commits of the journal.
@@ -32,9 +33,9 @@ extension PosixFileSystem {
         guard unsafe fstat(descriptor, &status) == 0, status.st_nlink == 0 else { return }
         var length = (status.st_size - 1) / Self.removalBytes * Self.removalBytes
         while length > 0, mayRest(), Self.isNobodyElses(descriptor) {
-            let begun = Retention.monotonic()
+            let begun = MonotonicClock.nanoseconds
             guard ftruncate(descriptor, length) == 0, fsync(descriptor) == 0 else { return }
-            usleep(UInt32(min(Retention.monotonic() - begun, 2_000_000) / 1000))
+            usleep(UInt32(min(MonotonicClock.nanoseconds - begun, 2_000_000) / 1000))
             length -= Self.removalBytes
         }
     }

@@ -19,3 +19,8 @@
         unsafe UnsafeMutableRawBufferPointer(rebasing: memory[range])
     }
 }
+
+/// The unit in which devices write: bytes that share one with later writes are written twice.
+enum DeviceBlock {
+    static let bytes: UInt64 = 4096
+}

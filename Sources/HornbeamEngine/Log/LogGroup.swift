@@ -47,7 +47,7 @@ struct LogGroup {
         var isWhole = true
         for placed in frames {
             let number = TransactionNumber(placed.frame.value)
-            guard number.rawValue < StoreVersion.numberMax else {
+            guard number.rawValue < StoreLimits.numberMax else {
                 throw EngineError(
                     .damaged,
                     "The log frame at position \(placed.frame.position.rawValue) has a valid check but names transaction \(number.rawValue), "

@@ -120,10 +120,10 @@ struct MetaBlock {
 
     /// The first number of a state that no store reaches; what is counted up from it must not overflow, nor get out of bounds.
     private static func fault(in state: MetaState) -> String? {
-        guard state.checkpoint > 0, state.checkpoint < StoreVersion.numberMax else { return "the checkpoint's number" }
+        guard state.checkpoint > 0, state.checkpoint < StoreLimits.numberMax else { return "the checkpoint's number" }
         guard state.log.position <= .last, state.log.position.rawValue % LogPosition.unit == 0 else { return "the log position" }
-        guard state.transaction.rawValue < StoreVersion.numberMax else { return "the transaction's number" }
-        guard state.nextObjectKey > 0, state.nextObjectKey < StoreVersion.numberMax else { return "the next object key" }
+        guard state.transaction.rawValue < StoreLimits.numberMax else { return "the transaction's number" }
+        guard state.nextObjectKey > 0, state.nextObjectKey < StoreLimits.numberMax else { return "the next object key" }
         guard state.oldestLogSegment.rawValue > 0, state.oldestLogSegment <= state.nextLogSegment else { return "the oldest log segment" }
         guard state.nextLogSegment <= LogSegmentNumber.last.next else { return "the next log segment" }
         guard state.nextPageFile >= .first, state.nextPageFile <= PageFileNumber.last.next else { return "the next page file" }

@@ -9,7 +9,7 @@ package final class PageAppender: Sendable {
     /// A payload that is stored compressed must be this much smaller: below 88 % of its raw size.
     static let compressedPercentMax = 88
     /// After a sync the next record starts on a fresh device block, so that no later write touches a durable one.
-    static let blockBytes: UInt64 = 4096
+    static let blockBytes = DeviceBlock.bytes
     /// The largest payload of one record.
     package static let payloadBytesMax = 1 << 18
 

@@ -188,11 +188,11 @@ import Synchronization
     private func reachedAllReaders() -> Bool {
         if hasBarrier.load(ordering: .relaxed) {
             if putBarrier() == 0 { return true }
-            refusedAt.store(Retention.monotonic(), ordering: .relaxed)
+            refusedAt.store(MonotonicClock.nanoseconds, ordering: .relaxed)
             hasBarrier.store(false, ordering: .sequentiallyConsistent)
             return false
         }
         let refused = refusedAt.load(ordering: .relaxed)
-        return refused == 0 || Retention.monotonic() &- refused > pauseNanoseconds
+        return refused == 0 || MonotonicClock.nanoseconds &- refused > pauseNanoseconds
     }
 }

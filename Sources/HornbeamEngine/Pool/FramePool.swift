@@ -146,27 +146,6 @@ struct FrameInfo: ~Copyable {
         unsafe infos[Int(copy)].verifiedFor.store(serial, ordering: .relaxed)
     }
 
-    /// Throws unless the frame holds a leaf that fits a table's layouts.
-    @inline(__always)
-    func verifyLeaf(_ frame: UInt32, _ layouts: TableLayouts) throws(EngineError) {
-        let serial = unsafe infos[Int(frame)].verifiedFor.load(ordering: .acquiring)
-        if serial == layouts.serial || serial == .max { return }
-        try verifyNewLeaf(frame, layouts)
-    }
-
-    @inline(never)
-    private func verifyNewLeaf(_ frame: UInt32, _ layouts: TableLayouts) throws(EngineError) {
-        let page = page(frame)
-        let version: UInt32 = page.load(24)
-        guard page.kind == NodeKind.tableLeaf.rawValue, let own = unsafe layouts.resolve(version)?.own else {
-            throw EngineError(.damaged, "A page of a table is no leaf of a layout that the table has (\(version)).")
-        }
-        if let fault = NodeCheck.tableFault(page, own) {
-            throw EngineError(.damaged, "A leaf of a table contradicts itself: \(fault).")
-        }
-        unsafe infos[Int(frame)].verifiedFor.store(layouts.serial, ordering: .releasing)
-    }
-
     /// The reference to a frame's page on disk, if it is there.
     func diskReference(_ frame: UInt32) -> (address: UInt64, stamp: UInt64)? {
         let address = unsafe infos[Int(frame)].diskAddress.load(ordering: .acquiring)
@@ -294,7 +273,7 @@ struct FrameInfo: ~Copyable {
     }
 
     /// Gives back frames that still hold what they held when they were retired.
-    func release(_ retired: [VersionRegistry.Retired]) {
+    func release(_ retired: [RetiredFrame]) {
         guard !retired.isEmpty else { return }
         state.withLock { state in
             for item in retired where holds(item) { withdraw(item.frame, &state) }
@@ -302,14 +281,14 @@ struct FrameInfo: ~Copyable {
     }
 
     /// True if a frame still holds what was retired; of pages, if nothing in memory names the frame either.
-    private func holds(_ item: VersionRegistry.Retired) -> Bool {
+    private func holds(_ item: RetiredFrame) -> Bool {
         guard item.address != 0 else { return generation(item.frame) == item.generation }
         let info = unsafe infos + Int(item.frame)
         return unsafe info.pointee.isEvictable && info.pointee.diskAddress.load(ordering: .relaxed) == item.address
     }
 
     /// What a transaction retired is not replaced after all: the transaction is undone.
-    func revive(_ retired: [VersionRegistry.Retired]) {
+    func revive(_ retired: [RetiredFrame]) {
         for item in retired where item.address == 0 { unsafe infos[Int(item.frame)].death = .max }
     }
 
@@ -370,23 +349,11 @@ struct FrameInfo: ~Copyable {
 
     // MARK: Pages from disk
 
-    /// The frame that holds a page, read from its file if it is not here. Only inside an epoch.
-    func load(address: UInt64, stamp: UInt64) throws(EngineError) -> UInt32 {
-        if let frame = state.withLock({ $0.table[address] }) { return frame }
-        let frame = try allocate(birth: 0)
-        do throws(EngineError) {
-            let page = page(frame)
-            let info = unsafe try files.read(
-                PageReference(address: address, stamp: stamp, count: 0),
-                into: unsafe UnsafeMutableRawBufferPointer(start: page.base, count: pageSize))
-            if let fault = NodeCheck.fault(in: page, bytes: info.rawBytes) {
-                throw EngineError(
-                    .damaged, "The page at \(PageReference.describe(address)) contradicts itself: \(fault).")
-            }
-        } catch {
-            discard(frame)
-            throw error
-        }
+    /// The frame that holds the page of an address; nil if none does.
+    func frame(holding address: UInt64) -> UInt32? { state.withLock { $0.table[address] } }
+
+    /// Publishes a page that was read into a new frame. Returns the frame to use: another one if another thread was faster.
+    func admit(_ frame: UInt32, address: UInt64, stamp: UInt64) -> UInt32 {
         unsafe infos[Int(frame)].stamp = stamp
         return state.withLock { state in
             if let other = state.table[address] {

@@ -125,7 +125,7 @@ package final class WriteTransaction {
         try requireOpen()
         precondition(count >= 0, "The number of keys to reserve is negative.")
         let first = nextObjectKey
-        guard first + UInt64(count) < StoreVersion.numberMax else { throw full("object keys") }
+        guard first + UInt64(count) < StoreLimits.numberMax else { throw full("object keys") }
         setNextObjectKey(first + UInt64(count))
         return first
     }
@@ -183,14 +183,11 @@ package final class WriteTransaction {
         try key.lend { key throws(EngineError) in try delete(key, from: index) }
     }
 
-    /// The longest key of an index.
-    package static let keyLengthMax = 1024
-
     private func put(_ key: Bytes, _ value: Bytes, in index: TreeID, onlyNew: Bool) throws(EngineError) -> Bool {
         let editor = try self.index(editing: index)
-        guard key.count <= min(WriteTransaction.keyLengthMax, pageSize / 8) else {
+        guard key.count <= min(StoreLimits.keyLengthMax, pageSize / 8) else {
             throw EngineError(
-                .tooLarge, "A key of \(key.count) bytes is too long for an index; the limit is \(min(WriteTransaction.keyLengthMax, pageSize / 8)).")
+                .tooLarge, "A key of \(key.count) bytes is too long for an index; the limit is \(min(StoreLimits.keyLengthMax, pageSize / 8)).")
         }
         if let isPut = try putLater(key, value, in: editor, onlyNew: onlyNew) { return isPut }
         return try mutate { () throws(EngineError) in
@@ -440,7 +437,7 @@ package final class WriteTransaction {
 
     /// Throws when the transaction counts beyond what a store may: it would be refused at the next opening.
     func requireBounds() throws(EngineError) {
-        guard number.rawValue < StoreVersion.numberMax else { throw full("transaction numbers") }
+        guard number.rawValue < StoreLimits.numberMax else { throw full("transaction numbers") }
         guard editors.values.allSatisfy({ $0.root.count <= NodeCheck.countMax }) else { throw full("entries of a tree") }
     }
 

@@ -1,7 +1,6 @@
 // How long versions are kept that have been replaced: on purpose for those who come back to them, and at most for
 // those who still read them.
 
-import Glibc
 import HornbeamThreads
 
 /// What keeps replaced versions, and what ends them.
@@ -13,18 +12,11 @@ package struct Retention: Sendable {
     /// A snapshot of a version that was replaced longer ago than this is taken away: its reader fails, not the writer.
     package var snapshotAgeMax: Duration?
     /// Nanoseconds of a clock that never goes back; tests bring their own.
-    package var clock: @Sendable () -> UInt64 = { Retention.monotonic() }
+    package var clock: @Sendable () -> UInt64 = { MonotonicClock.nanoseconds }
 
     package init() {}
 
     var keepsNothing: Bool { count == 0 && age == nil }
-
-    /// Nanoseconds of the monotonic clock.
-    static func monotonic() -> UInt64 {
-        var time = timespec()
-        unsafe clock_gettime(CLOCK_MONOTONIC, &time)
-        return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
-    }
 }
 
 extension Duration {
@@ -47,7 +39,7 @@ extension VersionRegistry {
     /// Gives up what is only retained, oldest first, until half of it is left: memory is short.
     func giveUpRetained() {
         let free = state.withLock { state in
-            var free: [Retired] = []
+            var free: [RetiredFrame] = []
             for _ in 0..<(state.retained.count + 1) / 2 {
                 free += Self.drop(state.retained.removeFirst(), isPinned: true, &state)
             }
@@ -57,8 +49,8 @@ extension VersionRegistry {
     }
 
     /// Lets go of retained versions beyond count and age.
-    func trim(_ state: inout State) -> [Retired] {
-        var free: [Retired] = []
+    func trim(_ state: inout State) -> [RetiredFrame] {
+        var free: [RetiredFrame] = []
         let now = retention.clock()
         while state.retained.count > retention.count, let oldest = state.retained.first {
             let replacedAt = state.live.first { $0.version.number == oldest }?.replacedAt ?? 0
@@ -70,10 +62,10 @@ extension VersionRegistry {
 
     /// Takes away versions that are only read and were replaced too long ago. The flag comes first: whoever enters an
     /// epoch after the nodes were unpublished sees it, whoever entered before is protected by the epoch.
-    private func expire(_ state: inout State) -> [Retired] {
+    private func expire(_ state: inout State) -> [RetiredFrame] {
         guard let limit = retention.snapshotAgeMax?.nanoseconds else { return [] }
         let now = retention.clock()
-        var free: [Retired] = []
+        var free: [RetiredFrame] = []
         for i in state.live.indices.reversed() {
             guard state.live[i].pins == 0, let replacedAt = state.live[i].replacedAt, now &- replacedAt > limit else {
                 continue

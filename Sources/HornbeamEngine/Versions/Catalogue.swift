@@ -40,7 +40,7 @@ enum Catalogue {
             let number = try reader.integer(UInt64.self)
             let nextObjectKey = try reader.integer(UInt64.self)
             let nextTree = try reader.integer(UInt32.self)
-            guard number < StoreVersion.numberMax, nextObjectKey > 0, nextObjectKey < StoreVersion.numberMax, nextTree <= TreeID.max.rawValue else {
+            guard number < StoreLimits.numberMax, nextObjectKey > 0, nextObjectKey < StoreLimits.numberMax, nextTree <= TreeID.max.rawValue else {
                 throw EngineError(.damaged, "The catalogue counts transactions, objects or trees beyond all bounds.")
             }
             var trees: [TreeRecord] = []
@@ -101,57 +101,5 @@ enum Catalogue {
             throw EngineError(.damaged, "A layout is impossible: \(fault).")
         }
         return layout
-    }
-}
-
-extension Array where Element == UInt8 {
-    mutating func appendInteger<T: FixedWidthInteger>(_ value: T) {
-        unsafe Swift.withUnsafeBytes(of: value.littleEndian) { unsafe append(contentsOf: $0) }
-    }
-
-    mutating func appendReference(_ reference: PageReference) {
-        appendInteger(reference.address)
-        appendInteger(reference.stamp)
-        appendInteger(reference.count)
-    }
-
-    mutating func appendText(_ text: String) {
-        appendInteger(UInt16(text.utf8.count))
-        append(contentsOf: text.utf8)
-    }
-
-    /// Seven bits a byte, low ones first.
-    mutating func appendVariable(_ value: UInt64) {
-        var value = value
-        while value >= 0x80 {
-            append(UInt8(truncatingIfNeeded: value) | 0x80)
-            value >>= 7
-        }
-        append(UInt8(value))
-    }
-}
-
-extension ByteReader {
-    mutating func reference() throws(EngineError) -> PageReference {
-        PageReference(
-            address: try integer(UInt64.self), stamp: try integer(UInt64.self), count: try integer(UInt64.self))
-    }
-
-    mutating func text() throws(EngineError) -> String {
-        let bytes = try take(Int(try integer(UInt16.self)))
-        guard let text = unsafe String(validating: bytes.buffer, as: UTF8.self) else {
-            throw EngineError(.damaged, "A name is not valid UTF-8.")
-        }
-        return text
-    }
-
-    mutating func variable() throws(EngineError) -> UInt64 {
-        var value: UInt64 = 0
-        for shift in stride(from: UInt64(0), through: 63, by: 7) {
-            let byte = try integer(UInt8.self)
-            value |= UInt64(byte & 0x7F) << shift
-            if byte & 0x80 == 0 { return value }
-        }
-        throw EngineError(.damaged, "A number of variable length does not end.")
     }
 }

@@ -23,7 +23,7 @@ final class CommitPipeline: Sendable {
         let needsSync: Bool
         /// Nanoseconds within which it must be synced, if it does not need it at once.
         let syncWithin: UInt64
-        let retired: [VersionRegistry.Retired]
+        let retired: [RetiredFrame]
         /// Its nodes, to be given back if it cannot be written.
         let born: [UInt32]
         let published: (@Sendable (TransactionNumber) -> Void)?
@@ -276,7 +276,7 @@ final class CommitPipeline: Sendable {
         let group = unsafe state.pending
         unsafe state.pending = []
         registry.writersAtWork.wrappingAdd(1, ordering: .relaxed)
-        let isDue = unsafe state.syncBy.map { $0 <= Retention.monotonic() } ?? false
+        let isDue = unsafe state.syncBy.map { $0 <= MonotonicClock.nanoseconds } ?? false
         let syncs = needsSync || isDue || group.contains { $0.needsSync }
         monitor.unlock()
         var failure: EngineError?
@@ -325,7 +325,7 @@ final class CommitPipeline: Sendable {
             unsafe state.durable = unsafe state.acknowledged
             unsafe state.syncBy = nil
         } else {
-            let due = group.map { Retention.monotonic() &+ $0.syncWithin }
+            let due = group.map { MonotonicClock.nanoseconds &+ $0.syncWithin }
             unsafe state.syncBy = (due + (unsafe state.syncBy.map { [$0] } ?? [])).min()
         }
         unsafe state.statistics.groups += group.isEmpty ? 0 : 1
@@ -362,13 +362,13 @@ final class CommitPipeline: Sendable {
         unsafe state.undone.endRound(above: published.number, error)
     }
 
-    private func giveBack(retired: [VersionRegistry.Retired], born: [UInt32]) {
+    private func giveBack(retired: [RetiredFrame], born: [UInt32]) {
         pool.revive(retired)
         for frame in born { pool.discard(frame) }
     }
 
     /// Undoes an executed transaction that was not queued.
-    func undo(retired: [VersionRegistry.Retired], born: [UInt32], above number: TransactionNumber) {
+    func undo(retired: [RetiredFrame], born: [UInt32], above number: TransactionNumber) {
         giveBack(retired: retired, born: born)
         undone(number)
     }
@@ -388,7 +388,7 @@ final class CommitPipeline: Sendable {
 
     /// Syncs what was acknowledged without a sync and is due.
     func syncIfDue() throws(EngineError) {
-        let isDue = monitor.withLock { unsafe state.syncBy.map { $0 <= Retention.monotonic() } ?? false }
+        let isDue = monitor.withLock { unsafe state.syncBy.map { $0 <= MonotonicClock.nanoseconds } ?? false }
         if isDue { try syncIfNeeded() }
     }
 
@@ -435,7 +435,7 @@ final class CommitPipeline: Sendable {
     var undoneCount: Int { monitor.withLock { unsafe state.undone.count } }
 
     /// Replay made a version that is in the log already.
-    func adopt(_ version: StoreVersion, retired: [VersionRegistry.Retired]) {
+    func adopt(_ version: StoreVersion, retired: [RetiredFrame]) {
         registry.publish(version, retired: retired)
         monitor.withLock {
             unsafe state.executed = version

@@ -52,7 +52,7 @@ struct FileTable: Sendable, Equatable {
                 guard live >= 0, live <= Int64(PageFiles.fileBytesMax) else {
                     throw EngineError(.damaged, "The file table counts \(live) live bytes in page file \(number).")
                 }
-                guard emptySince < StoreVersion.numberMax || emptySince == .max else {
+                guard emptySince < StoreLimits.numberMax || emptySince == .max else {
                     throw EngineError(.damaged, "The file table calls page file \(number) empty since transaction \(emptySince).")
                 }
                 table.entries[number] = Entry(live: live, emptySince: emptySince)

@@ -52,9 +52,6 @@ final class StoreVersion: Sendable {
 
     func expire() { expired.store(true, ordering: .sequentiallyConsistent) }
 
-    /// Transactions and object keys stay below this, so that a hostile file cannot make a count overflow.
-    static let numberMax: UInt64 = 1 << 62
-
     /// The tree that holds named values.
     static let valuesTree = TreeID(1)
 

@@ -208,25 +208,3 @@ import Glibc
         }
     }
 }
-
-/// Reads bytes that may be damaged: every step is checked.
-struct ByteReader {
-    private(set) var rest: Bytes
-
-    init(_ bytes: Bytes) { rest = bytes }
-
-    var isAtEnd: Bool { rest.count == 0 }
-
-    mutating func take(_ count: Int) throws(EngineError) -> Bytes {
-        guard count >= 0, count <= rest.count else {
-            throw EngineError(.damaged, "A record ends after \(rest.count) bytes where \(count) were expected.")
-        }
-        let taken = rest.prefix(count)
-        rest = rest.dropFirst(count)
-        return taken
-    }
-
-    mutating func integer<T: FixedWidthInteger & BitwiseCopyable>(_ type: T.Type) throws(EngineError) -> T {
-        T(littleEndian: try take(MemoryLayout<T>.size).load(0))
-    }
-}

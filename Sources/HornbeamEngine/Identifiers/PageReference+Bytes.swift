@@ -22,3 +22,18 @@ extension PageReference {
         isEmpty ? "none" : "\(file)+\(offset) (\(recordBytes) bytes, count \(count))"
     }
 }
+
+extension Array where Element == UInt8 {
+    mutating func appendReference(_ reference: PageReference) {
+        appendInteger(reference.address)
+        appendInteger(reference.stamp)
+        appendInteger(reference.count)
+    }
+}
+
+extension ByteReader {
+    mutating func reference() throws(EngineError) -> PageReference {
+        PageReference(
+            address: try integer(UInt64.self), stamp: try integer(UInt64.self), count: try integer(UInt64.self))
+    }
+}

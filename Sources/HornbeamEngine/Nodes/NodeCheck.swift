@@ -35,7 +35,7 @@ enum NodeCheck {
         let isInner = page.kind == NodeKind.inner.rawValue
         let entry = 8 + SlottedNode.slotSize + (isInner ? SlottedNode.linkSize : 0)
         let arraysEnd = Page.headerSize + page.capacity * entry
-        guard arraysEnd <= page.heapStart, page.prefixLength <= min(page.limit - page.heapStart, WriteTransaction.keyLengthMax)
+        guard arraysEnd <= page.heapStart, page.prefixLength <= min(page.limit - page.heapStart, StoreLimits.keyLengthMax)
         else {
             return "its arrays and its heap overlap"
         }

@@ -55,7 +55,7 @@ extension Recovery {
             try files.hold()
             try requireKept(states[i])
             let opened = Opened(meta: meta, states: states, chosen: i, previous: nil, files: files)
-            let follower = Follower(self, states[i])
+            let follower = Follower(states[i])
             let engine = try makeEngine(opened, follower: follower)
             let replayed = try replay(opened, engine, reaching: durable, upTo: isWritten ? durable : nil)
             engine.loss = replayed.loss
@@ -94,59 +94,5 @@ extension Recovery {
             throw EngineError(
                 .damaged, "The store's writer went on faster than the store could be opened. Try again.", path: path)
         }
-    }
-}
-
-/// Where a reader is in the log, and how it gets further.
-final class Follower: Sendable {
-    private struct Place {
-        var state: MetaState
-        var end: LogMark
-    }
-
-    private let recovery: Recovery
-    /// Guards the place; held across a refresh on purpose, so that one runs at a time.
-    private let place: Guarded<Place>
-
-    init(_ recovery: Recovery, _ state: MetaState) {
-        self.recovery = recovery
-        place = Guarded(Place(state: state, end: state.log))
-    }
-
-    func note(_ end: LogMark) { place.withLock { $0.end = end } }
-
-    /// Brings an engine to what is durable now; false when nothing is new.
-    func refresh(_ engine: Engine) throws(EngineError) -> Bool {
-        try place.withLock { (place) throws(EngineError) in
-            let newest = engine.latest
-            let states = try recovery.patiently { () throws(EngineError) in
-                try MetaFile.open(recovery.metaPath, fileSystem: recovery.fileSystem, readOnly: true).states
-            }
-            if states[0] != place.state {
-                try restart(engine, &place)
-            } else {
-                let durable = try recovery.patiently { () throws(EngineError) in
-                    try recovery.durablePosition(place.state.store, isWritten: try recovery.fileSystem.isLocked(recovery.metaPath))
-                }
-                if durable > place.end.position {
-                    do throws(EngineError) { try goOn(engine, &place, to: durable) } catch { try restart(engine, &place) }
-                }
-            }
-            return engine.latest != newest
-        }
-    }
-
-    private func goOn(_ engine: Engine, _ place: inout Place, to durable: LogPosition) throws(EngineError) {
-        try engine.core.files.hold()
-        try recovery.requireKept(place.state)
-        place.end = try recovery.replay(from: place.state, place.end, engine, reaching: durable, upTo: durable).mark
-    }
-
-    /// From the newest checkpoint, with a pool of its own, and not to an older state; snapshots of the old one can be read on.
-    private func restart(_ engine: Engine, _ place: inout Place) throws(EngineError) {
-        let fresh = try recovery.openForReading(from: place.end.position)
-        guard let follower = fresh.follower else { preconditionFailure("An engine opened for reading has a follower.") }
-        place = follower.place.withLock { $0 }
-        engine.take(fresh)
     }
 }

@@ -79,7 +79,7 @@ struct SlottedNode {
         _ range: Range<Int>, reversed: Bool, _ body: (Bytes, Int) throws(EngineError) -> Bool
     ) throws(EngineError) -> Bool {
         let prefixLength = page.prefixLength
-        let capacity = WriteTransaction.keyLengthMax + 8
+        let capacity = StoreLimits.keyLengthMax + 8
         return try unsafe withUnsafeTemporaryAllocation(byteCount: capacity, alignment: 8) {
             (buffer) throws(EngineError) -> Bool in
             let key = buffer.baseAddress!
@@ -87,7 +87,7 @@ struct SlottedNode {
             for n in 0..<range.count {
                 let i = reversed ? range.upperBound &- 1 &- n : range.lowerBound &+ n
                 let rest = restLength(i)
-                guard prefixLength &+ rest <= WriteTransaction.keyLengthMax else { throw SlottedNode.overlong(page) }
+                guard prefixLength &+ rest <= StoreLimits.keyLengthMax else { throw SlottedNode.overlong(page) }
                 unsafe key.storeBytes(of: head(i).bigEndian, toByteOffset: prefixLength, as: UInt64.self)
                 if rest == 16 {
                     unsafe key.storeBytes(of: page.load(cell(i)), toByteOffset: prefixLength &+ 8, as: UInt64.self)

@@ -15,7 +15,7 @@ import Synchronization
     private(set) var born: [UInt32] = []
     private(set) var bornInner: [UInt32] = []
     /// Nodes in memory that the transaction replaced, and cached pages; other versions may still need them.
-    private(set) var retired: [VersionRegistry.Retired] = []
+    private(set) var retired: [RetiredFrame] = []
     /// Pages on disk that it replaced.
     private(set) var deadPages: [PageReference] = []
     /// Blobs whose last owner was deleted or replaced.
@@ -52,7 +52,7 @@ import Synchronization
         if pool.page(copy).kind == NodeKind.inner.rawValue { noteInner(copy) }
         retire(link)
         // Nobody who comes later reads the page: its frame is warm memory for the next copies.
-        if !link.isInMemory { retired.append(VersionRegistry.Retired(page: link.address, in: frame)) }
+        if !link.isInMemory { retired.append(RetiredFrame(page: link.address, in: frame)) }
         return copy
     }
 
@@ -68,7 +68,7 @@ import Synchronization
             deadPages.append(PageReference(address: disk.address, stamp: disk.stamp, count: 0))
         }
         retired.append(
-            VersionRegistry.Retired(
+            RetiredFrame(
                 node: frame, generation: pool.generation(frame), birth: unsafe pool.infos[Int(frame)].birth))
         unsafe pool.infos[Int(frame)].death = birth
     }

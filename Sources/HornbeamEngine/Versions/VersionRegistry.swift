@@ -33,26 +33,7 @@ final class VersionRegistry: Sendable {
         var pins = 0
         /// When the next version was published, on the options' clock.
         var replacedAt: UInt64?
-        var waiting: [Retired] = []
-    }
-
-    /// A node that was replaced, or the cached copy of a page that was.
-    struct Retired {
-        let frame: UInt32
-        /// Tells whether the frame still holds the node.
-        let generation: UInt32
-        /// The transaction that made the node. No version waits for a page: whoever still needs it reads it again.
-        let birth: UInt64
-        /// The page's address, which tells whether the frame still holds it; 0 for a node.
-        let address: UInt64
-
-        init(node frame: UInt32, generation: UInt32, birth: UInt64) {
-            (self.frame, self.generation, self.birth, address) = (frame, generation, birth, 0)
-        }
-
-        init(page address: UInt64, in frame: UInt32) {
-            (self.frame, generation, birth, self.address) = (frame, 0, .max, address)
-        }
+        var waiting: [RetiredFrame] = []
     }
 
     init(pool: FramePool, retention: Retention, first: StoreVersion) {
@@ -95,7 +76,7 @@ final class VersionRegistry: Sendable {
     }
 
     /// Makes a version the one that new readers get.
-    func publish(_ version: StoreVersion, retired: [Retired]) {
+    func publish(_ version: StoreVersion, retired: [RetiredFrame]) {
         let free = state.withLock { state in
             let previous = state.live.count - 1
             let replaced = state.live[previous].version.number
@@ -131,7 +112,7 @@ final class VersionRegistry: Sendable {
     }
 
     /// Gives a hold back. Versions that were expired are gone already.
-    static func drop(_ number: TransactionNumber, isPinned: Bool, _ state: inout State) -> [Retired] {
+    static func drop(_ number: TransactionNumber, isPinned: Bool, _ state: inout State) -> [RetiredFrame] {
         guard let i = state.live.lastIndex(where: { $0.version.number == number }) else { return [] }
         state.live[i].holders -= 1
         state.live[i].pins -= isPinned ? 1 : 0
@@ -139,16 +120,16 @@ final class VersionRegistry: Sendable {
     }
 
     /// Ends a version; gives back the nodes that no other one needs.
-    static func remove(_ i: Int, _ state: inout State) -> [Retired] {
+    static func remove(_ i: Int, _ state: inout State) -> [RetiredFrame] {
         let waiting = state.live.remove(at: i).waiting
         return settle(waiting, before: i, &state)
     }
 
     /// Hangs each node on the newest live version below position `end` that needs it; gives back those that none needs.
-    private static func settle(_ nodes: [Retired], before end: Int, _ state: inout State) -> [Retired] {
+    private static func settle(_ nodes: [RetiredFrame], before end: Int, _ state: inout State) -> [RetiredFrame] {
         guard end > 0 else { return nodes }
         let holder = state.live[end - 1].version.number.rawValue
-        var free: [Retired] = []
+        var free: [RetiredFrame] = []
         for node in nodes {
             if node.birth <= holder { state.live[end - 1].waiting.append(node) } else { free.append(node) }
         }

@@ -8,45 +8,6 @@ import Glibc
 import HornbeamThreads
 import Synchronization
 
-/// The parts that commits and checkpoints share.
-final class EngineCore: Sendable {
-    let pool: FramePool
-    let files: PageFiles
-    let registry: VersionRegistry
-    let pipeline: CommitPipeline
-    let meta: MetaFile
-    let space: SpaceAccount
-    /// Where values too large for a leaf go, before the log names them.
-    let blobs: PageAppender
-    let reserve: SpaceReserve
-    /// The writer's lock of the store; nil in a reader.
-    private let lock: (any FileLock)?
-
-    init(
-        pool: FramePool, files: PageFiles, meta: MetaFile, first: StoreVersion, mark: LogMark, table: FileTable,
-        options: EngineOptions, lock: (any FileLock)?
-    ) {
-        self.lock = lock
-        self.pool = pool
-        self.files = files
-        self.meta = meta
-        blobs = files.makeAppender()
-        reserve = SpaceReserve(directory: files.directory, fileSystem: files.fileSystem, bytes: options.reserveSize)
-        registry = VersionRegistry(pool: pool, retention: options.retention, first: first)
-        let space = SpaceAccount(files: files, table: table, version: first.number, policy: options.spacePolicy)
-        self.space = space
-        pipeline = CommitPipeline(
-            registry: registry, pool: pool, first: first, mark: mark, lag: { space.lag },
-            undone: { space.undo(above: $0) })
-    }
-
-    /// Throws `durabilityLost` if the store's files are gone or others are in their place: nothing may be written or removed by path then.
-    func requireStore() throws(EngineError) { try lock?.verify() }
-
-    /// Whether nobody waits for the checkpoint under way, and it does not fall behind either.
-    var mayCheckpointRest: Bool { !pipeline.isCheckpointAwaited && space.mayRest }
-}
-
 /// An open store.
 package final class Engine: Sendable {
     /// What opening makes. Fixed in a writer; a reader exchanges it when it starts again from a newer checkpoint.
@@ -119,39 +80,11 @@ package final class Engine: Sendable {
         state.withLock { $0.lock }?.release()
     }
 
-    /// Opens the store at a path, recovering what a crash left; creates it if that is allowed.
-    ///
-    /// Opened for reading, it shows the newest durable state, which another process may go on from; `refresh()` follows.
-    /// Throws `notAStore`, `newerFormat`, `damaged`, `logDamaged`, `storeInUse`, `readOnly`, `full`, `inputOutput`.
-    package static func open(
-        _ path: String, fileSystem: any FileSystem = PosixFileSystem(), options: EngineOptions = EngineOptions()
-    ) throws(EngineError) -> Engine {
-        let recovery = Recovery(path: path, fileSystem: fileSystem, options: options)
-        if options.isReadOnly { return try recovery.openForReading() }
-        let (engine, log, lock) = try recovery.open()
-        engine.start(log, lock)
-        if let loss = engine.loss { try engine.skipLostKeys(loss) }
-        return engine
-    }
-
     /// What is missing because the store was opened at an older state; nil when nothing is.
     package internal(set) var loss: OpeningLoss? {
         get { state.withLock { $0.loss } }
         set { state.withLock { $0.loss = newValue } }
     }
-
-    /// Moves an engine that was opened for reading to the newest durable state; true if there is a newer one.
-    ///
-    /// Snapshots stay what they are. Costs a read of `meta` when nothing is new. A writing engine is always at the newest.
-    package func refresh() throws(EngineError) -> Bool {
-        try requireOwnProcess()
-        guard let follower else { return false }
-        if state.withLock({ $0.isClosed }) { throw EngineError(.closed, "The store is closed.", path: path) }
-        return try follower.refresh(self)
-    }
-
-    /// How the store was opened, to open it or look at its files once more.
-    var recovery: Recovery { Recovery(path: path, fileSystem: core.files.fileSystem, options: options) }
 
     /// Takes over what another engine of the same store shows.
     func take(_ other: Engine) {
@@ -163,7 +96,7 @@ package final class Engine: Sendable {
     /// The newest transaction that opening the store for writing found.
     package var recovered: TransactionNumber { state.withLock { $0.recovered } }
 
-    private func start(_ log: LogWriter, _ lock: any FileLock) {
+    func start(_ log: LogWriter, _ lock: any FileLock) {
         let newest = latest
         state.withLock { state in
             state.log = log
@@ -312,7 +245,7 @@ package final class Engine: Sendable {
     }
 
     /// Accounts for what an executed transaction replaced. The caller has the turn.
-    func record(_ transaction: WriteTransaction) -> (retired: [VersionRegistry.Retired], born: [UInt32]) {
+    func record(_ transaction: WriteTransaction) -> (retired: [RetiredFrame], born: [UInt32]) {
         let ledger = transaction.ledger
         core.space.note(
             transaction.number, deadPages: ledger.deadPages, deadBlobs: ledger.deadBlobs, newBlobs: ledger.newBlobs)
