@@ -1,22 +1,22 @@
-// The state of the cleaning of a store: which page files are being emptied, and how far the walk over the trees is.
+// The state of cleaning: the page files that are being emptied, and the progress of the walk over the trees.
 
 import HornbeamThreads
 
-/// What the cleaning of a store is about to do.
+/// The state of a store's cleaning.
 final class Cleaner: Sendable {
-    /// Files that are being emptied, and how far the walk has come.
+    /// The files that are being emptied, and the progress of the walk.
     struct Round: Sendable {
         var files: Set<PageFileNumber>
         var hasBlobs: Bool
         var tree = StoreVersion.valuesTree
         var key: [UInt8] = []
-        /// Bytes that are live in the files at the beginning.
+        /// Live bytes of the files at the start.
         var live: Int
     }
 
     private struct State {
         var round: Round?
-        /// Files in which a page could not be read.
+        /// Files with an unreadable page.
         var barred: Set<PageFileNumber> = []
         var isBusy = false
         var isUnfinished = false
@@ -24,7 +24,7 @@ final class Cleaner: Sendable {
 
     private let state = Guarded(State())
 
-    /// Nodes that are moved while writers wait.
+    /// Nodes moved by one transaction, while other writers wait.
     static let nodesPerSlice = 12
 
     var round: Round? {
@@ -34,10 +34,10 @@ final class Cleaner: Sendable {
 
     var barred: Set<PageFileNumber> { state.withLock { $0.barred } }
 
-    /// True if the budget ended before the work did: the background goes on with it.
+    /// True if the budget ended before the round; the background thread continues it.
     var isUnfinished: Bool { state.withLock { $0.isUnfinished && !$0.isBusy } }
 
-    /// False if somebody else cleans.
+    /// Starts cleaning; false if another thread cleans.
     func begin() -> Bool {
         state.withLock { state in
             defer { state.isBusy = true }
@@ -45,7 +45,7 @@ final class Cleaner: Sendable {
         }
     }
 
-    /// Waits while somebody else cleans.
+    /// Starts cleaning after other threads have ended theirs.
     func beginAfterOthers() {
         state.wait { (state) -> Void? in
             if state.isBusy { return nil }
@@ -62,7 +62,7 @@ final class Cleaner: Sendable {
         state.signal()
     }
 
-    /// A page of the round's files cannot be read: none of them is touched again.
+    /// Excludes the round's files from cleaning, because a page in them cannot be read.
     func giveUp() {
         state.withLock { state in
             state.barred.formUnion(state.round?.files ?? [])

@@ -1,4 +1,4 @@
-// A borrowed run of bytes with typed loads, comparison and slices: what pages, rows and log records lend.
+// A borrowed run of bytes with typed loads, comparison and slices. Pages, rows and log records lend such runs.
 
 import Glibc
 
@@ -38,7 +38,7 @@ package struct Bytes {
 
     @inlinable var array: [UInt8] { unsafe Array(buffer) }
 
-    /// The first eight bytes as a big-endian number, padded with zeros: orders as the bytes do.
+    /// The first eight bytes as a big-endian number, padded with zeros. Their order is that of the bytes.
     @inline(__always)
     var head: UInt64 {
         if count >= 8 { return UInt64(bigEndian: load(0)) }

@@ -1,43 +1,43 @@
-// From an executed transaction to a durable, published version.
+// The queue from an executed transaction to a durable, published version: group commit.
 //
-// Writers take turns (first come, first served). A writer that executed its transaction queues it and lets the next
-// one start; then it waits. Whoever waits and finds nobody at the log writes everything queued as one group, with
-// one sync, publishes the versions in order and wakes the others. So groups form by themselves while a sync is
-// under way, and a lone writer pays one write and one sync. A small transaction that is alone goes to the log before it
-// is executed: CommitPipeline+Ahead.swift.
+// Writers take turns, first come, first served. A writer that has executed its transaction queues it, ends its turn and waits. A waiting
+// writer becomes the leader if there is none. The leader writes all queued transactions as one batch with one sync, publishes the versions in
+// order and wakes the followers. So batches form while a sync is in progress, and a lone writer pays one write and one sync. A small
+// transaction without concurrent writers takes the log-first fast path: CommitPipeline+LogFirst.swift.
 //
-// Guarded by the monitor: all of `state`. What holds: versions are published in order, and only after they are
-// written (and synced, if any of the group asked for it); `executed` is the newest version, `published` ≤ `executed`.
+// The monitor guards all of `state`. Invariants:
+// - Versions are published in order, and only after they are written (and synced, if a transaction of the batch needs it).
+// - `executed` is the newest version, and `published` ≤ `executed`.
 
 import Glibc
 import HornbeamThreads
 import Synchronization
 
 final class CommitPipeline: Sendable {
-    /// A transaction that was executed and waits for the log.
+    /// An executed transaction that waits for the log.
     struct Commit {
         let version: StoreVersion
         let payload: [UInt8]
-        /// It takes away more entries than it adds.
+        /// It removes more entries than it adds.
         let frees: Bool
         let needsSync: Bool
-        /// Nanoseconds within which it must be synced, if it does not need it at once.
+        /// Nanoseconds within which it must be synced, if it does not need a sync at once.
         let syncWithin: UInt64
         let retired: [RetiredFrame]
-        /// Its nodes, to be given back if it cannot be written.
+        /// Its nodes, which are freed if it cannot be logged.
         let born: [UInt32]
         let published: (@Sendable (TransactionNumber) -> Void)?
-        /// The transactions that are in the version too, in their order.
+        /// Earlier transactions of the same version, in order.
         var earlier: [EndedTransaction] = []
 
-        /// What the log gets.
+        /// Adds its log records.
         func addRecords(to records: inout [TransactionRecord]) {
             for ended in earlier { records.append(TransactionRecord(number: ended.number, payload: ended.payload, frees: frees)) }
             records.append(TransactionRecord(number: version.number, payload: payload, frees: frees))
         }
 
-        /// Tells of the transactions, one after the other.
-        func tell() {
+        /// Calls the `published` callbacks of the transactions in order.
+        func callPublished() {
             for ended in earlier { ended.published?(ended.number) }
             published?(version.number)
         }
@@ -53,21 +53,21 @@ final class CommitPipeline: Sendable {
         var durable: TransactionNumber
         var mark: LogMark
         var failure: EngineError?
-        /// Why no new transaction may begin, though running ones may end.
+        /// The reason why no new transaction may begin, though running ones may end.
         var refusal: EngineError?
-        /// What full disks undid.
+        /// The transactions that full disks undid.
         var undone = UndoneRounds()
-        /// When the oldest write that waits for its sync must have it, in nanoseconds of the monotonic clock.
+        /// The time by which the oldest unsynced write must be synced, in nanoseconds of the monotonic clock.
         var syncBy: UInt64?
         var jobs: [Job] = []
         var isCheckpointing = false
-        /// Why no checkpoint may begin any more: the store is being closed.
+        /// The reason why no checkpoint may begin: the store is being closed.
         var closed: EngineError?
         var log: LogWriter?
         var statistics = PipelineStatistics()
     }
 
-    /// Work to be done while nobody writes.
+    /// Work to be done while no transaction runs.
     final class Job {
         let body: () -> Void
         var isDone = false
@@ -75,15 +75,15 @@ final class CommitPipeline: Sendable {
     }
 
     let monitor = Monitor()
-    /// Those who wait for the checkpoint under way.
+    /// The threads that wait for the checkpoint in progress.
     private let checkpointWaiters = Atomic(0)
     let registry: VersionRegistry
     private let pool: FramePool
     nonisolated(unsafe) var state: State  // guarded by the monitor
 
-    /// Told when transactions above a number are undone.
+    /// Called when transactions above a number are undone.
     private let undone: @Sendable (TransactionNumber) -> Void
-    /// How far checkpoints are behind the commits.
+    /// The lag of checkpoints behind commits.
     let lag: @Sendable () -> Int
 
     init(
@@ -97,18 +97,18 @@ final class CommitPipeline: Sendable {
         unsafe state = State(executed: first, acknowledged: first.number, durable: first.number, mark: mark)
     }
 
-    /// The log is ready: commits may be written from now on.
+    /// Starts commits: the log is ready.
     func start(_ log: LogWriter) { monitor.withLock { unsafe state.log = log } }
 
-    /// Gives the room of log segments that wait to be used again to a full disk; false if there was none.
-    func giveUpSegments() -> Bool { monitor.withLock { unsafe state.log }?.giveUpSegments() ?? false }
+    /// Unlinks recycled log segments to free space on a full disk; false if there was none.
+    func releaseRecycledSegments() -> Bool { monitor.withLock { unsafe state.log }?.releaseRecycledSegments() ?? false }
 
-    /// Throws if the store's files are gone or others are in their place.
+    /// Throws if the store's files were removed or replaced.
     func requireStore() throws(EngineError) { try monitor.withLock { unsafe state.log }?.requireStore() }
 
     // MARK: Turns
 
-    /// Waits for the writer's turn; gives back the version to build on.
+    /// Waits for the writer's turn; returns the version to build on.
     func takeTurn() throws(EngineError) -> StoreVersion {
         try monitor.withLock { () throws(EngineError) in
             let ticket = unsafe state.nextTicket
@@ -125,7 +125,7 @@ final class CommitPipeline: Sendable {
         }
     }
 
-    /// Lets the next writer start.
+    /// Grants the turn to the next writer.
     func endTurn() {
         registry.writersAtWork.wrappingSubtract(1, ordering: .relaxed)
         monitor.lock()
@@ -135,7 +135,7 @@ final class CommitPipeline: Sendable {
         monitor.unlock()
     }
 
-    /// Runs posted jobs; the caller has the turn and the lock.
+    /// Runs queued jobs; the caller has the turn and the lock.
     private func runJobs() {
         while unsafe !state.jobs.isEmpty {
             let job = unsafe state.jobs.removeFirst()
@@ -147,8 +147,8 @@ final class CommitPipeline: Sendable {
         }
     }
 
-    /// Runs a body while nobody writes; a writer that waits for the checkpoint may run it itself.
-    func whileNobodyWrites(_ body: @escaping () -> Void) {
+    /// Runs a body while no transaction runs. A writer that waits for the checkpoint may run it.
+    func withoutWriters(_ body: @escaping () -> Void) {
         monitor.lock()
         if unsafe state.serving == state.nextTicket {
             unsafe state.nextTicket += 1
@@ -166,11 +166,11 @@ final class CommitPipeline: Sendable {
 
     // MARK: Checkpoints, one at a time
 
-    /// Somebody waits until the checkpoint under way is done.
+    /// True if a thread waits for the checkpoint in progress.
     var isCheckpointAwaited: Bool { checkpointWaiters.load(ordering: .relaxed) > 0 }
 
-    /// The store is about to close: the checkpoint under way takes no rests any more.
-    func hurryCheckpoint() { checkpointWaiters.wrappingAdd(1, ordering: .relaxed) }
+    /// Ends the throttling of the checkpoint in progress, since the store is about to close.
+    func endThrottling() { checkpointWaiters.wrappingAdd(1, ordering: .relaxed) }
 
     /// Waits until no checkpoint runs, then starts one. `hasTurn`: the caller holds the writer's turn.
     ///
@@ -189,7 +189,7 @@ final class CommitPipeline: Sendable {
         }
     }
 
-    /// Waits until no checkpoint runs; none begins afterwards but the one that the caller writes to close the store.
+    /// Waits until no checkpoint runs. Afterwards only the checkpoint that closes the store may run.
     func endCheckpoints(_ error: EngineError) {
         monitor.withLock {
             while unsafe state.isCheckpointing { monitor.wait(.progress) }
@@ -198,7 +198,7 @@ final class CommitPipeline: Sendable {
         }
     }
 
-    /// Returns when no checkpoint is under way.
+    /// Returns when no checkpoint is in progress.
     func waitForCheckpoint() {
         checkpointWaiters.wrappingAdd(1, ordering: .relaxed)
         defer { checkpointWaiters.wrappingSubtract(1, ordering: .relaxed) }
@@ -214,7 +214,7 @@ final class CommitPipeline: Sendable {
 
     // MARK: Committing
 
-    /// Lets running transactions end and refuses new ones.
+    /// Waits for running transactions and refuses new ones.
     func refuseWriters(_ error: EngineError) {
         monitor.withLock {
             unsafe state.refusal = error
@@ -222,7 +222,7 @@ final class CommitPipeline: Sendable {
         }
     }
 
-    /// Throws if commits are refused, or if the version that a transaction built on was undone.
+    /// Throws if commits are refused, or if the version that a transaction builds on was undone.
     func requireNewest(_ base: StoreVersion) throws(EngineError) {
         try monitor.withLock { () throws(EngineError) in
             if let failure = unsafe state.failure { throw failure }
@@ -236,8 +236,8 @@ final class CommitPipeline: Sendable {
         unsafe state.undone.last ?? EngineError(.full, "The transactions before this one could not be written.")
     }
 
-    /// Queues an executed transaction; it is the newest version from now on. The caller still has the turn.
-    /// Returns the round to wait with, once; throws if the version that it builds on was undone meanwhile.
+    /// Queues an executed transaction, which becomes the newest version. The caller still has the turn.
+    /// Returns the round to wait with, once. Throws if the version that it builds on was undone meanwhile.
     func enqueue(_ commit: Commit, on base: StoreVersion) throws(EngineError) -> Int {
         try monitor.withLock { () throws(EngineError) in
             if let failure = unsafe state.failure { throw failure }
@@ -248,7 +248,7 @@ final class CommitPipeline: Sendable {
         }
     }
 
-    /// Waits until a transaction is written (and synced, if asked); leads a group when nobody does. The round ends for the caller.
+    /// Waits until a transaction is written (and synced, if asked). Leads a batch if there is no leader. Leaves the round.
     func wait(for number: TransactionNumber, round: Int, needsSync: Bool) throws(EngineError) {
         monitor.lock()
         defer {
@@ -265,14 +265,14 @@ final class CommitPipeline: Sendable {
         }
     }
 
-    /// Writes what is queued as one group. Called with the lock, which it gives up while it writes.
+    /// Writes the queued transactions as one batch. Called with the lock, which is released during the write.
     private func flush(needsSync: Bool) {
         guard let log = unsafe state.log else {
             unsafe state.failure = EngineError(.closed, "The store is closed.")
             return
         }
         unsafe state.isFlushing = true
-        rest(for: lag())
+        throttle(lag: lag())
         let group = unsafe state.pending
         unsafe state.pending = []
         registry.writersAtWork.wrappingAdd(1, ordering: .relaxed)
@@ -289,14 +289,14 @@ final class CommitPipeline: Sendable {
             }
             if syncs { _ = try log.sync() }
         } catch { failure = error }
-        conclude(group, mark, synced: syncs, failure)
+        finish(group, mark, synced: syncs, failure)
     }
 
-    /// Publishes a group that is in the log, or undoes one that is not, and takes the lock again.
-    func conclude(_ group: [Commit], _ mark: LogMark?, synced: Bool, _ failure: EngineError?) {
+    /// Publishes a logged batch, or undoes one that is not logged, and takes the lock again.
+    func finish(_ group: [Commit], _ mark: LogMark?, synced: Bool, _ failure: EngineError?) {
         if failure == nil {
             for commit in group { registry.publish(commit.version, retired: commit.retired) }
-            for commit in group { commit.tell() }
+            for commit in group { commit.callPublished() }
         }
         registry.writersAtWork.wrappingSubtract(1, ordering: .relaxed)
         monitor.lock()
@@ -305,16 +305,16 @@ final class CommitPipeline: Sendable {
         monitor.signalAll(.progress)
     }
 
-    /// Leaves the disk to a checkpoint that does not keep up, the longer the further it is behind: so a store stays within
-    /// its bound, and no commit waits long. Others join the group meanwhile.
-    private func rest(for lag: Int) {
+    /// Throttles commits in favour of a checkpoint that falls behind, in proportion to the lag: so a store stays within its bound, and no commit
+    /// waits long. Other commits join the batch meanwhile.
+    private func throttle(lag: Int) {
         guard lag > 0 else { return }
         monitor.unlock()
         usleep(UInt32(min(lag, CommitPipeline.lagMax) * CommitPipeline.microsecondsPerLag))
         monitor.lock()
     }
 
-    /// About a sync; five of them at most, which together with the commit itself is less than ten commits take.
+    /// About the time of a sync. At most five of them, so that a throttled commit takes less than ten times as long.
     private static let microsecondsPerLag = 100
     private static let lagMax = 5
 
@@ -336,7 +336,7 @@ final class CommitPipeline: Sendable {
         }
     }
 
-    /// A full disk undoes what could not be logged and goes on; any other failure poisons the store.
+    /// A full disk undoes the transactions that could not be logged; any other failure poisons the store.
     func fail(_ group: [Commit], _ error: EngineError, logged: Bool) {
         guard error.code == .full, !logged else {
             unsafe state.failure =
@@ -353,7 +353,7 @@ final class CommitPipeline: Sendable {
         let job = Job { [self] in
             for commit in lost.reversed() { giveBack(retired: commit.retired, born: commit.born) }
         }
-        // A writer that builds on what is undone still reads these nodes; it ends its turn first.
+        // A writer that builds on the undone version still reads these nodes, so it ends its turn first.
         if unsafe state.serving == state.nextTicket { job.body() } else { unsafe state.jobs.append(job) }
         let published = registry.acquire()
         registry.release(published.number)
@@ -373,26 +373,26 @@ final class CommitPipeline: Sendable {
         undone(number)
     }
 
-    /// Writes and syncs all that was executed so far. Page files are written to next, so the store must be there.
+    /// Writes and syncs all executed transactions. The caller writes to page files next, so the store's files must exist.
     func drain() throws(EngineError) {
         try requireStore()
         let (number, round) = monitor.withLock { unsafe (state.executed.number, state.undone.enter()) }
         try wait(for: number, round: round, needsSync: true)
     }
 
-    /// Waits until all that the version builds on is durable: a conflict with it may be told then.
+    /// Waits until a version and everything before it is durable. Then a conflict with it can be reported.
     func waitUntilDurable(_ number: TransactionNumber) throws(EngineError) {
         let round = monitor.withLock { unsafe state.undone.enter() }
         try wait(for: number, round: round, needsSync: true)
     }
 
-    /// Syncs what was acknowledged without a sync and is due.
+    /// Syncs acknowledged transactions whose sync is due.
     func syncIfDue() throws(EngineError) {
         let isDue = monitor.withLock { unsafe state.syncBy.map { $0 <= MonotonicClock.nanoseconds } ?? false }
         if isDue { try syncIfNeeded() }
     }
 
-    /// Syncs what was acknowledged without a sync, if there is any.
+    /// Syncs acknowledged transactions without a sync, if there are any.
     func syncIfNeeded() throws(EngineError) {
         let waiting: (number: TransactionNumber, round: Int)? = monitor.withLock {
             unsafe state.acknowledged > state.durable ? (state.acknowledged, state.undone.enter()) : nil
@@ -400,8 +400,8 @@ final class CommitPipeline: Sendable {
         if let waiting { try wait(for: waiting.number, round: waiting.round, needsSync: true) }
     }
 
-    /// The newest version, held for the caller, and the place in the log after it, both durable (R8: a checkpoint
-    /// never runs ahead of the log).
+    /// Holds the newest version for the caller and returns it with the log position after it. Both are durable: a checkpoint never runs ahead
+    /// of the log.
     func durablePoint() throws(EngineError) -> (version: StoreVersion, mark: LogMark) {
         while true {
             monitor.lock()
@@ -431,11 +431,11 @@ final class CommitPipeline: Sendable {
     var executed: TransactionNumber { monitor.withLock { unsafe state.executed.number } }
     var failure: EngineError? { monitor.withLock { unsafe state.failure } }
     var statistics: PipelineStatistics { monitor.withLock { unsafe state.statistics } }
-    /// The rounds that are remembered for those who still wait.
+    /// The number of undone rounds with waiting threads.
     var undoneCount: Int { monitor.withLock { unsafe state.undone.count } }
 
-    /// Replay made a version that is in the log already.
-    func adopt(_ version: StoreVersion, retired: [RetiredFrame]) {
+    /// Publishes a version made by replay, which is in the log already.
+    func publishReplayed(_ version: StoreVersion, retired: [RetiredFrame]) {
         registry.publish(version, retired: retired)
         monitor.withLock {
             unsafe state.executed = version
@@ -444,11 +444,11 @@ final class CommitPipeline: Sendable {
         }
     }
 
-    /// The place in the log from which the next checkpoint's replay starts.
+    /// Sets the position at which replay from the next checkpoint starts.
     func setMark(_ mark: LogMark) { monitor.withLock { unsafe state.mark = mark } }
 }
 
-/// What the pipeline did since the store was opened.
+/// Counts since the store was opened.
 struct PipelineStatistics: Sendable {
     var commits = 0
     var groups = 0

@@ -1,17 +1,17 @@
-// What a commit carries beside its own version: transactions that ended before it in the same nodes, and callbacks on its way.
+// Parts of a commit beside its own version: earlier transactions of the same nodes, and callbacks during the commit.
 
-/// A transaction whose changes are part of the version that a later one makes.
+/// A transaction whose changes are part of a later transaction's version.
 struct EndedTransaction: Sendable {
     let number: TransactionNumber
     let payload: [UInt8]
     let published: (@Sendable (TransactionNumber) -> Void)?
 }
 
-/// What is called on the way through a commit, where it is not committed by a checkpoint.
+/// Callbacks during a commit, unless a checkpoint commits the transaction.
 package struct CommitSteps {
     /// The next transaction may begin.
     let executed: () -> Void
-    /// The log has it (true), or refused it; what follows may wait for other writers.
+    /// The log holds the transaction (true) or refused it. Later steps may wait for other writers.
     let logged: (Bool) -> Void
 
     package init(executed: @escaping () -> Void = {}, logged: @escaping (Bool) -> Void = { _ in }) {

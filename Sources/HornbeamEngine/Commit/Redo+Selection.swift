@@ -1,4 +1,4 @@
-// Chosen rows in the log: a bit a row where keys are consecutive.
+// Selected rows in the log: one bit for each row where keys are consecutive.
 //
 //  12 alter     u32 tree | rows | u8 columns | for each u32 column identifier | u8 how (0 null, 1 set, 2 add) | u8 bytes | bytes
 //  13 delete row set   u32 tree | rows
@@ -51,7 +51,7 @@ extension Redo {
         }
     }
 
-    /// Ascending keys: bits where they lie close together, else one by one.
+    /// Ascending keys: as bits where they are dense, otherwise one by one.
     private mutating func append(_ keys: [UInt64]) {
         let run = 4096
         bytes.appendVariable(UInt64((keys.count + run - 1) / run))
@@ -84,7 +84,7 @@ extension Redo {
 }
 
 extension ByteReader {
-    /// The keys of chosen rows, ascending.
+    /// The keys of selected rows, ascending.
     mutating func rowSet() throws(EngineError) -> [UInt64] {
         var keys: [UInt64] = []
         var first: UInt64 = 0
@@ -110,7 +110,7 @@ extension ByteReader {
         return keys
     }
 
-    /// A number of things of which a byte tells so many.
+    /// A count that is plausible for the remaining bytes.
     private func bounded(_ count: UInt64, _ eachByte: UInt64) throws(EngineError) -> Int {
         guard count <= UInt64(rest.count) * eachByte else {
             throw EngineError(.damaged, "A set of rows counts \(count) in \(rest.count) bytes.")

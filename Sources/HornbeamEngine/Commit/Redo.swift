@@ -1,4 +1,4 @@
-// What a transaction did, as the log carries it: operations on keys and rows, never pages.
+// The redo of a transaction for the log: operations on keys and rows, never on pages.
 //
 // Each operation is u8 code, then little-endian fields; keys of sets are ascending and stored as variable-length
 // differences. Replay applies them to the version before, through the same editors.
@@ -21,14 +21,14 @@ enum RedoCode: UInt8 {
     case alter, deleteRowSet, deleteEntries
 }
 
-/// The redo of one transaction while it grows.
+/// The redo of one transaction under construction.
 struct Redo {
-    /// The operations so far; only the ways to record one add to them.
+    /// The recorded operations; only the recording methods append to them.
     var bytes: [UInt8] = []
-    /// Set once the transaction is certain to be committed by a checkpoint; nothing more is recorded.
+    /// Set when a checkpoint is certain to commit the transaction; nothing more is recorded.
     private(set) var isAbandoned = false
 
-    /// Bytes beyond which a transaction is committed by a checkpoint whatever its nodes take.
+    /// With more bytes, a checkpoint commits the transaction, whatever its nodes take.
     static let bytesMax = 64 << 20
 
     mutating func abandon() {
@@ -48,7 +48,7 @@ struct Redo {
     mutating func put(_ tree: TreeID, _ key: Bytes, _ value: Bytes, isBlob: Bool) {
         guard !isAbandoned else { return }
         if bytes.count > Redo.bytesMax { return abandon() }
-        // Code, tree, flag and length of the key in one word: bulk inserts come through here.
+        // Code, tree, flag and key length are appended as one word, since bulk inserts use this method.
         let head = UInt64(RedoCode.put.rawValue) | UInt64(tree.rawValue) << 8 | (isBlob ? 1 << 40 : 0)
         bytes.appendInteger(head | UInt64(key.count) << 48)
         bytes.appendInteger(UInt32(value.count))

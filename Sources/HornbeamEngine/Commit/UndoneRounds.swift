@@ -1,12 +1,12 @@
-// What full disks undid, remembered for as long as somebody waits who has to learn of it.
+// The transactions that full disks undid, remembered until the last waiting thread has learnt of it.
 //
-// Transactions queue in rounds. When a group cannot be logged, all that is not published is undone and the round ends. Numbers are
-// given out again in the next one, so a waiter needs its round to tell whether its own transaction was undone. Published numbers
-// only grow: the end of a waiter's own round is all that can have undone its transaction.
+// Transactions queue in rounds. When a batch cannot be logged, all unpublished transactions are undone and the round ends. Their numbers are
+// used again in the next round, so a waiting thread needs its round to know whether its own transaction was undone. Published numbers only
+// grow, so only the end of a thread's own round can have undone its transaction.
 
 /// The rounds of a commit pipeline.
 struct UndoneRounds {
-    /// A round that was undone, with those who wait in it.
+    /// A round that was undone, with the number of threads that wait in it.
     private struct Ended {
         var above: TransactionNumber
         var error: EngineError
@@ -14,16 +14,16 @@ struct UndoneRounds {
     }
 
     private var round = 0
-    /// Those who wait in the current round.
+    /// Threads that wait in the current round.
     private var waiters = 0
     private var ended: [Int: Ended] = [:]
-    /// Why the last round was undone.
+    /// The reason why the last round was undone.
     private(set) var last: EngineError?
 
-    /// How many rounds are remembered.
+    /// The number of remembered rounds.
     var count: Int { ended.count }
 
-    /// Returns the round of a new waiter, who must leave it once.
+    /// Returns the round of a new waiting thread, which must leave it once.
     mutating func enter() -> Int {
         waiters += 1
         return round
@@ -43,7 +43,7 @@ struct UndoneRounds {
         round += 1
     }
 
-    /// Why a transaction that was queued in a round was undone; nil if it was not.
+    /// The reason why a transaction of a round was undone; nil if it was not.
     func error(for number: TransactionNumber, in round: Int) -> EngineError? {
         guard let ended = ended[round], number > ended.above else { return nil }
         return ended.error

@@ -10,7 +10,7 @@ final class EngineCore: Sendable {
     let pipeline: CommitPipeline
     let meta: MetaFile
     let space: SpaceAccount
-    /// Where values too large for a leaf go, before the log names them.
+    /// The appender for values too large for a leaf; they are written before the log names them.
     let blobs: PageAppender
     let reserve: SpaceReserve
     /// The writer's lock of the store; nil in a reader.
@@ -34,9 +34,9 @@ final class EngineCore: Sendable {
             undone: { space.undo(above: $0) })
     }
 
-    /// Throws `durabilityLost` if the store's files are gone or others are in their place: nothing may be written or removed by path then.
+    /// Throws `durabilityLost` if the store's files were removed or replaced. Then nothing may be written or removed by path.
     func requireStore() throws(EngineError) { try lock?.verify() }
 
-    /// Whether nobody waits for the checkpoint under way, and it does not fall behind either.
-    var mayCheckpointRest: Bool { !pipeline.isCheckpointAwaited && space.mayRest }
+    /// Whether the checkpoint in progress may be throttled: no thread waits for it, and it does not fall behind.
+    var isCheckpointThrottled: Bool { !pipeline.isCheckpointAwaited && space.mayThrottle }
 }

@@ -1,6 +1,6 @@
-// What a transaction did to nodes: which it made, which it replaced, which values it moved in or out of blobs.
+// The nodes that a transaction made and replaced, and its blobs.
 //
-// The ledger is why an abort costs nothing to readers: nothing that they can reach was touched.
+// With the ledger an abort is cheap: readers cannot reach any node that the transaction changed.
 
 import Glibc
 import Synchronization
@@ -43,7 +43,7 @@ import Synchronization
 
     func isOwn(_ frame: UInt32) -> Bool { unsafe pool.infos[Int(frame)].birth == birth }
 
-    /// The node itself if it is ours, else a copy of it that is; the original is retired. `link` is what named it.
+    /// The node itself if it belongs to the transaction, otherwise a copy that does; the original is retired. `link` named the original.
     func own(_ frame: UInt32, _ link: PageReference) throws(EngineError) -> UInt32 {
         if link.isInMemory, isOwn(frame) { return frame }
         let copy = try allocate()
@@ -51,15 +51,15 @@ import Synchronization
         pool.inheritVerification(of: frame, to: copy)
         if pool.page(copy).kind == NodeKind.inner.rawValue { noteInner(copy) }
         retire(link)
-        // Nobody who comes later reads the page: its frame is warm memory for the next copies.
+        // Later readers do not need the page; its frame is warm memory for the next copies.
         if !link.isInMemory { retired.append(RetiredFrame(page: link.address, in: frame)) }
         return copy
     }
 
-    /// The tree no longer uses the node that a link names.
+    /// Retires the node that a link names.
     ///
-    /// A page on disk is only counted as dead: its frame is a cache and may hold something else by now. A node in
-    /// memory stays in its frame until the versions that need it are gone.
+    /// A page on disk only counts as dead, since its frame is a cache and may hold another page by now. A node in memory keeps its frame until
+    /// the versions that need it have ended.
     func retire(_ link: PageReference) {
         guard link.isInMemory else { return deadPages.append(link) }
         let frame = link.frame
@@ -73,10 +73,10 @@ import Synchronization
         unsafe pool.infos[Int(frame)].death = birth
     }
 
-    /// The tree no longer uses a node of the transaction's own.
+    /// Retires a node that the transaction made.
     func retireOwn(_ frame: UInt32) { retire(PageReference(frame: frame, count: 0)) }
 
-    /// Copies a node; hints one by one, since readers write them meanwhile.
+    /// Copies a node. Hints are copied one by one, since readers write them concurrently.
     private static func copyNode(_ source: Page, to target: Page) {
         guard source.kind == NodeKind.inner.rawValue else {
             return target.copy(source.limit, from: source, at: 0, to: 0)
@@ -86,7 +86,7 @@ import Synchronization
         let slots = links + SlottedNode.linkSize * capacity
         target.copy(links, from: source, at: 0, to: 0)
         target.copy(source.limit - slots, from: source, at: slots, to: slots)
-        // Of each link a fixed number of bytes, which the compiler makes two moves of.
+        // A fixed number of bytes for each link, which the compiler turns into two moves.
         for link in 0..<source.count {
             let link = links + SlottedNode.linkSize * link
             unsafe (target.base + link).copyMemory(from: source.base + link, byteCount: SlottedNode.hintOffset)
@@ -95,7 +95,7 @@ import Synchronization
         }
     }
 
-    /// Gives all new nodes back: the transaction never happened.
+    /// Frees all new nodes: the transaction is aborted.
     func undo() {
         for frame in born { pool.discard(frame) }
         pool.revive(retired)
@@ -104,7 +104,7 @@ import Synchronization
         spare = []
     }
 
-    /// The transaction was executed: frames that it did not need go back. Gives back the others.
+    /// Ends the execution: frees unused frames and returns the others.
     func finish() -> [UInt32] {
         let unused = Set(spare)
         for frame in spare { pool.discard(frame) }

@@ -1,20 +1,20 @@
-// Taking what is live out of page files: nodes there become nodes of a transaction, which the next checkpoint writes
-// elsewhere; blobs are copied. Nothing that readers see changes, so the log says nothing of it but the number.
+// Moves live pages and blobs out of page files: nodes there become nodes of a transaction, which the next checkpoint writes elsewhere; blobs
+// are copied. The content does not change, so the log records only the transaction's number.
 //
-// A tree is walked from a key on, for as long as the budget lasts. Inner nodes name the files of what is below them,
-// so leaves are read only if they lie in a file that is being emptied, or may name blobs there.
+// A tree is walked from a key on until the budget is used up. Inner nodes name the files of their children, so a leaf is read only if it
+// lies in a file that is being emptied, or may reference blobs there.
 
-/// What is to be moved, and how much of it in one go.
+/// The files to empty, and the budget of one walk.
 struct PageMoves {
     let files: Set<PageFileNumber>
-    /// True if values outside the trees lie in the files: then every leaf has to be looked at.
+    /// True if the files hold blobs: then every leaf is read.
     let hasBlobs: Bool
-    /// Nodes still to be moved, and looked at; the walk ends at either.
+    /// Nodes still to be moved, and to be read; the walk ends when either is 0.
     var nodesLeft: Int
     var looksLeft: Int
     /// Pages and blobs moved.
     private(set) var moved = 0
-    /// The key to go on from; nil when the tree is done.
+    /// The key to continue from; nil at the end of the tree.
     private(set) var next: [UInt8]?
 
     init(from files: Set<PageFileNumber>, hasBlobs: Bool, nodes: Int) {
@@ -31,13 +31,13 @@ struct PageMoves {
         nodesLeft -= 1
     }
 
-    /// The first to see that the budget is used up knows the place best.
+    /// Records where the walk stops; the first caller is the deepest and knows the exact key.
     mutating func pause(at key: [UInt8]) { next = next ?? key }
     mutating func resume() { next = nil }
 }
 
 extension TreeEditor {
-    /// Moves the tree's nodes and blobs that lie in the chosen files, from a key on.
+    /// Moves the tree's nodes and blobs in the chosen files, from a key on.
     func move(
         _ moves: inout PageMoves, from key: [UInt8], blobs: (PageReference) throws(EngineError) -> PageReference
     ) throws(EngineError) {
@@ -46,7 +46,7 @@ extension TreeEditor {
         if let moved = try moved(root, try pool.rootFrame(root), from: key, lower: [], &moves, blobs) { setRoot(moved) }
     }
 
-    /// The link to a node after what is below it was moved; nil if it stays as it is. `lower`: no key below is less.
+    /// The link to a node after its children were moved; nil if it does not change. `lower`: a lower bound of the keys below.
     private func moved(
         _ link: PageReference, _ frame: UInt32, from key: [UInt8], lower: [UInt8], _ moves: inout PageMoves,
         _ blobs: (PageReference) throws(EngineError) -> PageReference
@@ -105,7 +105,7 @@ extension TreeEditor {
         return moves.files.contains(PageReference(address: disk.address, stamp: 0, count: 0).file)
     }
 
-    /// The references to blobs in a leaf, and where in its page they are.
+    /// The references to blobs in a leaf, with their places in its page.
     private func blobCells(_ frame: UInt32) throws(EngineError) -> [(offset: Int, blob: PageReference)] {
         let page = pool.page(frame)
         guard isTable else { return SlottedNode(page).blobCells }
@@ -116,7 +116,7 @@ extension TreeEditor {
 }
 
 extension SlottedNode {
-    /// The references to blobs in a leaf, and where in the page they are.
+    /// The references to blobs in a leaf, with their places in the page.
     var blobCells: [(offset: Int, blob: PageReference)] {
         (0..<count).filter { isBlob($0) }.map { (valueOffset($0), value($0).load(0)) }
     }

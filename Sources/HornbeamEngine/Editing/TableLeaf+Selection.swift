@@ -1,4 +1,4 @@
-// Changes of chosen rows of a leaf: columns in place, and copies without some rows, column by column.
+// Changes selected rows of a leaf: columns in place, and copies without some rows, column by column.
 
 extension TableLeaf {
     /// Changes a column of the rows whose bits are set.
@@ -26,7 +26,7 @@ extension TableLeaf {
             let chosen = word & ~page.load(nulls + base >> 3, as: UInt64.self)
             for row in 0..<min(64, count - base) {
                 let offset = cells + (base + row) * width
-                // Zero is added to the others: no branch for each row.
+                // Adds zero to the other rows, which avoids a branch for each row.
                 let mask = T(truncatingIfNeeded: 0 &- (chosen >> UInt64(row) & 1))
                 page.store(page.load(offset, as: T.self) &+ (step & mask), at: offset)
             }
@@ -34,7 +34,7 @@ extension TableLeaf {
         }
     }
 
-    /// Appends rows of another leaf of the same layout; the caller measured that they fit.
+    /// Appends rows of another leaf of the same layout, whose size the caller has measured.
     func append(_ slots: [Int32], of source: TableLeaf) {
         let start = count
         page.count = start + slots.count
@@ -54,7 +54,7 @@ extension TableLeaf {
 
     private func gatherBits(_ bitmap: Int, _ slots: [Int32], _ source: TableLeaf, to start: Int) {
         let from = source.bitmapsStart + source.bitmapBytes * bitmap
-        // Most columns have no nulls in a leaf.
+        // In most leaves a column has no nulls.
         var any: UInt64 = 0
         for offset in stride(from: from, to: from + source.bitmapBytes, by: 8) { any |= source.page.load(offset) }
         if any == 0 { return }
@@ -84,7 +84,7 @@ extension TableLeaf {
         let to = cellOffset(column, start)
         for (n, slot) in slots.enumerated() {
             let cell: UInt32 = source.page.load(from + Int(slot) * 4)
-            // A null's cell is zero, and so is that of an empty text but for its place.
+            // The cell of a null is zero; that of an empty text is zero except for its offset.
             let length = Int(cell >> 16 & ~UInt32(BlobCell.flag))
             guard length > 0 else {
                 page.store(cell & 0xFFFF_0000, at: to + n * 4)

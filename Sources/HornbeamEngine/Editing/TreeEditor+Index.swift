@@ -1,17 +1,17 @@
-// Changing an index: one key at a time, values by byte copy.
+// Changes an index: one key at a time, values by byte copy.
 
 extension TreeEditor {
-    /// What became of a put.
+    /// The outcome of a put.
     enum PutOutcome { case inserted, replaced, exists }
 
-    /// Goes to the leaf where a key belongs and finds its place there.
+    /// Descends to the leaf where a key belongs and finds its place there.
     private func seek(_ key: Bytes) throws(EngineError) -> (index: Int, found: Bool)? {
         if leaf != 0, let place = placeInCurrentLeaf(key) { return place }
         guard try descend({ $0.childIndex(for: key) }) else { return nil }
         return node(leaf).lowerBound(key)
     }
 
-    /// The place of a key in the leaf at hand, if it certainly belongs there.
+    /// The place of a key in the current leaf, if it certainly belongs there.
     private func placeInCurrentLeaf(_ key: Bytes) -> (index: Int, found: Bool)? {
         let leaf = node(leaf)
         guard leaf.count > 0 else { return nil }
@@ -27,13 +27,13 @@ extension TreeEditor {
         return nil
     }
 
-    /// Whether a key is there. Changes nothing.
+    /// Whether the index has a key. Changes nothing.
     func contains(_ key: Bytes) throws(EngineError) -> Bool {
         guard let leaf = try visit({ $0.childIndex(for: key) }) else { return false }
         return node(leaf).lowerBound(key).found
     }
 
-    /// Inserts or replaces a key's value; `onlyNew` leaves an existing one alone.
+    /// Inserts or replaces a key's value; `onlyNew` keeps an existing one.
     func put(_ key: Bytes, _ value: Bytes, isBlob: Bool = false, onlyNew: Bool = false) throws(EngineError) -> PutOutcome {
         guard let (index, found) = try seek(key) else {
             try plant { page in
@@ -88,7 +88,7 @@ extension TreeEditor {
         return Array(right.prefix(shared + 1))
     }
 
-    /// Deletes a key; false if it is not there.
+    /// Deletes a key; false if it does not exist.
     func delete(_ key: Bytes) throws(EngineError) -> Bool {
         guard let (index, found) = try seek(key), found else { return false }
         let leaf = node(leaf)

@@ -1,10 +1,10 @@
-// Changing and deleting the chosen rows of a table, and the index entries of such rows, a leaf at a time.
+// Changes and deletes the selected rows of a table, and the index entries of such rows, leaf by leaf.
 
-/// What becomes of one fixed-width column in all chosen rows.
+/// The change of one fixed-width column in all selected rows.
 package enum ColumnChange: Sendable {
-    /// Whole numbers in 1, 2, 4 or 8 bytes grow by so much, wrapping around; null stays null.
+    /// Adds a step to integers of 1, 2, 4 or 8 bytes, wrapping around; null stays null.
     case add(column: Int, step: Int64)
-    /// All get these bytes; nil is null.
+    /// Sets these bytes in all rows; nil is null.
     case set(column: Int, cell: [UInt8]?)
 
     package var column: Int {
@@ -14,7 +14,7 @@ package enum ColumnChange: Sendable {
     }
 }
 
-/// Where an index entry has the key of its row.
+/// The place of the row's key in an index entry.
 package enum RowKeyPlace: UInt8, Sendable {
     /// The last eight bytes of its key, the high ones first.
     case endOfKey = 0
@@ -25,13 +25,13 @@ package enum RowKeyPlace: UInt8, Sendable {
 extension TreeEditor {
     // MARK: Tables
 
-    /// Changes columns of the chosen rows.
-    func alter(_ rows: RowSelection, _ changes: [ColumnChange]) throws(EngineError) -> [SweepRest] {
+    /// Changes columns of the selected rows.
+    func alter(_ rows: RowSelection, _ changes: [ColumnChange]) throws(EngineError) -> [RewriteRemainder] {
         let current = layouts!.current
-        return try sweep({ n throws(EngineError) in try approach(rows, n) }) {
-            (n, source, target, _) throws(EngineError) -> SweptLeaf in
+        return try rewriteLeaves({ n throws(EngineError) in try approach(rows, n) }) {
+            (n, source, target, _) throws(EngineError) -> RewrittenLeaf in
             let bits = try chosen(rows, n, in: source)
-            // Rows of an older layout are converted one leaf after the other.
+            // Rows of an older layout are converted leaf by leaf afterwards.
             guard source.load(24, as: UInt32.self) == current.version else { return .unfit }
             target.copy(source.limit, from: source, at: 0, to: 0)
             let leaf = TableLeaf(page: target, layout: current)
@@ -40,8 +40,8 @@ extension TreeEditor {
         }
     }
 
-    /// The same for a leaf that the sweep left out.
-    func alterUnfit(_ rest: SweepRest, _ rows: RowSelection, _ changes: [ColumnChange]) throws(EngineError) {
+    /// The same for a leaf that the bulk rewrite left unchanged.
+    func alterUnfit(_ rest: RewriteRemainder, _ rows: RowSelection, _ changes: [ColumnChange]) throws(EngineError) {
         for key in rows.keys(of: rows.leaves[rest.position]) {
             guard let (leaf, slot) = try currentLeaf(for: key) else { continue }
             var bits = [UInt64](repeating: 0, count: (leaf.count + 63) / 64)
@@ -50,10 +50,10 @@ extension TreeEditor {
         }
     }
 
-    /// Deletes the chosen rows.
-    func delete(_ rows: RowSelection) throws(EngineError) -> [SweepRest] {
-        try sweep({ n throws(EngineError) in try approach(rows, n) }) {
-            (n, source, target, blobs) throws(EngineError) -> SweptLeaf in
+    /// Deletes the selected rows.
+    func delete(_ rows: RowSelection) throws(EngineError) -> [RewriteRemainder] {
+        try rewriteLeaves({ n throws(EngineError) in try approach(rows, n) }) {
+            (n, source, target, blobs) throws(EngineError) -> RewrittenLeaf in
             let bits = try chosen(rows, n, in: source)
             let leaf = try resolvedLeaf(source)
             guard let outcome = copy(leaf, without: bits, to: target) else { return .unfit }
@@ -70,13 +70,13 @@ extension TreeEditor {
         return try approach { $0.childIndex(forHead: key) }
     }
 
-    /// The bits of a leaf, which must be as it was when they were set.
+    /// The bits of a leaf, which must not have changed since the selection.
     private func chosen(_ rows: RowSelection, _ n: Int, in page: Page) throws(EngineError) -> ArraySlice<UInt64> {
         let leaf = rows.leaves[n]
         guard page.load(16, as: UInt64.self) == leaf.firstKey, page.count == leaf.rows else {
             throw EngineError(
                 .unknownTree,
-                "Rows of table \(id) were chosen in another state of it than the transaction's. Choose them after its last change.")
+                "Rows of table \(id) were selected in another state of it. Select them after its last change.")
         }
         return rows.bits(leaf)
     }
@@ -84,9 +84,9 @@ extension TreeEditor {
     // MARK: Indexes
 
     /// Deletes the entries of rows from an index.
-    func deleteEntries(of keys: RowKeySet, at place: RowKeyPlace) throws(EngineError) -> [SweepRest] {
-        try sweep({ n throws(EngineError) in try n == 0 ? approach { _ in 0 } : approachNext() }) {
-            (_, source, target, blobs) throws(EngineError) -> SweptLeaf in
+    func deleteEntries(of keys: RowKeySet, at place: RowKeyPlace) throws(EngineError) -> [RewriteRemainder] {
+        try rewriteLeaves({ n throws(EngineError) in try n == 0 ? approach { _ in 0 } : approachNext() }) {
+            (_, source, target, blobs) throws(EngineError) -> RewrittenLeaf in
             let leaf = SlottedNode(source)
             leaf.touchAll()
             var kept: [Int] = []
@@ -108,7 +108,7 @@ extension TreeEditor {
 }
 
 extension SlottedNode {
-    /// The key of the row that an entry of a leaf is of; nil if it names none.
+    /// The row's key in an entry of a leaf; nil if it has none.
     @inline(__always)
     fileprivate func rowKey(_ i: Int, _ place: RowKeyPlace) -> UInt64? {
         switch place {

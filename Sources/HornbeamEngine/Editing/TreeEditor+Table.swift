@@ -1,7 +1,7 @@
-// Changing a table: rows by key, whole leaves rebuilt column by column when a row does not fit in place.
+// Changes a table: rows by key, and whole leaves rebuilt column by column when a row does not fit in place.
 
 extension TreeEditor {
-    /// Goes to the leaf where a key belongs and finds its slot there.
+    /// Descends to the leaf where a key belongs and finds its slot there.
     private func seek(_ key: UInt64) throws(EngineError) -> (slot: Int, found: Bool)? {
         if leaf != 0, leafPage.count > 0, key >= leafPage.load(16, as: UInt64.self) {
             let place = TableLeaf.find(leafPage, key)
@@ -11,7 +11,7 @@ extension TreeEditor {
         return TableLeaf.find(leafPage, key)
     }
 
-    /// Whether there is a row of a key. Changes nothing.
+    /// Whether the table has a row of a key. Changes nothing.
     func contains(_ key: UInt64) throws(EngineError) -> Bool {
         guard let leaf = try visit({ $0.childIndex(forHead: key) }) else { return false }
         return TableLeaf.find(pool.page(leaf), key).found
@@ -40,8 +40,8 @@ extension TreeEditor {
         return (try currentLeaf(), place.slot)
     }
 
-    /// Copies a leaf of the current layout without the chosen rows; nil if the others must be built anew, or do not fit.
-    func copy(_ leaf: TableLeaf, without bits: ArraySlice<UInt64>, to page: Page) -> SweptLeaf? {
+    /// Copies a leaf of the current layout without the selected rows; nil if the others need a rebuild, or do not fit.
+    func copy(_ leaf: TableLeaf, without bits: ArraySlice<UInt64>, to page: Page) -> RewrittenLeaf? {
         var slots: [Int32] = []
         slots.reserveCapacity(leaf.count)
         for (n, word) in bits.enumerated() {
@@ -87,7 +87,7 @@ extension TreeEditor {
         return true
     }
 
-    /// Starts the next leaf at the right edge with a new row; the leaf before stays as it is.
+    /// Starts the next leaf at the right edge with a new row; the leaf before does not change.
     private func startLeaf(after leaf: TableLeaf, _ key: UInt64, _ row: RowBuffer) throws(EngineError) {
         let right = try ledger.allocate()
         buildLeaf(in: pool.page(right), leaf, [Self.newRow], key, row, atRightEdge: true)
@@ -95,7 +95,7 @@ extension TreeEditor {
         try addSibling(right, separator: separator, at: path.count)
     }
 
-    /// Deletes rows by ascending keys; gives back how many were there.
+    /// Deletes rows by ascending keys; returns how many existed.
     func delete(_ keys: [UInt64]) throws(EngineError) -> Int {
         var deleted = 0
         var next = 0
@@ -156,8 +156,8 @@ extension TreeEditor {
         return slots
     }
 
-    /// Rebuilds the leaf at the path's end from some of its rows and perhaps a new one, in as many pages as they need:
-    /// mostly one or two, more when rows grow with a new layout or keys become wider.
+    /// Rebuilds the leaf at the path's end from some of its rows and possibly a new one, in as many pages as they need: mostly one or two, more
+    /// when rows grow with a new layout or keys become wider.
     private func rebuild(_ leaf: TableLeaf, _ slots: [Int32], _ key: UInt64, _ row: RowBuffer?) throws(EngineError) {
         let isAppend =
             isAtRightEdge && slots.count > leaf.count && slots.last == Self.newRow && leaf.layout === layout
@@ -173,7 +173,7 @@ extension TreeEditor {
             leafPage.copy(pool.pageSize, from: ledger.scratch, at: 0, to: 0)
         }
         guard let first = later.first else { return }
-        // The path counts all rows already; those of the third page and on are counted again as each is linked.
+        // The path counts all rows already; linking each further page counts its rows again.
         addToCounts(-later.dropFirst().reduce(0) { $0 + pool.page($1).count })
         try addSibling(first, separator: separator(of: first), at: path.count)
         for frame in later.dropFirst() {
@@ -189,7 +189,7 @@ extension TreeEditor {
         return unsafe withUnsafeBytes(of: firstKey.bigEndian) { unsafe Array($0) }
     }
 
-    /// Cuts rows into runs that fit a page each: all in one, a full leaf and what is appended, halves, or as they come.
+    /// Cuts rows into runs that fit a page each: all in one, a full leaf and the appended row, halves, or greedily.
     private func runs(
         _ leaf: TableLeaf, _ slots: [Int32], _ key: UInt64, _ row: RowBuffer?, isAppend: Bool
     ) -> [Range<Int>] {
@@ -243,7 +243,7 @@ extension TreeEditor {
         return slots.count < 0xFFFF && arrays + heap <= pool.pageSize
     }
 
-    /// Where the second half of the bytes begins; at least one row stays on either side.
+    /// The start of the second half of the bytes; each half has at least one row.
     private static func middle(_ sizes: [Int]) -> Int {
         let half = sizes.reduce(0, +) / 2
         var sum = 0
@@ -254,7 +254,7 @@ extension TreeEditor {
         return sizes.count - 1
     }
 
-    /// Builds a leaf of the current layout from rows of another and perhaps a new row.
+    /// Builds a leaf of the current layout from rows of another and possibly a new row.
     private func buildLeaf(
         in page: Page, _ leaf: TableLeaf?, _ slots: [Int32], _ key: UInt64, _ row: RowBuffer?, atRightEdge: Bool
     ) {
@@ -278,7 +278,7 @@ extension TreeEditor {
         }
     }
 
-    /// Slots for a leaf: at the right edge as many as rows of this size will fill, elsewhere a little slack.
+    /// Slots for a leaf: at the right edge as many as rows of this size fill, elsewhere a little slack.
     private func capacity(rows: Int, heap: Int, keyWidth: Int, _ leaf: TableLeaf?, _ atRightEdge: Bool) -> Int {
         var average = heap / max(rows, 1)
         if atRightEdge, rows == 1, let leaf, leaf.count > 8 {

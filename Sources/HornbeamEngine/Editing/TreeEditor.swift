@@ -1,12 +1,13 @@
-// Changing a tree: the way down, the copying of nodes on it, and what splits and merges do to the upper part.
+// Changes a tree: the descent with its copies of nodes, and the effect of splits and merges on the upper levels.
 //
-// The editor keeps the path to the leaf that it changed last, since the next key is often there too. Every node on
-// the path belongs to the transaction. What holds between calls: the count in each link is the number of entries
-// below it; no node but an empty root is empty; a root with a single child does not exist.
+// The editor keeps the path to the last changed leaf, since the next key often belongs there too. Every node on the path belongs to the
+// transaction.
+// Invariants between calls: the count in each link is the number of entries below it; no node but an empty root is empty; no root has a
+// single child.
 
 import Synchronization
 
-/// One tree being changed by a transaction.
+/// One tree under change by a transaction.
 final class TreeEditor {
     let id: TreeID
     let isTable: Bool
@@ -14,14 +15,14 @@ final class TreeEditor {
     let pool: FramePool
     var layouts: TableLayouts?
     private(set) var root: PageReference
-    /// Inner nodes from the root down, each with the link taken.
+    /// Inner nodes from the root down, each with the index of its link.
     private(set) var path: [(frame: UInt32, index: Int)] = []
-    /// The leaf at the end of the path; 0 when there is no path.
+    /// The leaf at the end of the path; 0 without a path.
     private(set) var leaf: UInt32 = 0
     /// True if no leaf follows.
     private(set) var isAtRightEdge = false
-    /// A change of the tree is recorded and was to wait.
-    var hasWaitingChange = false
+    /// A change of the tree is recorded and deferred.
+    var hasDeferredChange = false
 
     init(id: TreeID, root: PageReference, layouts: TableLayouts?, ledger: NodeLedger) {
         self.id = id
@@ -44,7 +45,7 @@ final class TreeEditor {
 
     // MARK: The way down
 
-    /// Goes to the leaf for a key; `choose` picks the link in an inner node. False if the tree is empty.
+    /// Descends to the leaf for a key; `choose` picks the link in an inner node. False if the tree is empty.
     func descend(_ choose: (SlottedNode) -> Int) throws(EngineError) -> Bool {
         guard let found = try approach(choose) else { return false }
         let frame = try ledger.own(found.frame, found.link)
@@ -54,7 +55,7 @@ final class TreeEditor {
         return true
     }
 
-    /// Goes to the leaf for a key and copies nothing on the way; nil if the tree is empty.
+    /// Descends to the leaf for a key without copying nodes; nil if the tree is empty.
     func visit(_ choose: (SlottedNode) -> Int) throws(EngineError) -> UInt32? {
         guard !root.isEmpty else { return nil }
         var frame = try pool.rootFrame(root)
@@ -66,7 +67,7 @@ final class TreeEditor {
         return frame
     }
 
-    /// Goes to where a leaf hangs and leaves the leaf itself as it is; nil if the tree is empty.
+    /// Descends to the parent of a leaf, copying inner nodes but not the leaf; nil if the tree is empty.
     func approach(_ choose: (SlottedNode) -> Int) throws(EngineError) -> (frame: UInt32, link: PageReference)? {
         leaf = 0
         path.removeAll(keepingCapacity: true)
@@ -75,7 +76,7 @@ final class TreeEditor {
         return try sink(from: try pool.rootFrame(root), root, choose)
     }
 
-    /// Goes on to the leaf behind the one approached last; nil at the end.
+    /// Moves to the leaf after the one approached last; nil at the end.
     func approachNext() throws(EngineError) -> (frame: UInt32, link: PageReference)? {
         while let (frame, index) = path.popLast() {
             let inner = node(frame)
@@ -86,7 +87,7 @@ final class TreeEditor {
         return nil
     }
 
-    /// From a node at the path's end down to a leaf; inner nodes become the transaction's own.
+    /// Descends from a node at the path's end to a leaf; inner nodes become the transaction's own.
     private func sink(
         from start: UInt32, _ startLink: PageReference, _ choose: (SlottedNode) -> Int
     ) throws(EngineError) -> (frame: UInt32, link: PageReference) {
@@ -104,13 +105,13 @@ final class TreeEditor {
         return (frame, link)
     }
 
-    /// Lets the link at the path's end, or the tree, name another node.
+    /// Sets the link at the path's end, or the root, to another node.
     func relink(_ frame: UInt32, count: UInt64) {
         let link = PageReference(frame: frame, count: count)
         if let parent = path.last { node(parent.frame).setChild(parent.index, link) } else { root = link }
     }
 
-    /// Counts the entries of a tree anew, below inner nodes of the transaction's own.
+    /// Recounts the entries of a tree, below inner nodes of the transaction's own.
     func recount() throws(EngineError) {
         guard !root.isEmpty else { return }
         root.count = recounted(try pool.rootFrame(root))
@@ -129,7 +130,7 @@ final class TreeEditor {
         return entries(frame)
     }
 
-    /// Throws unless a leaf from disk is one of this tree.
+    /// Throws unless a leaf from disk belongs to this tree.
     func verifyLeaf(_ frame: UInt32) throws(EngineError) {
         guard pool.page(frame).kind == (isTable ? NodeKind.tableLeaf : .indexLeaf).rawValue else {
             throw EngineError(.damaged, "A leaf of tree \(id) is of another kind than its tree.")
@@ -146,7 +147,7 @@ final class TreeEditor {
         root = PageReference(frame: leaf, count: 0)
     }
 
-    /// The leaf at the path's end gained or lost entries.
+    /// Adds a change of the number of entries to the links of the path.
     func addToCounts(_ delta: Int) {
         for step in path { node(step.frame).addToChildCount(step.index, delta) }
         root.count = root.count &+ UInt64(bitPattern: Int64(delta))
@@ -160,7 +161,7 @@ final class TreeEditor {
         return (0..<inner.count).reduce(0) { $0 + inner.childCount($1) }
     }
 
-    /// Retires every node of the tree and the blobs of its entries: it is being dropped.
+    /// Retires every node of the tree and the blobs of its entries, because the tree is dropped.
     func retireAll() throws(EngineError) {
         if !root.isEmpty { try retireAll(try pool.rootFrame(root), root) }
         root = .empty
@@ -237,7 +238,7 @@ final class TreeEditor {
 
     // MARK: Slotted nodes
 
-    /// Rebuilds a slotted node if it must be, so that an entry can be inserted at `index`; false if it must be split.
+    /// Rebuilds a slotted node if necessary, so that an entry can be inserted at `index`; false if it must be split.
     func makeRoom(_ frame: UInt32, at index: Int, key: [UInt8], valueCount: Int) -> Bool {
         let node = node(frame)
         let tail = max(key.count - node.page.prefixLength - 8, 0)
@@ -255,8 +256,7 @@ final class TreeEditor {
         return key.count >= prefix && key.lend { $0.prefix(prefix).compare(node.prefix) == 0 }
     }
 
-    /// The length of the prefix that the keys of a range share, and a new key with them. Keys ascend but for the
-    /// first of an inner node.
+    /// The length of the prefix shared by the keys of a range and a new key. Keys ascend except for the first of an inner node.
     private func commonPrefix(_ node: SlottedNode, _ range: Range<Int>, and key: [UInt8]? = nil) -> Int {
         guard !isTable, !range.isEmpty else { return 0 }
         let last = node.key(range.upperBound - 1)
@@ -268,7 +268,7 @@ final class TreeEditor {
         return shared
     }
 
-    /// Packs a range of entries into the same frame, with slack for more of their kind.
+    /// Packs a range of entries into the same frame, with slack for more.
     private func rebuild(_ frame: UInt32, _ range: Range<Int>, prefix: Int, reserve: Int = 0) {
         let source = node(frame)
         build(in: ledger.scratch, from: source, range, prefix: prefix, reserve: reserve)
@@ -276,7 +276,7 @@ final class TreeEditor {
         pool.page(frame).copy(pool.pageSize, from: copy.page, at: 0, to: 0)
     }
 
-    /// Builds a node of a range of another's entries.
+    /// Builds a node from a range of another's entries.
     private func build(in page: Page, from source: SlottedNode, _ range: Range<Int>, prefix: Int, reserve: Int) {
         let used = SlottedNode.measure(source, range, prefix: prefix)
         let entries = range.count + (reserve > 0 ? 1 : 0)
@@ -293,11 +293,10 @@ final class TreeEditor {
         }
     }
 
-    /// Splits a node that has no room for a new entry at `index`; gives back the new node and where the entry goes.
+    /// Splits a node without room for a new entry at `index`; returns the new node and the place of the entry.
     ///
-    /// A key that does not share the node's prefix lies before or after all others (but for the first of an inner node)
-    /// and gets a node of its own, as
-    /// does a key appended at the right edge; else the bytes are halved, the new entry counted in.
+    /// A key that does not share the node's prefix lies before or after all others (except for the first of an inner node) and gets a node of
+    /// its own. So does a key appended at the right edge. Otherwise the bytes are halved, including the new entry.
     func split(
         _ frame: UInt32, for index: Int, entry: Int, sharesPrefix: Bool, isAppend: Bool
     ) throws(EngineError) -> (right: UInt32, target: UInt32, position: Int) {
@@ -315,7 +314,7 @@ final class TreeEditor {
 
     // MARK: Shrinking
 
-    /// The leaf at the path's end lost its last entry.
+    /// Removes the leaf at the path's end, which is empty.
     func removeEmptyLeaf() {
         ledger.retireOwn(leaf)
         var depth = path.count
@@ -331,7 +330,7 @@ final class TreeEditor {
         forgetPath()
     }
 
-    /// While the root has one child only, the child becomes the root.
+    /// Makes the root's only child the root, as long as the root has a single child.
     func lowerRoot() throws(EngineError) {
         while !root.isEmpty {
             let frame = try pool.rootFrame(root)
@@ -339,7 +338,7 @@ final class TreeEditor {
             let child = node(frame).child(0)
             var next = PageReference(address: child.address, stamp: child.stamp, count: root.count)
             if child.isInMemory {
-                // A root is named by its frame, so it must not be one that a checkpoint makes evictable.
+                // A root is named by its frame, so a checkpoint must not make that frame evictable.
                 next = PageReference(frame: try ledger.own(child.frame, child), count: root.count)
             }
             ledger.retire(root)
@@ -348,7 +347,7 @@ final class TreeEditor {
         }
     }
 
-    /// Joins the node at `depth` with a neighbour when both fit one page well; goes up as long as that helps.
+    /// Merges the node at `depth` with a neighbour when both fit one page well; continues upwards while that helps.
     func mergeUpwards(join: (_ left: UInt32, _ right: UInt32) -> Bool) throws(EngineError) {
         var depth = path.count
         while depth > 0 {
@@ -362,7 +361,7 @@ final class TreeEditor {
         try lowerRoot()
     }
 
-    /// True if a node is so empty that a neighbour should take it in.
+    /// True if a node is so empty that it should be merged with a neighbour.
     func isSparse(_ frame: UInt32) -> Bool { usedBytes(frame) < pool.pageSize * 35 / 100 }
 
     private func usedBytes(_ frame: UInt32) -> Int {
@@ -402,7 +401,7 @@ final class TreeEditor {
         return true
     }
 
-    /// Appends the entries of `right` to `left`; the first key of an inner `right` means nothing, its parent knows it.
+    /// Appends the entries of `right` to `left`. The first key of an inner `right` has no meaning; its parent holds the separator.
     func joinSlotted(_ left: UInt32, _ right: UInt32, separator: [UInt8]?) -> Bool {
         let a = node(left)
         let b = node(right)
@@ -443,21 +442,21 @@ final class TreeEditor {
 extension SlottedNode {
     var entrySize: Int { 8 + SlottedNode.slotSize + (isInner ? SlottedNode.linkSize : 0) }
 
-    /// Bytes of a node that holds only these entries, sharing a prefix of this length.
+    /// Bytes of a node with only these entries and a shared prefix of this length.
     static func measure(_ node: SlottedNode, _ range: Range<Int>, prefix: Int) -> Int {
         var sum = Page.headerSize + prefix + range.count * node.entrySize
         for i in range { sum += max(node.keyLength(i) - prefix - 8, 0) + node.valueLength(i) }
         return sum
     }
 
-    /// Where to cut so that both sides, with a new entry at `index`, are as equal as can be; neither is empty.
+    /// The cut that makes both sides, with a new entry at `index`, as equal as possible; neither is empty.
     func bestCut(for index: Int, entry: Int) -> (cut: Int, goesLeft: Bool) {
         var total = entry
         for i in 0..<count { total += bytes(of: i) }
         var left = 0
         var best = (cut: 1, goesLeft: index == 0, worse: Int.max)
         for position in 0...count {
-            // The sequence with the new entry in it: `position` of its entries lie to the left.
+            // The sequence with the new entry in it: `position` of its entries belong to the left side.
             if position > 0 {
                 left += position - 1 == index ? entry : bytes(of: position - 1 < index ? position - 1 : position - 2)
                 let worse = max(left, total - left)

@@ -1,6 +1,6 @@
-// The one error type of the engine: what happened, to which file or tree, and what to do.
+// The one error type of the engine: the event, the affected file or tree, and the remedy.
 
-/// What went wrong in the engine.
+/// An error of the engine.
 package struct EngineError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kinds of failure that callers tell apart.
     package enum Code: String, Sendable, Hashable {
@@ -24,18 +24,18 @@ package struct EngineError: Error, Sendable, Hashable, CustomStringConvertible {
         case durabilityLost
         /// The engine, the snapshot or the transaction is closed.
         case closed
-        /// The state is kept no more: a snapshot beyond its age limit, or a transaction that nobody retained.
+        /// The state is no longer kept: a snapshot beyond its age limit, or a transaction that the retention does not cover.
         case snapshotExpired
         /// A value does not fit the format: a key too long, a row too wide.
         case tooLarge
         /// A tree, column or name that does not exist, or exists already.
         case unknownTree
-        /// Whoever asked for the work ended it.
+        /// A report of progress cancelled the work.
         case cancelled
     }
 
     package var code: Code
-    /// One sentence or two: what happened to which thing, and what to do.
+    /// One or two sentences: the event, the affected thing, and the remedy.
     package var message: String
     /// The file concerned, if one is.
     package var path: String?

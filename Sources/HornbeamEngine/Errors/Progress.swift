@@ -1,8 +1,8 @@
-// How far long work is: backups, checks and salvages tell it, and whoever is told may end the work.
+// Progress of long work. Backups, checks and salvages report it, and the receiver may cancel the work.
 
-/// A moment of long work.
+/// The progress of long work at one moment.
 package struct WorkProgress: Sendable, Hashable {
-    /// What is being done, in a word or two.
+    /// The current part of the work, in a word or two.
     package var part: String
     package var done: Int
     package var total: Int
@@ -17,7 +17,7 @@ package struct WorkProgress: Sendable, Hashable {
     }
 }
 
-/// Told now and then how far work is; throws `cancelled` to end it.
+/// Receives the progress of long work from time to time. Throws `cancelled` to end the work.
 package typealias ProgressReport = (WorkProgress) throws(EngineError) -> Void
 
 extension EngineError {

@@ -1,14 +1,14 @@
-// Places in the log: a logical byte position that is never reset, and the pair of such a place with the chain's value
-// there, which is all that replay needs to begin.
+// Positions in the log: a logical byte position that never restarts, and a mark, which adds the check at that position. Replay needs
+// nothing else to begin.
 
 /// A logical byte position in the log of a store: a multiple of 4,096 that only grows, across segments and reopenings.
 package struct LogPosition: Hashable, Sendable, Comparable, CustomStringConvertible {
     package let rawValue: UInt64
 
     package static let zero = LogPosition(0)
-    /// No log gets so far; sums with the lengths of segments do not overflow below.
+    /// The end of all logs: sums with segment lengths do not overflow below it.
     package static let last = LogPosition(1 << 62 - LogPosition.unit)
-    /// Groups begin on multiples of it.
+    /// Groups begin at multiples of it.
     static let unit: UInt64 = 4096
 
     package init(_ rawValue: UInt64) { self.rawValue = rawValue }
@@ -20,7 +20,7 @@ package struct LogPosition: Hashable, Sendable, Comparable, CustomStringConverti
 /// A boundary between two groups of the log, with the check of the last frame before it.
 package struct LogMark: Hashable, Sendable, CustomStringConvertible {
     package var position: LogPosition
-    /// What seeds the check of the next frame.
+    /// Seeds the check of the next frame.
     package var check: UInt64
 
     /// The beginning of the log of a new store.
@@ -34,7 +34,7 @@ package struct LogMark: Hashable, Sendable, CustomStringConvertible {
     package var description: String { "\(position)~\(hexadecimal(check))" }
 }
 
-/// The number of a log segment; names its file, counts up by one, is never used again.
+/// The number of a log segment. It names the segment's file, counts up by one and is never reused.
 package struct LogSegmentNumber: Hashable, Sendable, Comparable, CustomStringConvertible {
     package let rawValue: UInt64
 

@@ -4,7 +4,7 @@ extension PageReference {
     /// The size of a stored reference.
     package static let bytes = 24
 
-    /// The reference stored at an offset; any bits are a reference, whether one that can be read shows when it is.
+    /// The reference stored at an offset. All bits are accepted; reading the record verifies them.
     package init(in buffer: UnsafeRawBufferPointer, at offset: Int) {
         self.init(
             address: unsafe buffer.integer(at: offset), stamp: unsafe buffer.integer(at: offset + 8),

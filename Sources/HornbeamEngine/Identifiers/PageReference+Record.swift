@@ -1,7 +1,7 @@
-// What a page reference says about the record that it names.
+// The fields of a page reference that describe its record.
 
 extension PageReference {
-    /// The bit of `flags` that says: a blob of several chunks, the record is their index.
+    /// The bit of `flags` for a blob of several chunks: the record is their index.
     package static let blobIndexFlag: UInt16 = 1
 
     package init(file: PageFileNumber, offset: UInt64, recordBytes: Int, flags: UInt16 = 0, check: UInt64, count: UInt64) {

@@ -1,5 +1,5 @@
-// How one page names another: 24 bytes that say where the page lies, what its check is and how many entries are
-// below it. In memory the first word may name a frame of the pool instead, for a page that is not on disk yet.
+// The reference from one page to another: 24 bytes with the page's place, its check, and the number of entries below it. In memory the
+// first word may name a frame of the pool instead, for a page that is not on disk yet.
 
 /// The place and the check of a page, with the number of entries at and below it.
 @usableFromInline

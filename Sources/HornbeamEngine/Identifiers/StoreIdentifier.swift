@@ -1,6 +1,6 @@
-// The identity of a store: sixteen random bytes fixed at creation, in every meta block and every log segment.
+// The identity of a store: sixteen random bytes, fixed at creation and stored in every meta block and log segment.
 
-/// Tells one store from every other.
+/// Identifies a store among all others.
 package struct StoreIdentifier: Hashable, Sendable, CustomStringConvertible {
     package let high: UInt64
     package let low: UInt64

@@ -1,4 +1,4 @@
-// The number of a tree within its store, never used again after the tree is dropped.
+// The number of a tree within its store. It is not reused after the tree is dropped.
 
 /// Names one tree of a store.
 package struct TreeID: Hashable, Sendable, Comparable, CustomStringConvertible {

@@ -1,6 +1,6 @@
-// Reads everything that a version consists of and says what does not fit: structure, order, counts, checks, space.
+// Reads all pages of a version and reports errors of structure, order, counts, checksums and space.
 
-/// What a check found.
+/// The result of a check.
 package struct CheckReport: Sendable, Equatable {
     package var trees = 0
     package var pages = 0
@@ -15,8 +15,8 @@ package struct CheckReport: Sendable, Equatable {
 extension Engine {
     /// Checks every page, tree and blob of the newest version, and the live bytes of each page file.
     ///
-    /// Reads the whole store; `progress` is told the entries checked so far and their total. Problems are collected,
-    /// not thrown; what is thrown is only that the store is closed, or the work cancelled.
+    /// Reads the whole store. `progress` receives the entries checked and their total. Problems are collected, not thrown. Throws only if the store
+    /// is closed or the work is cancelled.
     package func check(progress: ProgressReport? = nil) throws(EngineError) -> CheckReport {
         let snapshot = try snapshot(isPinned: true)
         let check = VersionCheck(snapshot, progress: progress)
@@ -52,7 +52,7 @@ private final class VersionCheck {
     }
 
     private func problem(_ tree: TreeRecord, _ text: String) {
-        // The reason of an error is a sentence already.
+        // The description of an error is a sentence already.
         report.problems.append("Tree \(tree.name.isEmpty ? "of named values" : tree.name) \(text)" + (text.hasSuffix(".") ? "" : "."))
     }
 
@@ -82,7 +82,7 @@ private final class VersionCheck {
         for link in links.below { try check(link.child, tree, level: links.level, bounds: link.bounds) }
     }
 
-    /// Checks one page; gives back what is below it and at which level that must be.
+    /// Checks one page; returns the links below it and their required level.
     private func checkPage(
         _ reference: PageReference, _ tree: TreeRecord, level: Int?, _ bounds: Bounds
     ) -> (below: [Link], level: Int) {

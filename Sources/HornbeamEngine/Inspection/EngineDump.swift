@@ -1,7 +1,7 @@
-// Trees as text, for people who look into a store and for bug reports.
+// Prints trees as text, for inspection and for bug reports.
 
 extension Engine {
-    /// Writes the structure of every tree (or one), a line per node, with keys at its edges. Reads every inner page.
+    /// Prints the structure of every tree (or one), one line for each node, with keys at its edges. Reads every inner page.
     package func dump(tree name: String? = nil, leaves: Bool = false, to line: (String) -> Void) throws(EngineError) {
         let snapshot = try snapshot(isPinned: true)
         line("transaction \(snapshot.transaction), next object key \(snapshot.version.nextObjectKey)")
@@ -24,7 +24,7 @@ extension Engine {
         _ line: (String) -> Void
     ) throws(EngineError) {
         let page = pool.page(try pool.rootFrame(reference))
-        // Levels fall, so that a hostile file cannot lead in circles.
+        // Levels decrease, so a malicious file cannot form a cycle.
         guard level == nil || page.level == level else {
             throw EngineError(.damaged, "The page at \(PageReference.describe(reference.address)) is of the wrong level.")
         }

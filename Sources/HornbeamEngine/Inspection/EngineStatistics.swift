@@ -1,6 +1,6 @@
-// Figures that tell what an engine does and how much space it takes.
+// Counts of an engine's work and of its use of space.
 
-/// A moment's figures of an open store.
+/// The counts of an open store at one moment.
 package struct EngineStatistics: Sendable, Hashable {
     // Since the store was opened.
     /// Transactions committed.
@@ -15,18 +15,18 @@ package struct EngineStatistics: Sendable, Hashable {
 
     // Now.
     package var pageSize = 0
-    /// Frames of the buffer pool: what it aims for, in use, holding a page that is on disk.
+    /// Frames of the buffer pool: the goal, those in use, and those with a page that is on disk.
     package var poolCapacity = 0
     package var poolInUse = 0
     package var poolCached = 0
-    /// Versions that somebody reads, and nodes kept for old ones.
+    /// Versions that are live, and nodes kept for old ones.
     package var liveVersions = 0
     package var waitingNodes = 0
-    /// Page files, their bytes, and the bytes that are needed (as of the last checkpoint).
+    /// Page files, their bytes, and their live bytes at the last checkpoint.
     package var pageFiles = 0
     package var pageFileBytes: UInt64 = 0
     package var liveBytes: UInt64 = 0
-    /// Bytes of page files that are kept only for versions that somebody reads or that are retained.
+    /// Bytes of page files that are kept only for versions that are read or retained.
     package var pinnedBytes: UInt64 = 0
     /// Bytes of all files of the store.
     package var fileBytes: UInt64 = 0
@@ -37,7 +37,7 @@ package struct EngineStatistics: Sendable, Hashable {
 }
 
 extension Engine {
-    /// The engine's figures at this moment.
+    /// The engine's counts at this moment.
     package func statistics() throws(EngineError) -> EngineStatistics {
         var figures = EngineStatistics()
         let pipeline = core.pipeline.statistics
@@ -66,7 +66,7 @@ extension Engine {
         var sum: UInt64 = 0
         for name in try fileSystem.list(path) {
             do throws(EngineError) { sum += try fileSystem.open(join(path, name), .read).size() } catch {
-                // Files come and go while a store is written.
+                // Files appear and disappear while a store is written.
                 guard error.code == .notAStore else { throw error }
             }
         }

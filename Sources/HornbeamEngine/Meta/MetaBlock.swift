@@ -13,9 +13,8 @@
 //      | next segment | next page file | flags | previous check |                  |   check   |
 //      +--------------+----------------+-------+----------------+------------------+-----------+
 //
-// The check is XXH64 of the 4,088 bytes before it, seeded with the number of the slot (0 or 1). Magic, version and
-// check keep their places in every version of the format, so that an older library can tell a newer file from a
-// damaged one.
+// The check is XXH64 of the 4,088 bytes before it, seeded with the number of the slot (0 or 1). Magic, version and check have the same
+// place in every version of the format, so that an older library can distinguish a newer file from a damaged one.
 
 /// A block of the meta file.
 struct MetaBlock {
@@ -58,7 +57,7 @@ struct MetaBlock {
         self.previousCheck = previousCheck
     }
 
-    /// Why a block cannot be used.
+    /// The reason why a block cannot be used.
     enum Fault: Error {
         case notMeta
         case newer(UInt32)
@@ -96,7 +95,7 @@ struct MetaBlock {
         unsafe XXH64.hash(block.part(0..<checkOffset), seed: UInt64(slot))
     }
 
-    /// Decodes a hostile block of exactly 4 KiB.
+    /// Decodes an untrusted block of exactly 4 KiB.
     init(decoding block: UnsafeRawBufferPointer, slot: Int) throws(Fault) {
         guard unsafe block.integer(at: 0, as: UInt64.self) == MetaBlock.magic else { throw .notMeta }
         let check = unsafe block.integer(at: MetaBlock.checkOffset, as: UInt64.self)
@@ -118,7 +117,7 @@ struct MetaBlock {
         else { throw .damaged("the reserved bytes") }
     }
 
-    /// The first number of a state that no store reaches; what is counted up from it must not overflow, nor get out of bounds.
+    /// The name of the first field beyond the limits of a store; nil if all are within them. Counting on from a field must not overflow.
     private static func fault(in state: MetaState) -> String? {
         guard state.checkpoint > 0, state.checkpoint < StoreLimits.numberMax else { return "the checkpoint's number" }
         guard state.log.position <= .last, state.log.position.rawValue % LogPosition.unit == 0 else { return "the log position" }

@@ -33,7 +33,7 @@ package enum ColumnKind: UInt8, Sendable, Hashable {
 package struct Column: Hashable, Sendable {
     package var id: ColumnID
     package var kind: ColumnKind
-    /// What rows written before the column existed show: nil is null; a bit is one byte, 0 or 1.
+    /// The value of rows written before the column existed: nil is null; a bit is one byte, 0 or 1.
     package var fill: [UInt8]?
 
     package init(id: ColumnID, kind: ColumnKind, fill: [UInt8]? = nil) {

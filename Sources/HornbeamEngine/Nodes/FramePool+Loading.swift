@@ -1,4 +1,4 @@
-// Pages from disk: read into a frame, checked, and only then published in the pool.
+// Loads pages from disk: reads a page into a frame, checks it, and only then publishes it in the pool.
 
 import Synchronization
 

@@ -1,19 +1,19 @@
-// Looks at a page that came from disk before anyone trusts it: every offset in it lies where it may.
+// Checks a page from disk before it is used: every offset in it must lie where the layout permits it.
 //
-// After this a reader can follow offsets without checking; it may still find nonsense in a hostile file, but never
-// reads outside the page. The columns of a table leaf depend on its layout and are checked in `tableFault`, once,
-// when the leaf is first read as part of its table.
+// After the check, readers follow offsets without checking them. A malicious file may still contain wrong values, but a reader never reads
+// outside the page. The columns of a table leaf depend on its layout; `tableFault` checks them once, when the leaf is first read as part of
+// its table.
 
 import Synchronization
 
 enum NodeCheck {
-    /// Entries that a tree may claim to hold: far beyond what fits a disk, far below what overflows a sum.
+    /// The maximum number of entries of a tree: far more than a disk holds, and far less than a sum can overflow with.
     static let countMax: UInt64 = 1 << 40
 
-    /// Levels that a tree may have at most: what recursion can rely on.
+    /// The maximum number of levels of a tree; it bounds recursion.
     static let levelMax = 32
 
-    /// What is wrong with a page of `bytes` bytes; nil if nothing is. Clears what only memory uses.
+    /// The fault of a page of `bytes` bytes; nil if it has none. Clears the fields that are used only in memory.
     static func fault(in page: Page, bytes: Int) -> String? {
         guard bytes >= Page.headerSize, let kind = NodeKind(rawValue: page.kind) else { return "no such kind of node" }
         guard page.limit == bytes else { return "its length is \(bytes), its header says \(page.limit)" }
@@ -56,7 +56,7 @@ enum NodeCheck {
         return nil
     }
 
-    /// What is wrong with a table leaf under its layout.
+    /// The fault of a table leaf under its layout.
     static func tableFault(_ page: Page, _ layout: ResolvedLayout) -> String? {
         let width = Int(page.load(28, as: UInt8.self))
         guard layout.arrayBytes(capacity: page.capacity, keyWidth: width) <= page.heapStart else {

@@ -8,8 +8,8 @@
 //                             24  u32 layout version (tables)
 //                             28  u8  key width (tables), 3 bytes zero
 //
-// What holds: arrays grow up from byte 32, the heap grows down from `limit`, they never meet. A page on disk is
-// tight (capacity = count, no gap, no garbage); a node being changed has slack in both.
+// Invariants: the arrays grow up from byte 32, the heap grows down from `limit`, and they never overlap. A page on disk is packed
+// (capacity = count, no gap, no garbage); a node under change has slack in both.
 
 enum NodeKind: UInt8 {
     case indexLeaf = 1
@@ -53,7 +53,7 @@ extension Page {
         nonmutating set { store(UInt16(newValue), at: 12) }
     }
 
-    /// Starts an empty node; `limit` bytes of the page are its own.
+    /// Starts an empty node that uses `limit` bytes of the page.
     func format(_ kind: NodeKind, level: Int, capacity: Int, limit: Int) {
         zero(0, count: Page.headerSize)
         self.kind = kind.rawValue
@@ -63,7 +63,7 @@ extension Page {
         heapStart = limit
     }
 
-    /// Takes `count` bytes of the heap; the caller made sure that they are free.
+    /// Allocates `count` bytes of the heap; the caller has checked that they are free.
     func pushHeap(_ count: Int) -> Int {
         let start = heapStart - count
         heapStart = start

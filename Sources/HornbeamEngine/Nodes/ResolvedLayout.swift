@@ -1,12 +1,12 @@
-// A column layout with the arithmetic of its leaves worked out.
+// A column layout with the precomputed arithmetic of its leaves.
 //
 // The arrays of a table leaf of capacity c and key width k, with w = ⌈c / 64⌉ words a bitmap:
 //
 //   header 32 | keys ⌈c·k / 8⌉·8 | bitmaps 8w each | columns, widest first, c cells each | … | heap
 //
-// Each column has a null bitmap (bit set = null); a bit column has a second bitmap for its values; a variable
-// column has cells of u16 offset, u16 length (bit 15: the heap holds a 24-byte blob reference). Because columns
-// stand widest first, every cell is aligned, and a cell's place is linear in the capacity.
+// Each column has a null bitmap (bit set = null). A bit column has a second bitmap for its values. A variable column has cells of u16
+// offset, u16 length (bit 15: the heap holds a 24-byte blob reference). Because the widest columns come first, every cell is aligned, and
+// the place of a cell is linear in the capacity.
 
 internal import Synchronization
 
@@ -20,11 +20,11 @@ package struct PhysicalColumn: BitwiseCopyable, Sendable {
     /// The bitmap of a bit column's values, or -1.
     @usableFromInline var valueBitmap: Int32
     @usableFromInline var kind: UInt8
-    /// True if leaves of this layout lack the column: every row shows the fill value.
+    /// True if leaves of this layout lack the column, so every row has the fill value.
     @usableFromInline var isAbsent: Bool
 }
 
-/// One version of a table's layout, resolved; and how the current numbering of columns reads it.
+/// One version of a table's layout, resolved, with its mapping to the current column numbers.
 @safe final class ResolvedLayout: Sendable {
     let version: UInt32
     let columns: [Column]
@@ -68,7 +68,7 @@ package struct PhysicalColumn: BitwiseCopyable, Sendable {
     }
 }
 
-/// All layouts that leaves of a table may still have, read through the current one.
+/// All layouts that leaves of a table may still have, mapped to the current one.
 @safe final class TableLayouts: Sendable {
     /// Oldest first; the last is current.
     let all: [ColumnLayout]
@@ -76,7 +76,7 @@ package struct PhysicalColumn: BitwiseCopyable, Sendable {
     let fills: [[UInt8]?]
     /// Columns of the current layout.
     let columnCount: Int
-    /// Tells these layouts from all others of the process; a leaf is verified against them.
+    /// Unique among all layouts of the process; a leaf is verified against it.
     let serial: UInt64
     private static let serials = Atomic<UInt64>(1)
     private let older: [UInt32: Mapped]
@@ -122,7 +122,7 @@ package struct PhysicalColumn: BitwiseCopyable, Sendable {
             })
     }
 
-    /// Whether a row has the current layout; a row is compared once.
+    /// Whether a row has the current layout. The result is cached in the row.
     func approves(_ row: RowBuffer) -> Bool {
         if row.approval === self { return true }
         guard row.layout == all[all.count - 1] else { return false }
@@ -130,8 +130,8 @@ package struct PhysicalColumn: BitwiseCopyable, Sendable {
         return true
     }
 
-    /// The current columns in leaves of a version, and how many bitmaps these have; nil for a version never made.
-    /// The way of readers: it counts no references.
+    /// The current columns in leaves of a version, and the number of these leaves' bitmaps; nil for an unknown version. For readers: it counts
+    /// no references.
     @inline(__always)
     func columns(of version: UInt32) -> (columns: UnsafeMutablePointer<PhysicalColumn>, bitmapCount: Int)? {
         if version == currentVersion { return unsafe (currentColumns, currentBitmapCount) }
@@ -143,14 +143,14 @@ package struct PhysicalColumn: BitwiseCopyable, Sendable {
         unsafe older[version].map { unsafe ($0.physical, $0.own.bitmapCount) }
     }
 
-    /// The arithmetic of leaves of a version, and the current columns in them; nil for a version never made.
+    /// The arithmetic of leaves of a version, and the current columns in them; nil for an unknown version.
     func resolve(_ version: UInt32) -> (own: ResolvedLayout, columns: UnsafeMutablePointer<PhysicalColumn>)? {
         if version == current.version { return unsafe (current, current.physical) }
         guard let mapped = older[version] else { return nil }
         return unsafe (mapped.own, mapped.physical)
     }
 
-    /// What is wrong with a new layout, if anything.
+    /// The fault of a new layout, if any.
     static func fault(in layout: ColumnLayout, pageSize: Int) -> String? {
         if Set(layout.columns.map(\.id)).count != layout.columns.count { return "two columns have the same identifier" }
         for column in layout.columns {
@@ -173,7 +173,7 @@ package struct PhysicalColumn: BitwiseCopyable, Sendable {
     }
 }
 
-/// A value kept outside its leaf: the cell holds a reference.
+/// A value outside its leaf: the cell holds a reference.
 enum BlobCell {
     static let size = 24
     static let flag: UInt16 = 0x8000

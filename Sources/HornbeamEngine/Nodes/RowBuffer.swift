@@ -1,4 +1,4 @@
-// A row on its way into a table: its cells, and the compact image of them that the log carries.
+// A row to be written to a table: its cells, and their compact image for the log.
 //
 // Image: null bitmap ⌈n / 8⌉ B | cells of fixed columns in column order (bits as one byte) | for each variable
 // column u32 length (bit 31: a 24-byte blob reference follows instead of the value), bytes.
@@ -9,18 +9,18 @@ import Glibc
 @safe package final class RowBuffer {
     let layout: ColumnLayout
     let columnCount: Int
-    /// One a column. Not an array: rows go through here by the million, and each access to an array in a class is checked and counted.
+    /// One slot for each column. Not an array: bulk inserts write millions of rows, and each access to an array in a class is checked and counted.
     private let slots: UnsafeMutablePointer<Slot>
     /// Sixteen bytes a column.
     private let fixed: UnsafeMutableRawPointer
     private var heap: UnsafeMutableRawPointer
     private var heapCapacity = 1024
     private var heapCount = 0
-    /// Where the image is put together.
+    /// The memory in which the image is built.
     private var image: UnsafeMutableRawPointer
     private var imageCapacity = 1024
 
-    /// The table's layouts with which this row's layout was compared last and found current.
+    /// The table's layouts that this row's layout was last compared with and found current.
     var approval: TableLayouts?
 
     private struct Slot {
@@ -132,7 +132,7 @@ import Glibc
         return sum
     }
 
-    /// Moves the largest cells out until the variable part fits `limit`; gives back what `restore` needs, if it does.
+    /// Moves the largest cells out until the variable part fits `limit`. Returns the argument for `restore`, if cells were moved.
     func spill(to limit: Int, _ store: (Bytes) throws(EngineError) -> PageReference) throws(EngineError) -> [Cell]? {
         guard variableBytes > limit else { return nil }
         let before = (0..<columnCount).map { cell($0) }
@@ -168,7 +168,7 @@ import Glibc
         unsafe log.append(contentsOf: UnsafeRawBufferPointer(start: image, count: writeImage(to: image)))
     }
 
-    /// Writes the image and gives back its length.
+    /// Writes the image and returns its length.
     private func writeImage(to target: UnsafeMutableRawPointer) -> Int {
         let bits = (columnCount + 7) / 8
         unsafe memset(target, 0, bits)

@@ -5,20 +5,19 @@
 // A key is stored without the prefix that all keys of the node share: its first eight bytes as a big-endian number
 // in `heads` (padded with zeros), the rest in the heap, followed in a leaf by the value. A slot is
 // u16 offset, u16 length of the key after the prefix, u16 length of the value (bit 15: a blob reference).
-// A link is the 24-byte reference of a child, a u32 hint (the frame where the child was last seen; 0 on disk) and
-// four zero bytes. The first key of an inner node means nothing: what is below
-// the second key is under the first link.
+// A link is the 24-byte reference of a child, a u32 hint (the frame that last held the child; 0 on disk) and four zero bytes. The first
+// key of an inner node has no meaning: all keys below the second key belong under the first link.
 //
-// What holds: keys ascend strictly; the search looks at `heads` only, until two are equal.
+// Invariant: keys ascend strictly. A search compares `heads` only, until two are equal.
 
 import Glibc
 import Synchronization
 
-/// A view of a slotted page; the page stays where it is.
+/// A view of a slotted page. It copies nothing.
 struct SlottedNode {
     let page: Page
     let isInner: Bool
-    /// Where the slots begin; fixed as long as the node is not built anew.
+    /// The start of the slots; fixed until the node is rebuilt.
     private let slotsStart: Int
 
     @inline(__always)
@@ -66,15 +65,15 @@ struct SlottedNode {
     func valueOffset(_ i: Int) -> Int { cell(i) + tailLength(i) }
     func keyLength(_ i: Int) -> Int { page.prefixLength + restLength(i) }
 
-    /// Fetches the whole node into the cache, for a walk over its entries.
+    /// Prefetches the whole node for a walk over its entries.
     func touchAll() {
         page.touch(0, slotsStart + SlottedNode.slotSize * count)
         page.touch(page.heapStart, page.limit)
     }
 
-    /// Lends the entries of a range in order (or backwards), until the body says no; false if it did.
+    /// Lends the entries of a range in order (or backwards) until the body returns false; returns false if it did.
     ///
-    /// Keys are put together in one buffer: the shared prefix once, the rest for each entry.
+    /// One buffer holds each key in turn: the shared prefix is written once, the rest for each entry.
     func forEach(
         _ range: Range<Int>, reversed: Bool, _ body: (Bytes, Int) throws(EngineError) -> Bool
     ) throws(EngineError) -> Bool {
@@ -137,7 +136,7 @@ struct SlottedNode {
         return restLength(i - 1) < restLength(i)
     }
 
-    /// What is wrong with where an entry's bytes lie.
+    /// The fault in the place of an entry's bytes.
     func cellFault(_ i: Int) -> String? {
         let start = cell(i)
         let length = tailLength(i) + valueLength(i)
@@ -159,7 +158,7 @@ struct SlottedNode {
         return PageReference(address: address, stamp: page.load(link(i) + 8), count: childCount(i))
     }
 
-    /// Points entry `i` to a child; only in a node that its transaction owns.
+    /// Sets the child of entry `i`; only in a node that belongs to the transaction.
     func setChild(_ i: Int, _ reference: PageReference, hint: UInt32 = 0) {
         page.store(reference.stamp, at: link(i) + 8)
         page.store(reference.count, at: link(i) + 16)
@@ -167,7 +166,7 @@ struct SlottedNode {
         unsafe hintCell(i).pointee.store(hint, ordering: .relaxed)
     }
 
-    /// Zeroes the bytes of links that mean nothing, so that equal nodes are equal bytes on disk.
+    /// Zeroes the unused bytes of links, so that equal nodes have equal bytes on disk.
     func clearPadding() {
         for i in 0..<count { page.store(UInt32(0), at: link(i) + 28) }
     }
@@ -176,7 +175,7 @@ struct SlottedNode {
         page.store(childCount(i) &+ UInt64(bitPattern: Int64(delta)), at: link(i) + 16)
     }
 
-    /// The child was written to disk: its reference changes under readers, to another name of the same content.
+    /// The child was written to disk: its reference changes to another name of the same content, while readers use it.
     func setWritten(_ i: Int, address: UInt64, stamp: UInt64) {
         page.store(stamp, at: link(i) + 8)
         unsafe addressCell(i).pointee.store(address, ordering: .releasing)
@@ -205,8 +204,7 @@ struct SlottedNode {
         return order < 0 ? (low + 1, false) : (low, order == 0)
     }
 
-    /// Heads to look at one after the other in the end; reads of different cache lines overlap there, in a search by
-    /// halves each waits for the one before.
+    /// Heads compared one after the other at the end. Such loads overlap, while each load of a binary search waits for the one before.
     private static let headsAtOnce = 128
 
     /// The first place from `start` on whose head is not below a number.
@@ -220,7 +218,7 @@ struct SlottedNode {
             low &+= (half &+ 1) & (0 &- isBelow)
             length = half &- (isBelow & (length & 1 ^ 1))
         }
-        // Whole runs of eight, by their last heads; then the heads of the run where the number falls.
+        // First the runs of eight by their last heads, then the heads of the run that contains the number.
         var runs: UInt64 = 0
         for run in 0..<length >> 3 { runs &+= SlottedNode.isBelow(head(low &+ 8 &* run &+ 7), wanted) }
         let start = low &+ 8 &* Int(truncatingIfNeeded: runs)
@@ -230,8 +228,8 @@ struct SlottedNode {
         return start &+ Int(truncatingIfNeeded: below)
     }
 
-    /// 1 if a < b, else 0, as the borrow of a − b: the compiler would make a branch of a comparison here, and the
-    /// processor guess it wrong every other time.
+    /// 1 if a < b, else 0: the borrow of a − b. The compiler would make a branch of a comparison here, and the processor would predict it
+    /// wrongly half of the time.
     @inline(__always)
     private static func isBelow(_ a: UInt64, _ b: UInt64) -> UInt64 { ((~a & b) | (~(a ^ b) & (a &- b))) >> 63 }
 
@@ -274,14 +272,14 @@ struct SlottedNode {
     /// The same for an eight-byte key given as its number.
     @inline(__always)
     func childIndex(forHead wanted: UInt64) -> Int {
-        if let guess = guessedIndex(forHead: wanted) { return guess }
+        if let predicted = predictedIndex(forHead: wanted) { return predicted }
         return (wanted == .max ? count : headsBelow(wanted + 1, from: 1)) - 1
     }
 
-    /// Where the key belongs if heads are spread evenly, as those over consecutive keys are; nil when it does not belong there or beside.
-    /// Looks at a few heads instead of one in each line.
+    /// The place of the key if heads are evenly spread, as those over consecutive keys are; nil if the key is not there or next to it.
+    /// Reads a few heads instead of one in each cache line.
     @inline(__always)
-    private func guessedIndex(forHead wanted: UInt64) -> Int? {
+    private func predictedIndex(forHead wanted: UInt64) -> Int? {
         let last = count - 1
         guard last > 8 else { return nil }
         let low = head(1)
@@ -289,10 +287,10 @@ struct SlottedNode {
         guard wanted >= low, wanted < high else { return nil }
         let (product, isTooLarge) = (wanted &- low).multipliedReportingOverflow(by: UInt64(last - 1))
         guard !isTooLarge else { return nil }
-        let guess = 1 + Int(truncatingIfNeeded: product / (high &- low))
-        if head(guess) > wanted { return guess > 1 && head(guess - 1) <= wanted ? guess - 1 : nil }
-        if head(guess + 1) > wanted { return guess }
-        return guess + 2 <= last && head(guess + 2) > wanted ? guess + 1 : nil
+        let predicted = 1 + Int(truncatingIfNeeded: product / (high &- low))
+        if head(predicted) > wanted { return predicted > 1 && head(predicted - 1) <= wanted ? predicted - 1 : nil }
+        if head(predicted + 1) > wanted { return predicted }
+        return predicted + 2 <= last && head(predicted + 2) > wanted ? predicted + 1 : nil
     }
 
     /// Whether a key begins with the prefix of this node's keys.

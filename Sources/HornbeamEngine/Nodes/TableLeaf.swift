@@ -1,7 +1,7 @@
 // The leaf of a table: rows by ascending key, cells column by column (the drawing is in ResolvedLayout.swift).
 //
-// Keys: width 0 means consecutive from the first key; else deltas from it in 2, 4 or 8 bytes. Slots are compact:
-// row i is slot i. What holds: keys ascend strictly; cells of null rows are zero; bits beyond `count` are zero.
+// Keys: width 0 means consecutive keys from the first key on; otherwise deltas from it in 2, 4 or 8 bytes. Row i is slot i.
+// Invariants: keys ascend strictly; cells of null rows are zero; bits beyond `count` are zero.
 
 import Glibc
 
@@ -82,7 +82,7 @@ struct TableLeaf {
         return isConsecutive ? 0 : span <= 0xFFFF ? 2 : span <= 0xFFFF_FFFF ? 4 : 8
     }
 
-    /// True if `key` can be appended without changing how keys are kept.
+    /// True if `key` can be appended with the current key width.
     func keepsKeys(appending key: UInt64) -> Bool {
         switch keyWidth {
         case 0: key == firstKey + UInt64(count)
@@ -123,7 +123,7 @@ struct TableLeaf {
         return (Int(page.load(offset, as: UInt16.self)), Int(word & ~BlobCell.flag), word & BlobCell.flag != 0)
     }
 
-    /// What is wrong with where a variable cell lies.
+    /// The fault in the place of a variable cell.
     func cellFault(_ i: Int, _ slot: Int) -> String? {
         let cell = variableCell(i, slot)
         guard cell.length == 0 || (cell.start >= page.heapStart && cell.start + cell.length <= page.limit) else {
@@ -135,7 +135,7 @@ struct TableLeaf {
     /// The blob references of a row.
     func blobs(_ slot: Int) -> [PageReference] { blobCells(slot).map(\.blob) }
 
-    /// The same, and where in the page they are.
+    /// The blob references of a row, with their places in the page.
     func blobCells(_ slot: Int) -> [(offset: Int, blob: PageReference)] {
         layout.variableColumns.compactMap { i in
             guard !isNull(i, slot) else { return nil }
@@ -158,7 +158,7 @@ struct TableLeaf {
         layout.arrayBytes(capacity: count, keyWidth: keyWidth) + page.limit - page.heapStart - page.heapGarbage
     }
 
-    /// True if building the leaf anew would make room for little more: less than a sixteenth of it is unused.
+    /// True if rebuilding the leaf would gain little: less than a sixteenth of it is unused.
     var isWellFilled: Bool {
         let unused = page.heapStart - arraysEnd + page.heapGarbage + (capacity - count) * layout.fixedPerRow
         return count >= 8 && unused < page.limit / 16
@@ -166,7 +166,7 @@ struct TableLeaf {
 
     // MARK: Change
 
-    /// Appends a row whose key keeps the key width; false without room.
+    /// Appends a row whose key fits the key width; false without room.
     func append(key: UInt64, _ row: RowBuffer) -> Bool {
         let slot = count
         guard slot < capacity, page.heapStart - arraysEnd >= row.variableBytes else { return false }
@@ -219,7 +219,7 @@ struct TableLeaf {
         }
     }
 
-    /// Appends rows of another leaf; the caller measured that they fit. Converts from an older layout.
+    /// Appends rows of another leaf, whose size the caller has measured. Converts them from an older layout.
     func append(_ slots: Range<Int>, of source: TableLeaf, fills: [[UInt8]?]) {
         guard !slots.isEmpty else { return }
         let start = count

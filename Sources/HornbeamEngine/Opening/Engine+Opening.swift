@@ -1,11 +1,11 @@
-// Opening a store, and moving one that is open for reading to a newer state.
+// Opens a store, and refreshes an engine that was opened for reading.
 
 import HornbeamThreads
 
 extension Engine {
-    /// Opens the store at a path, recovering what a crash left; creates it if that is allowed.
+    /// Opens the store at a path, with recovery after a crash; creates it if the options permit that.
     ///
-    /// Opened for reading, it shows the newest durable state, which another process may go on from; `refresh()` follows.
+    /// Opened for reading, it shows the newest durable state, while another process may write; `refresh()` moves to a newer one.
     /// Throws `notAStore`, `newerFormat`, `damaged`, `logDamaged`, `storeInUse`, `readOnly`, `full`, `inputOutput`.
     package static func open(
         _ path: String, fileSystem: any FileSystem = PosixFileSystem(), options: EngineOptions = EngineOptions()
@@ -20,14 +20,14 @@ extension Engine {
 
     /// Moves an engine that was opened for reading to the newest durable state; true if there is a newer one.
     ///
-    /// Snapshots stay what they are. Costs a read of `meta` when nothing is new. A writing engine is always at the newest.
+    /// Existing snapshots do not change. Costs a read of `meta` when nothing is new. A writing engine is always at the newest state.
     package func refresh() throws(EngineError) -> Bool {
         try requireOwnProcess()
-        guard let follower else { return false }
+        guard let readerPosition else { return false }
         if state.withLock({ $0.isClosed }) { throw EngineError(.closed, "The store is closed.", path: path) }
-        return try follower.refresh(self)
+        return try readerPosition.refresh(self)
     }
 
-    /// How the store was opened, to open it or look at its files once more.
+    /// The parameters of the opening, to open the store again or to read its files.
     var recovery: Recovery { Recovery(path: path, fileSystem: core.files.fileSystem, options: options) }
 }

@@ -1,21 +1,20 @@
-// Reading a store while another process writes it: no lock is taken, no table of readers kept, nothing written.
+// Reads a store while another process writes it: without a lock, without a table of readers, and without writing.
 //
-// Opening: read `meta` and how far the log is durable; open every page file that is there; look at `meta` again. If it
-// still names the checkpoint, every page that the checkpoint and the log up to that place need can be read from now on,
-// whatever the writer unlinks: page files are only appended to and removed whole, and none is removed that either state
-// of `meta` needs. Otherwise the writer moved on: once more from the start. The log is then replayed into memory up to the
-// durable place. Its segments do not stay: one that is gone, or is used again while it is read, makes the
-// replay fall short of that place, and then too it is once more from the start.
+// Opening: read `meta` and the durable position of the log; open every existing page file; read `meta` again. If it still names the
+// checkpoint, every page that the checkpoint and the log up to that position need stays readable, whatever the writer unlinks: page files are
+// only appended to and removed as a whole, and no file that a state of `meta` needs is removed. Otherwise the opening starts again. Then the
+// log is replayed into memory up to the durable position. Its segments may be removed or recycled during the replay; then the replay ends
+// too early, and the opening starts again too.
 //
-// Refreshing goes on in the log where the last reading ended, and starts from `meta` again after a checkpoint.
+// A refresh continues in the log at the end of the last reading, and starts again from `meta` after a checkpoint.
 
 import Glibc
 import HornbeamThreads
 
 extension Recovery {
-    /// Opens the store for reading; nothing is written, not even where nothing forbids it.
+    /// Opens the store for reading. Writes nothing, even if the folder is writable.
     ///
-    /// `floor`: a position of the log that was seen to be durable; the state is not an older one.
+    /// `floor`: a log position that is known to be durable; the state is not an older one.
     func openForReading(from floor: LogPosition = .zero) throws(EngineError) -> Engine {
         try requireLocalDisk()
         guard try fileSystem.exists(metaPath) else {
@@ -25,11 +24,11 @@ extension Recovery {
         return try patiently { () throws(EngineError) in try readOnce(from: floor) }
     }
 
-    /// How often an opening is tried while a writer is at work, and when nobody is.
+    /// Attempts to open a store, with and without a writer.
     private static let attemptsMax = 40
     private static let attemptsAlone = 3
 
-    /// What the writer changes meanwhile can look like damage: it counts only when it stays.
+    /// Repeats an attempt, since changes by a writer can look like damage. Only lasting damage counts.
     func patiently<R>(_ body: () throws(EngineError) -> R) throws(EngineError) -> R {
         var attempt = 1
         while true {
@@ -55,18 +54,18 @@ extension Recovery {
             try files.hold()
             try requireKept(states[i])
             let opened = Opened(meta: meta, states: states, chosen: i, previous: nil, files: files)
-            let follower = Follower(states[i])
-            let engine = try makeEngine(opened, follower: follower)
+            let readerPosition = ReaderPosition(states[i])
+            let engine = try makeEngine(opened, readerPosition: readerPosition)
             let replayed = try replay(opened, engine, reaching: durable, upTo: isWritten ? durable : nil)
             engine.loss = replayed.loss
-            follower.note(replayed.end.mark)
+            readerPosition.note(replayed.end.mark)
             return engine
         }
         if !isWritten { try requireNoWriter() }
         return engine
     }
 
-    /// Throws if a writer came meanwhile: what was read of the log without a limit may hold commits that are not durable yet.
+    /// Throws if a writer has appeared: the log was read without a limit and may hold commits that are not durable yet.
     func requireNoWriter() throws(EngineError) {
         guard try !fileSystem.isLocked(metaPath) else {
             throw EngineError(
@@ -74,21 +73,21 @@ extension Recovery {
         }
     }
 
-    /// How far the log is durable, as its writer notes it. Without a writer zero, if nothing is noted: the log tells all then.
+    /// The durable position that the writer has recorded. Zero if nothing is recorded and there is no writer: then the whole log counts.
     ///
-    /// Throws `damaged` while there is a writer and its note cannot be read: any position might leave out acknowledged commits.
+    /// Throws `damaged` if there is a writer and the hint cannot be read: any other position might omit acknowledged commits.
     func durablePosition(_ store: StoreIdentifier, isWritten: Bool) throws(EngineError) -> LogPosition {
-        let counter = DurableCounter(lockPath, fileSystem: fileSystem, store: store, readOnly: true)
-        if let position = counter.position { return position }
+        let durableHint = DurableLSNHint(lockPath, fileSystem: fileSystem, store: store, readOnly: true)
+        if let position = durableHint.position { return position }
         guard isWritten else { return .zero }
         throw EngineError(
             .damaged,
-            "It cannot be told how far the store's writer has got: the file lock, in which it notes that, is missing or cannot be "
-                + "read. Try again; if that does not help, close the store in the process that writes it and open it there again.",
+            "The durable position of the store's writer is unknown: the file lock, which holds it, is missing or cannot be read. "
+                + "Try again; if that does not help, close the store in the process that writes it and open it there again.",
             path: lockPath)
     }
 
-    /// Throws unless the meta file still names a state: then every file that it needs is still there.
+    /// Throws unless the meta file still names a state, which proves that every file of the state still exists.
     func requireKept(_ state: MetaState) throws(EngineError) {
         guard try MetaFile.open(metaPath, fileSystem: fileSystem, readOnly: true).states.contains(state) else {
             throw EngineError(

@@ -1,7 +1,7 @@
 // The bytes of one page in memory, with typed loads and stores at offsets.
 //
-// This is the room for unsafe memory access: everything above reads and writes pages through `Page`. Offsets
-// come from pages that were verified at load or built by us; debug builds check them all the same.
+// Unsafe access to page memory is confined to `Page`; all other code reads and writes pages through it. Offsets come from pages that were
+// verified when loaded, or that this process built; debug builds check them too.
 
 import Glibc
 import Synchronization
@@ -56,8 +56,8 @@ package struct Page {
         return unsafe Bytes(UnsafeRawPointer(base + offset), count)
     }
 
-    /// Reads a byte of each cache line of a range. The loads do not wait for one another, as they would in a walk that
-    /// learns from one line where the next one is; and what is read in order the processor fetches ahead.
+    /// Reads a byte of each cache line of a range. The loads are independent, unlike those of a walk that learns from one line where the next
+    /// one is, and the processor prefetches sequential reads.
     @inline(__always)
     func touch(_ start: Int, _ end: Int) {
         var sum: UInt64 = 0
@@ -66,7 +66,7 @@ package struct Page {
             sum &+= UInt64(load(offset, as: UInt8.self))
             offset &+= 64
         }
-        // Never true; without a use of the sum the compiler would leave the loads out.
+        // Never true. Without a use of the sum the compiler would remove the loads.
         if sum > UInt64(Page.sizeMax) * 256 { fatalError("A page has more bytes than it can have.") }
     }
 

@@ -1,7 +1,7 @@
-// Which images of a crash point are tried: all subsets of its unsynced pieces when they are few, else none, all, each
-// prefix, each single piece lost, each single one kept, each file alone; then torn pieces, and random mixtures.
+// The images of a crash point that are tried: all subsets of its unsynced pieces if they are few; otherwise none, all, each prefix, each
+// single piece lost or kept, and each file alone; then torn pieces and random mixtures.
 
-/// A choice of fates, with a name by which it can be asked for again.
+/// One choice of fates, with a name that reproduces it.
 struct CrashChoice: Hashable {
     var name: String
     var fates: [CrashModel.Fate]
@@ -44,8 +44,7 @@ extension CrashModel {
         return choices + journalled(count)
     }
 
-    /// A folder that keeps its entries in order, as file systems with a journal do: the first few of them, with all
-    /// data and with none.
+    /// A folder that keeps its entries in order, as journalling file systems do: the first entries, with all data and with none.
     private func journalled(_ count: Int) -> [CrashChoice] {
         let entries = pieces.indices.filter { pieces[$0].node == nil }
         return entries.indices.flatMap { last in
@@ -57,7 +56,7 @@ extension CrashModel {
         }
     }
 
-    /// Each piece damaged, once as the last thing that happened and once with all others intact.
+    /// Damages each piece, once as the last operation and once with all others intact.
     private func torn(_ count: Int) -> [CrashChoice] {
         var choices: [CrashChoice] = []
         for index in 0..<count where pieces[index].node != nil {

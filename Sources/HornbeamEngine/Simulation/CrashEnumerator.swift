@@ -1,17 +1,16 @@
-// The oracle's engine room: runs a workload once on a simulated disk, then crashes it at every operation, in every
-// chosen way, and lets the caller open what is left and judge it against what had been promised. What the verification
-// itself does to the disk, recovery above all, is crashed again to the depth asked for.
+// Runs a workload once on a simulated disk and crashes it at every operation, in every chosen way. The caller opens each image and compares
+// it with the acknowledged commits. The operations of the verification, above all of recovery, are crashed again to the given depth.
 
 /// Crashes a workload everywhere.
 package struct CrashEnumerator: Sendable {
-    /// What is left after a crash, and what had been promised before it.
+    /// The disk after a crash, with the commits that were acknowledged before it.
     package struct Image {
         package let disk: SimulatedDisk
-        /// The newest commit promised: everything up to it must be there.
+        /// The newest acknowledged commit: it and everything before it must be present.
         package let acknowledged: UInt64
-        /// The newest commit begun: nothing after it may be there.
+        /// The newest submitted commit: nothing after it may be present.
         package let submitted: UInt64
-        /// Where and how the crash happened; with the seed, enough to see it again.
+        /// The place and the kind of the crash; with the seed it reproduces the image.
         package let name: String
         /// 0 for a crash of the workload, 1 for a crash while recovering from one …
         package let depth: Int
@@ -22,7 +21,7 @@ package struct CrashEnumerator: Sendable {
         }
     }
 
-    /// What was tried.
+    /// The number of images and crash points tried.
     package struct Report: Hashable, Sendable, CustomStringConvertible {
         package var points = 0
         package var images = 0
@@ -48,22 +47,21 @@ package struct CrashEnumerator: Sendable {
     /// All subsets are tried where at most this many pieces are unsynced.
     package var subsetsUpTo = 5
     package var randomImagesPerPoint = 2
-    /// Every how many-th operation is a crash point.
+    /// The distance of two crash points, in operations.
     package var stride = 1
     /// The first operation that is followed by a crash.
     package var start = 0
-    /// How deep crashes of a recovery are nested, and how many are tried of each.
+    /// The depth of nested crashes of a recovery; and how many are tried of each.
     package var nestingDepth = 0
     package var nestedImagesPerImage = 2
-    /// Every how many-th image of the workload is crashed again.
+    /// The distance of two images of the workload whose verification is crashed again.
     package var nestingStride = 1
     /// Tries only the image of this name, from a failure's report.
     package var only: String?
 
     package init(seed: UInt64 = 1) { self.seed = seed }
 
-    /// Runs the workload and verifies every image; returns what was tried, or throws a `Failure` for the first image
-    /// that the verification throws on.
+    /// Runs the workload and verifies every image. Returns the report, or throws a `Failure` for the first image whose verification throws.
     package func run(
         on disk: SimulatedDisk = SimulatedDisk(), workload: (SimulatedDisk) throws -> Void, verify: (Image) throws -> Void
     ) throws -> Report {
@@ -71,13 +69,13 @@ package struct CrashEnumerator: Sendable {
         return try crash(disk, verify: verify)
     }
 
-    /// Verifies every image of what has been done to a disk already.
+    /// Verifies every image of the operations recorded on a disk.
     package func crash(_ disk: SimulatedDisk, verify: (Image) throws -> Void) throws -> Report {
         var report = Report()
         let journal = disk.journal
         var model = CrashModel(journal)
         var bounds = Bounds()
-        // How many of the newest pieces no image has shown yet; nil when all images differ from those before.
+        // The number of newest pieces that no image has shown yet; nil when all images differ from earlier ones.
         var unseen: Int?
         for point in 0...journal.operations.count {
             if point > 0 {
@@ -98,15 +96,15 @@ package struct CrashEnumerator: Sendable {
         return report
     }
 
-    /// What had been promised at a crash point.
+    /// The acknowledged commits at a crash point.
     private struct Bounds {
         var acknowledged: UInt64 = 0
         var submitted: UInt64 = 0
         private var next = 0
 
-        /// Takes in the marks before a point; one set between two operations counts for the crash there.
+        /// Applies the marks before a crash point. A mark between two operations counts for the crash there.
         ///
-        /// True if more is promised than before: an image that would do then may not do now.
+        /// Returns true if more is acknowledged than before: an image that was valid before may be invalid now.
         @discardableResult
         mutating func advance(to point: Int, _ journal: SimulatedDisk.Journal) -> Bool {
             let before = acknowledged
@@ -121,7 +119,7 @@ package struct CrashEnumerator: Sendable {
             return before != acknowledged
         }
 
-        /// The same promises before another journal.
+        /// The same bounds at the start of another journal.
         var restarted: Bounds {
             var copy = self
             copy.next = 0
@@ -147,7 +145,7 @@ package struct CrashEnumerator: Sendable {
         if depth < nestingDepth { try nest(disk.journal, name, bounds, depth: depth, &report, verify) }
     }
 
-    /// Crashes what the verification of an image did, at a few random points.
+    /// Crashes the operations of a verification at some random points.
     private func nest(
         _ journal: SimulatedDisk.Journal, _ name: String, _ outer: Bounds, depth: Int, _ report: inout Report,
         _ verify: (Image) throws -> Void

@@ -1,5 +1,5 @@
-// What may be on a simulated disk after a crash: everything durable, and of the unsynced rest any choice of pieces.
-// The model walks a journal operation by operation; an image is made of it by giving each piece its fate.
+// The possible contents of a simulated disk after a crash: all durable operations, and any choice of the unsynced pieces. The model follows
+// a journal operation by operation. An image gives each piece a fate.
 
 /// The durable state and the unsynced pieces at one crash point.
 struct CrashModel {
@@ -8,9 +8,9 @@ struct CrashModel {
     /// A write of more blocks than this is cut into as many larger pieces.
     static let piecesOfWriteMax = 16
 
-    /// Something that a crash may or may not have left on the disk.
+    /// An unsynced operation, or part of one, that a crash may keep or lose.
     enum Piece {
-        /// `isLost`: a failed sync has given it up; no later sync makes it durable.
+        /// `isLost`: a failed sync dropped it, and no later sync makes it durable.
         case data(DiskState.NodeID, offset: Int, ArraySlice<UInt8>, isLost: Bool)
         case entry(DiskState.EntryChange)
 
@@ -25,14 +25,14 @@ struct CrashModel {
         }
     }
 
-    /// What a crash does to a piece.
+    /// The fate of a piece in a crash.
     package enum Fate: Hashable {
         case kept
         case dropped
         /// Only the sectors before, or from, the middle one.
         case firstHalf
         case secondHalf
-        /// The length grew, the data did not arrive.
+        /// The file has its new length, and the data is missing.
         case zeros
         case garbage(UInt64)
     }
@@ -46,7 +46,7 @@ struct CrashModel {
         pieces = journal.pieces
     }
 
-    /// Returns how many pieces are new, at the end of the list; nil when what was there before has changed too.
+    /// Returns the number of new pieces at the end of the list; nil when earlier pieces have changed too.
     @discardableResult
     mutating func apply(_ operation: SimulatedDisk.Operation) -> Int? {
         let before = pieces.count
@@ -57,7 +57,7 @@ struct CrashModel {
         case .change(let change):
             pieces.append(.entry(change))
         case .write(let node, let offset, let bytes):
-            // A cache holds one version of a place: the newer write takes the place of an unsynced one.
+            // The cache holds one version of a block: a newer write replaces an unsynced one.
             let range = offset..<offset + bytes.count
             pieces.removeAll { $0.covers(range, of: node) }
             let kept = pieces.count
@@ -76,7 +76,7 @@ struct CrashModel {
         return pieces.count - before
     }
 
-    /// Cuts a write at the file's blocks, or into larger runs of blocks when there are many.
+    /// Cuts a write at the file's blocks, or at longer runs of blocks if it has many.
     private static func split(_ node: DiskState.NodeID, _ offset: Int, _ bytes: [UInt8]) -> [Piece] {
         let blocks = (bytes.count + blockBytes - 1) / blockBytes
         let run = blockBytes * max(1, (blocks + piecesOfWriteMax - 1) / piecesOfWriteMax)
@@ -101,7 +101,7 @@ struct CrashModel {
                 rest.append(piece)
             }
         }
-        // What a failed sync gave up cannot reappear over bytes that are durable since.
+        // Bytes that a failed sync dropped cannot reappear over bytes that became durable later.
         pieces = rest.filter { piece in
             guard case .data(node, let offset, let bytes, true) = piece else { return true }
             return !synced.contains { $0.overlaps(offset..<offset + bytes.count) }
@@ -127,7 +127,7 @@ struct CrashModel {
         }
     }
 
-    /// The disk after a crash that gave each piece its fate.
+    /// The disk after a crash with these fates.
     func image(_ fates: [Fate]) -> DiskState {
         var state = durable
         for (piece, fate) in zip(pieces, fates) {
@@ -142,7 +142,7 @@ struct CrashModel {
     private static func write(
         _ bytes: ArraySlice<UInt8>, to node: DiskState.NodeID, at offset: Int, _ fate: Fate, _ state: inout DiskState
     ) {
-        // The middle of the piece, moved to a sector boundary of the file.
+        // The middle of the piece, rounded to a sector of the file.
         let middle = (offset + bytes.count / 2 + sectorBytes - 1) / sectorBytes * sectorBytes - offset
         let cut = min(middle, bytes.count)
         switch fate {
@@ -158,7 +158,7 @@ struct CrashModel {
     }
 }
 
-/// A small generator whose every stream follows from its seed.
+/// A small generator with a seed.
 package struct SimulationRandom: RandomNumberGenerator {
     private var state: UInt64
     package init(seed: UInt64) { state = seed }

@@ -1,9 +1,9 @@
-// What a simulated disk holds at one moment: folders and files by number, as plain values, so that a copy is a
-// snapshot and any number of crash images share what they have in common.
+// The content of a simulated disk at one moment: folders and files by number, as values. A copy is a snapshot, and crash images share
+// their common parts.
 
 /// The folders and files of a simulated disk.
 struct DiskState {
-    /// Names a file or folder whatever its path is; 0 is the root.
+    /// Identifies a file or folder independent of its path; 0 is the root.
     typealias NodeID = Int
 
     enum Node {

@@ -1,4 +1,4 @@
-// A file system around another that counts every call and lets chosen ones fail.
+// A file system that wraps another one, counts every call and makes chosen calls fail.
 
 internal import HornbeamThreads
 
@@ -32,10 +32,10 @@ package final class FaultInjector: FileSystem {
     /// Ends all faults.
     package func removeRules() { state.withLock { $0.rules.removeAll() } }
 
-    /// How many calls have failed on purpose.
+    /// The number of injected faults.
     package var firedCount: Int { state.withLock { $0.fired } }
 
-    /// How many calls were made, of all or of some kinds.
+    /// The number of calls, of all kinds or of the given ones.
     package func count(of calls: Set<FileSystemCall> = [], kind: PathKind? = nil) -> Int {
         state.withLock { state in
             state.counts.reduce(0) { sum, entry in
@@ -45,10 +45,10 @@ package final class FaultInjector: FileSystem {
         }
     }
 
-    /// Starts counting calls anew.
+    /// Resets the counts of calls.
     package func resetCounts() { state.withLock { $0.counts.removeAll() } }
 
-    /// Counts a call and returns what is to go wrong with it.
+    /// Counts a call and returns its fault, if any.
     func effect(on call: FileSystemCall, _ path: String, _ site: SyncSite? = nil) -> FaultRule.Effect? {
         let kind = PathKind(path: path)
         return state.withLock { state in
@@ -65,7 +65,7 @@ package final class FaultInjector: FileSystem {
         }
     }
 
-    /// Throws when the call is to fail; other effects make no sense of calls without bytes and fail too.
+    /// Throws when the call is to fail. Effects that need bytes fail too.
     private func check(_ call: FileSystemCall, _ path: String) throws(EngineError) {
         guard let effect = effect(on: call, path) else { return }
         throw FaultInjector.error(effect, call, path)

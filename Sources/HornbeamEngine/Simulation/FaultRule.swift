@@ -1,17 +1,17 @@
-// Which calls of a file system fail, and how.
+// Rules that make calls of a file system fail.
 
-/// A call that the engine makes of a file system.
+/// The kinds of calls of a file system.
 package enum FileSystemCall: String, Hashable, Sendable, CaseIterable {
     case open, create, createDirectory, syncDirectory, list, exists, rename, remove, lock
     case size, read, write, sync, close
 
-    /// The calls that can change the disk.
+    /// The calls that change the disk.
     package static let changing: Set<FileSystemCall> = [
         .create, .createDirectory, .syncDirectory, .rename, .remove, .write, .sync,
     ]
 }
 
-/// What a path is to a store, by its last component.
+/// The role of a path in a store, by its last component.
 package enum PathKind: String, Hashable, Sendable, CaseIterable {
     case meta, pages, log, spare, lock, other
 
@@ -20,7 +20,7 @@ package enum PathKind: String, Hashable, Sendable, CaseIterable {
         self = switch name {
         case "meta": .meta
         case "lock": .lock
-        case _ where LogSpare.isName(name): .spare
+        case _ where PreparedSegment.isName(name): .spare
         case _ where PageFileNumber(fileName: name) != nil: .pages
         case _ where LogSegmentNumber(fileName: name) != nil: .log
         default: .other
@@ -28,21 +28,21 @@ package enum PathKind: String, Hashable, Sendable, CaseIterable {
     }
 }
 
-/// One fault: from the n-th matching call on, once or always.
+/// One fault: begins at the n-th matching call, once or for all later calls.
 package struct FaultRule: Sendable {
-    /// What a faulty call does.
+    /// The effect of a fault.
     package enum Effect: Sendable {
-        /// Fails without doing anything.
+        /// Fails without effect.
         case fail(EngineError.Code)
-        /// A write puts down its first half and fails with `full`; a read stops half-way.
+        /// A write writes its first half and fails with `full`; a read stops half-way.
         case short
-        /// A sync fails; the file goes on showing the new bytes, which no later sync makes durable.
+        /// A sync fails. The file still shows the new bytes, and no later sync makes them durable.
         case failSyncKeepingNew
         /// A sync fails, and the file shows its old bytes again.
         case failSyncRevertingToOld
-        /// A sync or a folder's sync reports success and does nothing.
+        /// A sync reports success and does nothing.
         case lie
-        /// A read delivers one wrong bit.
+        /// A read returns one wrong bit.
         case flip
     }
 

@@ -117,7 +117,7 @@ extension SimulatedDisk {
 }
 
 extension SimulatedDisk.State {
-    /// How much of a write has room on the disk.
+    /// The bytes of a write that fit on the disk.
     func bytesThatFit(_ count: Int, in node: DiskState.NodeID, at offset: Int) -> Int {
         guard let capacity else { return count }
         let size = live.content(of: node)?.count ?? 0
@@ -126,12 +126,12 @@ extension SimulatedDisk.State {
         return max(0, min(count, allocated + free - offset))
     }
 
-    /// What survives of a file whatever happens.
+    /// The durable content of a file.
     func syncedContent(of node: DiskState.NodeID) -> [UInt8] {
         synced[node] ?? journal.base.content(of: node) ?? []
     }
 
-    /// Records an operation and shows its effect to the running process.
+    /// Records an operation and applies it to the visible state.
     mutating func perform(_ operation: SimulatedDisk.Operation) {
         journal.operations.append(operation)
         switch operation {
@@ -189,8 +189,8 @@ final class SimulatedFile: File {
 
     func close() throws(EngineError) {}
 
-    /// What a failing sync does to the file: the cache goes on showing the new bytes, or shows the old ones again;
-    /// in neither case does a later sync make them durable.
+    /// Applies a failed sync to the file: the cache shows the new bytes, or the old ones again. In neither case does a later sync make the new
+    /// bytes durable.
     func failSync(keepingNew: Bool) {
         disk.state.withLock { state in
             state.perform(.failedSync(node))

@@ -1,10 +1,10 @@
-// A disk in memory that forgets like a real one: what was written but not synced may be lost, in pieces, when the
-// power fails, and what was created, renamed or removed may be lost until the folder is synced. The disk records every
-// operation, so that afterwards the state after a crash at any of them can be made: itself a disk to open a store on.
+// A disk in memory with the losses of a real one: in a power failure, unsynced writes may be lost in pieces, and created, renamed or
+// removed entries may be lost until the folder is synced. The disk records every operation, so that the state after a crash at any
+// operation can be made. That state is itself a disk, on which a store can be opened.
 
 internal import HornbeamThreads
 
-/// A file system with sync semantics that records what is done to it.
+/// A file system with the semantics of syncs, which records all operations.
 package final class SimulatedDisk: FileSystem {
     /// One recorded operation.
     enum Operation {
@@ -13,25 +13,25 @@ package final class SimulatedDisk: FileSystem {
         case write(DiskState.NodeID, offset: Int, [UInt8])
         case sync(DiskState.NodeID)
         case syncDirectory(DiskState.NodeID)
-        /// A failed sync: what was unsynced is never made durable by a later sync, but may survive by luck.
+        /// A failed sync: no later sync makes the unsynced bytes durable, but a crash may keep them.
         case failedSync(DiskState.NodeID)
     }
 
-    /// What a workload says of itself between operations.
+    /// Events of a workload between operations.
     package enum Mark: Hashable, Sendable {
-        /// Commit n has been handed to the engine.
+        /// Commit n was passed to the engine.
         case submitted(UInt64)
-        /// The engine has promised commit n.
+        /// The engine has acknowledged commit n.
         case acknowledged(UInt64)
         /// Recovery is over; nested crashes happen before this.
         case recovered
     }
 
-    /// What was recorded.
+    /// The recorded operations.
     struct Journal {
-        /// What was durable when recording began.
+        /// The durable state at the start of the recording.
         var base: DiskState
-        /// What the cache held beyond it.
+        /// The unsynced pieces at the start of the recording.
         var pieces: [CrashModel.Piece] = []
         var operations: [Operation] = []
         /// Marks with the number of operations before them.
@@ -42,7 +42,7 @@ package final class SimulatedDisk: FileSystem {
 
     struct State {
         var live: DiskState
-        /// The files synced since the journal began: the content to which a failed sync may revert one.
+        /// The files synced since the journal began: the content to which a failed sync may revert.
         var synced: [DiskState.NodeID: [UInt8]] = [:]
         var nextNode: DiskState.NodeID
         var journal: Journal
@@ -71,12 +71,12 @@ package final class SimulatedDisk: FileSystem {
         journal.operations.firstIndex { if case .failedSync = $0 { true } else { false } }
     }
 
-    /// Records what the workload has done or been promised.
+    /// Records an event of the workload.
     package func mark(_ mark: Mark) {
         state.withLock { $0.journal.marks.append(($0.journal.operations.count, mark)) }
     }
 
-    /// The newest commit promised and the newest one begun, as the marks say.
+    /// The newest acknowledged and the newest submitted commit, according to the marks.
     package var promises: (acknowledged: UInt64, submitted: UInt64) {
         journal.marks.reduce(into: (acknowledged: UInt64(0), submitted: UInt64(0))) { promises, entry in
             switch entry.mark {
@@ -92,7 +92,7 @@ package final class SimulatedDisk: FileSystem {
     /// Every file's path and bytes as the running process sees them.
     package var files: [String: [UInt8]] { state.withLock { $0.live.files() } }
 
-    /// Replaces the bytes of a file, durably, behind the engine's back: damage for tests.
+    /// Replaces the bytes of a file durably, as damage for tests.
     package func damage(_ path: String, _ body: (inout [UInt8]) -> Void) {
         state.withLock { state in
             guard let node = state.live.node(at: path), var content = state.live.content(of: node) else {
@@ -101,15 +101,15 @@ package final class SimulatedDisk: FileSystem {
             body(&content)
             state.live.replaceContent(of: node, with: content)
             state.synced.removeAll()
-            // The journal begins anew: images of what was before the damage would lack it.
+            // The journal begins again: images of earlier operations would lack the damage.
             state.journal = Journal(base: state.live, names: state.journal.names)
         }
     }
 
-    /// A disk that holds what this one shows, all of it durable.
+    /// A disk with the visible content of this one, all of it durable.
     package func copy() -> SimulatedDisk { SimulatedDisk(state.withLock { $0.live }) }
 
-    /// Bytes that the files may take, in whole blocks: a write beyond them puts down what fits and throws `full`. Nil: no limit.
+    /// Bytes that the files may take, in whole blocks. A write beyond them writes the part that fits and throws `full`. Nil: no limit.
     package var capacity: Int? {
         get { state.withLock { $0.capacity } }
         set { state.withLock { $0.capacity = newValue } }
@@ -118,8 +118,8 @@ package final class SimulatedDisk: FileSystem {
     /// Bytes that the files take, in whole blocks.
     package var used: Int { state.withLock { $0.live.used } }
 
-    /// The disk as the next process finds it when this one is killed after an operation: the cache keeps everything, and a power
-    /// failure later may still take what was not synced. The promises up to there are marked on it.
+    /// The disk for the next process after this one is killed after an operation: the cache keeps everything, and a later power failure may
+    /// still lose unsynced bytes. The marks up to that operation are kept.
     package func killed(after operations: Int) -> SimulatedDisk {
         let journal = journal
         var model = CrashModel(journal)

@@ -1,10 +1,10 @@
-// Which page files can go, which could be emptied, and which are kept for readers only.
+// Finds the page files that can be removed, those worth emptying, and those that only readers keep.
 
 import HornbeamThreads
 
 extension SpaceAccount {
-    /// Files of which nothing is live, and that nobody needs but states before `horizon`: neither a reader nor, as
-    /// the caller knows, a catalogue (`needed`).
+    /// Files without live bytes that only states before `horizon` need: neither a reader needs them nor a catalogue (`needed`, which the
+    /// caller knows).
     func disposable(
         horizon: TransactionNumber, readers: [TransactionNumber], needed: Set<PageFileNumber>
     ) -> [PageFileNumber] {
@@ -15,7 +15,7 @@ extension SpaceAccount {
         }.map(\.key).sorted()
     }
 
-    /// Files with live pages, those left out that a reader keeps whole: emptying them would win nothing.
+    /// Files with live pages. Omits files that a reader keeps whole: emptying them would free nothing.
     func cleanable(readers: [TransactionNumber]) throws(EngineError) -> [SpacePolicy.File] {
         let (table, born) = tableAndBirths
         return try files.files().compactMap { file in
@@ -26,17 +26,17 @@ extension SpaceAccount {
         }
     }
 
-    /// Live bytes in some files.
+    /// Live bytes in the given files.
     func liveBytes(in files: Set<PageFileNumber>) -> Int {
         table.entries.reduce(0) { $0 + (files.contains($1.key) ? Int(max($1.value.live, 0)) : 0) }
     }
 
-    /// True if a reader is of a version after `from`, when the file got its pages, and before `until`.
+    /// True if a reader has a version after `from`, when the file got its pages, and before `until`.
     private static func isNeeded(from: TransactionNumber, until: UInt64, by readers: [TransactionNumber]) -> Bool {
         readers.contains { $0 > from && $0.rawValue < until }
     }
 
-    /// Bytes of files in which nothing is live and which only readers keep.
+    /// Bytes of files without live bytes that only readers keep.
     func pinnedBytes(readers: [TransactionNumber], horizon: TransactionNumber) throws(EngineError) -> Int {
         let (table, born) = tableAndBirths
         return try files.files().reduce(0) { sum, file in

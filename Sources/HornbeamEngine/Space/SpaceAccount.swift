@@ -1,7 +1,7 @@
-// How many bytes of each page file are still needed, and which files are needed no more.
+// Counts the live bytes of each page file, and finds the files that no version needs.
 //
-// Pages die when a transaction replaces them, blobs when their row goes; a checkpoint of version v settles all
-// deaths up to v. The account is written with the checkpoint and can be recounted by walking the trees.
+// A page dies when a transaction replaces it, a blob when its row is deleted or replaced. The checkpoint of version v subtracts all
+// deaths up to v. The file table is written with the checkpoint; a walk over the trees yields the same counts.
 //
 // File table, little-endian: u32 files, then per file u32 number | u64 live bytes | u64 the transaction from which
 // on no version needs the file (2⁶⁴−1 = still needed).
@@ -15,7 +15,7 @@ struct FileTable: Sendable, Equatable {
         var live: Int64 = 0
         var emptySince: UInt64 = .max
 
-        /// A page was born in the file, so that a version needed it since, even if it is dead again by now.
+        /// Counts a page that is born in the file. A version needed the file since then, even if the page is dead again.
         mutating func gain(_ bytes: Int) {
             live += Int64(bytes)
             emptySince = .max
@@ -78,12 +78,12 @@ final class SpaceAccount: Sendable {
         var live: Int
         /// The version that the table is of.
         var version: TransactionNumber
-        /// Of each file, a version all of whose nodes were on disk when the file was begun: what is in it is younger,
-        /// and whoever reads that version or an older one does not need it.
+        /// For each file, a version whose nodes were all on disk when the file was created. The file holds only younger pages, so readers of
+        /// that version and of older ones do not need it.
         var bornAfter: [PageFileNumber: TransactionNumber] = [:]
         /// Bytes on disk that were replaced since the last checkpoint.
         var replaced = 0
-        /// What transactions replaced or added, by the number of the transaction; ascending.
+        /// Pages and blobs that transactions replaced or added, ascending by transaction.
         var dead: [(page: PageReference, at: UInt64)] = []
         var deadBlobs: [(blob: PageReference, at: UInt64)] = []
         var newBlobs: [(blob: PageReference, at: UInt64)] = []
@@ -96,8 +96,8 @@ final class SpaceAccount: Sendable {
         state = Guarded(State(table: table, live: table.liveBytes, version: version, bornAfter: born))
     }
 
-    /// A transaction was executed.
-    func note(_ number: TransactionNumber, deadPages: [PageReference], deadBlobs: [PageReference], newBlobs: [PageReference]) {
+    /// Records the changes of an executed transaction.
+    func recordChanges(_ number: TransactionNumber, deadPages: [PageReference], deadBlobs: [PageReference], newBlobs: [PageReference]) {
         guard !deadPages.isEmpty || !deadBlobs.isEmpty || !newBlobs.isEmpty else { return }
         state.withLock { state in
             state.dead += deadPages.map { ($0, number.rawValue) }
@@ -107,8 +107,8 @@ final class SpaceAccount: Sendable {
         }
     }
 
-    /// The table as of a version, with the pages that its checkpoint wrote.
-    func settle(_ version: TransactionNumber, written: [PageReference]) throws(EngineError) -> FileTable {
+    /// The file table of a version, including the pages that its checkpoint wrote.
+    func table(at version: TransactionNumber, written: [PageReference]) throws(EngineError) -> FileTable {
         let (table, dead, deadBlobs, newBlobs) = state.withLock { state in
             (
                 state.table, state.dead.filter { $0.at <= version.rawValue }.map(\.page),
@@ -130,7 +130,7 @@ final class SpaceAccount: Sendable {
                     entries[page.file, default: .init()].live -= Int64(page.recordBytes)
                 }
             } catch {
-                // A dead value whose index cannot be read keeps its bytes counted; that must not stop a checkpoint.
+                // The bytes of a dead blob with an unreadable index stay counted; the checkpoint continues.
                 guard error.code == .damaged else { throw error }
             }
         }
@@ -142,15 +142,15 @@ final class SpaceAccount: Sendable {
         entries = entries.filter { present.contains($0.key) || $0.value.live > 0 }
         for (number, entry) in entries {
             let emptySince = entry.live > 0 ? UInt64.max : min(entry.emptySince, version.rawValue)
-            // A table with a negative count is refused when the store is opened.
+            // Opening a store refuses a table with a negative count.
             entries[number] = FileTable.Entry(live: max(entry.live, 0), emptySince: emptySince)
         }
         return FileTable(entries: entries)
     }
 
-    /// A version's pages are durable: its table is the one to build on. What was replaced goes with a checkpoint only; a
-    /// big transaction's pages leave the old ones where they are.
-    func adopt(_ table: FileTable, _ version: TransactionNumber, isCheckpoint: Bool) {
+    /// Replaces the table after a version's pages have become durable. Only a checkpoint resets the count of replaced bytes; the pages of a
+    /// big transaction do not free the old ones.
+    func replaceTable(_ table: FileTable, _ version: TransactionNumber, isCheckpoint: Bool) {
         state.withLock { state in
             state.table = table
             state.version = version
@@ -162,7 +162,7 @@ final class SpaceAccount: Sendable {
         }
     }
 
-    /// Transactions above a number were undone.
+    /// Removes the changes of transactions above a number, which were undone.
     func undo(above number: TransactionNumber) {
         state.withLock { state in
             let undone = (state.dead + state.deadBlobs.map { ($0.blob, $0.at) }).filter { $0.at > number.rawValue }
@@ -178,7 +178,7 @@ final class SpaceAccount: Sendable {
         quartersBehind.store(policy.lag(replaced: bytes, live: state.live), ordering: .relaxed)
     }
 
-    /// A page file was removed.
+    /// Removes a page file from the table.
     func forget(_ file: PageFileNumber) {
         state.withLock { state in
             state.table.entries[file] = nil
@@ -202,10 +202,10 @@ final class SpaceAccount: Sendable {
         state.withLock { ($0.table, $0.bornAfter) }
     }
 
-    /// What the length of log segments grows to.
+    /// The length that log segments grow to.
     var segmentBytes: Int { state.withLock { policy.segmentBytes(live: $0.live) } }
 
-    /// True if a checkpoint is due because it would free, or double, much of the store, or because of bytes that were logged since the last.
+    /// True if a checkpoint is due: it would free, or double, much of the store, or much was logged since the last one.
     func isCheckpointDue(logged: Int) -> Bool {
         state.withLock { policy.isCheckpointDue(replaced: $0.replaced, logged: logged, live: $0.live) }
     }
@@ -213,10 +213,10 @@ final class SpaceAccount: Sendable {
     /// How far checkpoints are behind the commits (`SpacePolicy.lag`). Takes no lock.
     var lag: Int { quartersBehind.load(ordering: .relaxed) }
 
-    /// True if a checkpoint may take its time.
-    var mayRest: Bool { state.withLock { policy.mayRest(replaced: $0.replaced, live: $0.live) } }
+    /// True if a checkpoint may be throttled.
+    var mayThrottle: Bool { state.withLock { policy.mayThrottle(replaced: $0.replaced, live: $0.live) } }
 
-    /// True if the log grows faster than checkpoints let go of it.
+    /// True if the log grows faster than checkpoints release it.
     func isLogOverdue(logged: Int) -> Bool {
         state.withLock { policy.isLogOverdue(replaced: $0.replaced, logged: logged, live: $0.live) }
     }

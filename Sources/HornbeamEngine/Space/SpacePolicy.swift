@@ -1,13 +1,15 @@
-// When space is won back, and from which page files.
+// Decides when checkpoints and cleaning are due, and which page files to empty.
 //
-// What holds: page files and log take at most 1.7 times the live bytes, a constant of two page files and some log
-// segments, and what readers and pins keep. It is made of these parts: at most `deadPercentMax` of the live bytes may be
-// dead between checkpoints; a checkpoint is due when `replacedPercentMax` of them were replaced, since it puts the new
-// pages beside the old ones, and what was logged counts thrice: the log is kept for two checkpoints and while the next is
-// written. What a checkpoint set free goes with the next one, which follows at once when that is worth it. A checkpoint takes
-// its time for the sake of commits until more was replaced than may be; then commits take theirs for the sake of the checkpoint.
+// Invariant: page files and log take at most 1.7 times the live bytes, plus a constant of two page files and some log segments, plus the
+// bytes that readers and pins keep. The parts of this bound:
+// - At most `deadPercentMax` of the live bytes are dead between checkpoints.
+// - A checkpoint is due when `replacedPercentMax` of the live bytes were replaced, since it writes the new pages beside the old ones.
+// - Logged bytes count three times: the log is kept for two checkpoints and while the next one is written.
+// - The next checkpoint releases the bytes that the last one freed. It follows at once if that frees enough.
+// Checkpoints are throttled in favour of commits until more was replaced than the bound permits. From then on commits are throttled in
+// favour of the checkpoint.
 
-/// The limits by which checkpoints and cleaning are paced.
+/// The limits for checkpoints and cleaning.
 struct SpacePolicy: Sendable {
     /// A page file at a moment.
     struct File: Sendable, Equatable {
@@ -17,7 +19,7 @@ struct SpacePolicy: Sendable {
         var dead: Int { bytes - live }
     }
 
-    /// Dead bytes that are left alone whatever the store's size.
+    /// Dead bytes that are tolerated in a store of any size.
     var slack: Int
     /// The least size at which a page file is full.
     var fileBytesMin: Int
@@ -25,22 +27,22 @@ struct SpacePolicy: Sendable {
     private static let deadPercentMax = 35
     /// The same while the disk is full.
     private static let deadPercentMaxFull = 12
-    /// What is left dead when there was too much of it, so that cleaning pauses between bouts.
+    /// The percentage of dead bytes that cleaning leaves, so that it pauses between runs.
     private static let deadPercentGoal = 28
     private static let replacedPercentMax = 25
     private static let freedPercentMax = 10
-    /// Bytes of log between two checkpoints: enough for checkpoints to pay where the store is small, and bounded since replay reads them.
+    /// Bytes of log between two checkpoints: enough for a small store's checkpoints to pay, and bounded because replay reads them.
     private static let loggedMin = 1 << 20
     private static let loggedMax = 256 << 20
-    /// A file with less to win than this is not worth copying.
+    /// A file with fewer dead bytes is not worth copying.
     private static let deadPercentWorth = 12
-    /// Beyond so many files the smallest are put together.
+    /// With more files than this, the smallest are merged.
     private static let filesMax = 64
 
-    /// Page files grow with the store, so that a store has at most some dozens of them.
+    /// Page files grow with the store, so that a store has at most some dozens of files.
     func fileSizeLimit(live: Int) -> Int { min(max(live / 32, fileBytesMin), 1 << 30) }
 
-    /// What the length of log segments grows to: three of them, partly used, are there at any time.
+    /// The length that log segments grow to. Three of them, partly used, exist at any time.
     func segmentBytes(live: Int) -> Int { min(max(live / 32, 1 << 20), 16 << 20) }
 
     /// True if a checkpoint is due for the bytes on disk that were replaced, and those that were logged, since the last one.
@@ -54,10 +56,10 @@ struct SpacePolicy: Sendable {
         logged / 2 > loggedMost(besides: replaced, of: replacedMost(live: live))
     }
 
-    /// True if a checkpoint may take its time, since not much more was replaced than made it due.
-    func mayRest(replaced: Int, live: Int) -> Bool { replaced < replacedMost(live: live) / 4 * 5 }
+    /// True if a checkpoint may be throttled: not much more was replaced than made it due.
+    func mayThrottle(replaced: Int, live: Int) -> Bool { replaced < replacedMost(live: live) / 4 * 5 }
 
-    /// How far checkpoints are behind the commits, in quarters of what may be replaced between two; 0 until three quarters more were.
+    /// The lag of checkpoints behind commits, in quarters of the bytes that may be replaced between two; 0 below one and three quarters.
     func lag(replaced: Int, live: Int) -> Int {
         let quarter = replacedMost(live: live) / 4
         return max((replaced - 6 * quarter) / quarter, 0)
@@ -71,19 +73,19 @@ struct SpacePolicy: Sendable {
         min(max((most - replaced) / 3, fileBytesMin, SpacePolicy.loggedMin), SpacePolicy.loggedMax)
     }
 
-    /// True if a checkpoint without content is worth its syncs for the bytes that the one before it keeps.
+    /// True if a checkpoint without content is worth its syncs, because the one before it keeps many bytes.
     func isFollowUpDue(kept: Int, live: Int) -> Bool {
         kept > live / 100 * SpacePolicy.freedPercentMax + slack / 4
     }
 
-    /// True if more is dead than may be.
+    /// True if more bytes are dead than permitted.
     func isOverdue(_ files: [File], isFull: Bool = false) -> Bool {
         let (live, dead) = SpacePolicy.sums(files)
         return dead > (isFull ? live / 100 * SpacePolicy.deadPercentMaxFull : live / 100 * SpacePolicy.deadPercentMax + slack)
     }
 
-    /// The files to move the live pages out of, the sparsest first; none when nothing has to be done.
-    /// `budget`: live bytes to move at most; the first file counts whatever it holds. `isFull`: the disk has no room for what is dead.
+    /// The files to empty, those with the fewest live bytes first; empty if no cleaning is due.
+    /// `budget`: live bytes to move at most; the first file is taken whatever it holds. `isFull`: the disk is full, so less may be dead.
     func victims(among files: [File], budget: Int, isFull: Bool = false) -> [File] {
         let (live, dead) = SpacePolicy.sums(files)
         if isOverdue(files, isFull: isFull) {
@@ -96,7 +98,7 @@ struct SpacePolicy: Sendable {
         return SpacePolicy.take(Array(small.prefix(SpacePolicy.filesMax / 2)), goal: .max, budget: budget)
     }
 
-    /// Files from the front until enough is won or the budget is used up.
+    /// The first files, until enough bytes are won or the budget is used up.
     private static func take(_ files: [File], goal: Int, budget: Int) -> [File] {
         var taken: [File] = []
         var won = 0

@@ -1,9 +1,9 @@
-// Room that a store keeps for itself, so that a full disk does not keep it from freeing some.
+// Disk space that a store reserves, so that it can free space on a full disk.
 //
-// A file of zeros, really written but not synced: it holds nothing, and the file system has set its room aside. When a
-// checkpoint finds the disk full, the file goes and the checkpoint takes its room: then old log segments and emptied
-// page files can go. The reserve is laid in again when there is room for it. Until then it is spent: only what frees room is
-// committed, in short log segments, a checkpoint follows each commit, and the cleaner leaves no slack.
+// The reserve is a file of zeros, written but not synced: its content is unused, and the file system has allocated its blocks. When a
+// checkpoint finds the disk full, the file is removed and the checkpoint uses its blocks. Then old log segments and emptied page files
+// can be removed. The reserve is created again when there is space for it. Until then it is spent: only commits that free space are
+// accepted, in short log segments, a checkpoint follows each commit, and the cleaner tolerates fewer dead bytes.
 
 import HornbeamThreads
 
@@ -19,9 +19,9 @@ package final class SpaceReserve: Sendable {
         var isThere = false
         /// There may be one that is no good: a crash left it, or it could not be removed.
         var isLeftOver = false
-        /// It was given away and could not be laid in again.
+        /// It was released and could not be created again.
         var isSpent = false
-        /// Calls to let pass before the next attempt, after one that found no room.
+        /// Calls to skip before the next attempt, after an attempt found no space.
         var pause = 0
         /// The store is closed.
         var hasEnded = false
@@ -35,7 +35,7 @@ package final class SpaceReserve: Sendable {
 
     private var path: String { join(directory, SpaceReserve.fileName) }
 
-    /// True while the room has been given away: until it is back, only what frees room is committed.
+    /// True while the reserve is released: until it exists again, only commits that free space are accepted.
     var isSpent: Bool { state.withLock { $0.isSpent } }
 
     /// Lays the reserve in, if it is not there and there may be room for it. It can do without; nothing is reported.
@@ -46,7 +46,7 @@ package final class SpaceReserve: Sendable {
             guard bytes > 0, !state.isThere, !state.hasEnded else { return }
             if isUrgent { state.pause = 0 }
             guard state.pause == 0 else { return state.pause -= 1 }
-            // Its room counts as free.
+            // Its blocks count as free.
             if state.isLeftOver { state.isLeftOver = !removeFile() }
             do throws(EngineError) {
                 if let room = fileSystem.availableBytes(directory), room < bytes {
@@ -93,7 +93,7 @@ package final class SpaceReserve: Sendable {
         return true
     }
 
-    /// Takes note of what was in the folder when the store was opened.
+    /// Records whether the folder held a reserve when the store was opened.
     func note(_ names: [String]) {
         let isLeftOver = names.contains(SpaceReserve.fileName)
         state.withLock { $0.isLeftOver = isLeftOver }

@@ -1,8 +1,7 @@
 // The engine: named tables and indexes of bytes in one store, with atomic, durable, snapshot-isolated transactions.
 //
-// Reading: `snapshot()` and the views. Writing: `begin()`, changes, `commit()`. The life of a commit is in
-// Transactions/CommitPipeline.swift, that of a checkpoint in Checkpoint/Checkpointer.swift, opening in Opening/Recovery.swift,
-// what happens between commits in Engine+Upkeep.swift.
+// Reading: `snapshot()` and the views. Writing: `begin()`, changes, `commit()`. Commit/CommitPipeline.swift describes a commit,
+// Checkpoint/Checkpointer.swift a checkpoint, Opening/Recovery.swift the opening, and Upkeep/Engine+Upkeep.swift the work between commits.
 
 import Glibc
 import HornbeamThreads
@@ -10,7 +9,7 @@ import Synchronization
 
 /// An open store.
 package final class Engine: Sendable {
-    /// What opening makes. Fixed in a writer; a reader exchanges it when it starts again from a newer checkpoint.
+    /// The parts made by opening. They are fixed in a writer; a reader replaces them when it starts again from a newer checkpoint.
     struct Parts {
         let core: EngineCore
         let checkpointer: Checkpointer
@@ -22,35 +21,35 @@ package final class Engine: Sendable {
     }
 
     private let first: Parts
-    /// The versions of `first`; by itself, since it is asked at each read.
+    /// The versions of `first`, in a field of its own for fast reads.
     private let firstRegistry: VersionRegistry
-    /// What a reader exchanged `first` for.
+    /// The parts that replace `first` in a reader.
     private let newer = Guarded<Parts?>(nil)
-    private var parts: Parts { follower == nil ? first : newer.withLock { $0 } ?? first }
+    private var parts: Parts { readerPosition == nil ? first : newer.withLock { $0 } ?? first }
     var core: EngineCore { parts.core }
     var checkpointer: Checkpointer { parts.checkpointer }
     let options: EngineOptions
-    /// Present in an engine that was opened for reading.
-    let follower: Follower?
+    /// The position of an engine that was opened for reading; nil in a writer.
+    let readerPosition: ReaderPosition?
     let state: Guarded<State>
     let maintenance: Maintenance
     let logKeeper: Maintenance
-    /// Both run.
-    let isTended = Atomic(false)
-    /// Bytes that were free on the disk when last looked at.
-    let roomSeen = Atomic(Int.max)
+    /// True if both background threads run.
+    let hasUpkeepThreads = Atomic(false)
+    /// Bytes that were free on the disk at the last check.
+    let freeBytes = Atomic(Int.max)
     let cleaner = Cleaner()
     /// The folder of the store.
     package let path: String
     package let storeIdentifier: StoreIdentifier
-    /// Another number in a child that was forked since.
+    /// The number of forks at opening; a forked child has another number.
     private let forks = ProcessForks.watch()
 
     struct State {
         var log: LogWriter?
         var isClosed = false
         var lastCheckpointLogBytes = 0
-        /// Rounds of the background thread until a checkpoint is tried again.
+        /// Rounds of the background thread to skip after a failed checkpoint.
         var checkpointPause = 0
         var lock: (any FileLock)?
         var loss: OpeningLoss?
@@ -58,13 +57,13 @@ package final class Engine: Sendable {
     }
 
     init(
-        path: String, parts: Parts, options: EngineOptions, identifier: StoreIdentifier, follower: Follower? = nil
+        path: String, parts: Parts, options: EngineOptions, identifier: StoreIdentifier, readerPosition: ReaderPosition? = nil
     ) {
         self.path = path
         first = parts
         firstRegistry = parts.core.registry
         self.options = options
-        self.follower = follower
+        self.readerPosition = readerPosition
         storeIdentifier = identifier
         state = Guarded(State())
         maintenance = Maintenance(mayStart: options.mayStartThread)
@@ -74,26 +73,26 @@ package final class Engine: Sendable {
     deinit {
         // A forked child has neither the threads nor the lock.
         guard forks == ProcessForks.count else { return }
-        core.pipeline.hurryCheckpoint()
+        core.pipeline.endThrottling()
         maintenance.stop()
         logKeeper.stop()
         state.withLock { $0.lock }?.release()
     }
 
-    /// What is missing because the store was opened at an older state; nil when nothing is.
+    /// The loss of an opening at an older state; nil if nothing is missing.
     package internal(set) var loss: OpeningLoss? {
         get { state.withLock { $0.loss } }
         set { state.withLock { $0.loss = newValue } }
     }
 
-    /// Takes over what another engine of the same store shows.
-    func take(_ other: Engine) {
+    /// Replaces the parts by those of another engine of the same store.
+    func replaceParts(with other: Engine) {
         let fresh = other.parts
         newer.withLock { $0 = fresh }
         loss = other.loss
     }
 
-    /// The newest transaction that opening the store for writing found.
+    /// The newest transaction at the opening for writing.
     package var recovered: TransactionNumber { state.withLock { $0.recovered } }
 
     func start(_ log: LogWriter, _ lock: any FileLock) {
@@ -103,12 +102,11 @@ package final class Engine: Sendable {
             state.lock = lock
             state.recovered = newest
         }
-        log.aim(at: core.space.segmentBytes)
+        log.setSegmentBytesGoal(core.space.segmentBytes)
         core.pipeline.start(log)
     }
 
-    /// Throws `closed` in a child that was forked from the process which opened the store. Takes no lock: threads that are not in the
-    /// child may hold any.
+    /// Throws `closed` in a child that was forked after the store was opened. Takes no lock: a thread of the parent may have held it.
     func requireOwnProcess() throws(EngineError) {
         guard forks == ProcessForks.count else { throw .forked(path) }
     }
@@ -116,12 +114,12 @@ package final class Engine: Sendable {
     // MARK: Reading
 
     /// The number of the newest published version; cheap.
-    package var latest: TransactionNumber { follower == nil ? firstRegistry.published : core.registry.published }
+    package var latest: TransactionNumber { readerPosition == nil ? firstRegistry.published : core.registry.published }
 
-    /// A snapshot of the newest published version, or of an older one that is alive: retained, pinned or read by others.
-    /// `isPinned`: no age limit ends it.
+    /// A snapshot of the newest published version, or of an older one that is live: retained, pinned or read.
+    /// `isPinned`: no age limit applies.
     ///
-    /// Throws `snapshotExpired` when the version is kept no more, `closed` when the store is.
+    /// Throws `snapshotExpired` when the version is no longer kept, `closed` when the store is closed.
     package func snapshot(
         at number: TransactionNumber? = nil, isPinned: Bool = false
     ) throws(EngineError) -> Snapshot {
@@ -130,14 +128,14 @@ package final class Engine: Sendable {
         if let snapshot = Snapshot(core.registry, pool: core.pool, at: number, isPinned: isPinned) { return snapshot }
         throw EngineError(
             .snapshotExpired,
-            "The state after transaction \(number ?? latest) is not kept; the oldest that is, is \(core.registry.live[0]). "
+            "The state after transaction \(number ?? latest) is not kept; the oldest that is kept is \(core.registry.live[0]). "
                 + "Retain more transactions, or pin those that will be needed.", path: path)
     }
 
-    /// Why nothing can be written any more until the store is opened again; nil while all is well.
+    /// The reason why commits are refused until the store is opened again; nil if they are not.
     package var failure: EngineError? { core.pipeline.failure }
 
-    /// The transactions whose states can be read now, ascending; the newest is the last.
+    /// The transactions whose states can be read, ascending; the newest is the last.
     package var retainedTransactions: [TransactionNumber] { core.registry.live }
 
     /// The number of the newest checkpoint.
@@ -148,13 +146,13 @@ package final class Engine: Sendable {
     /// Waits for the writer's turn and starts a transaction.
     package func begin() throws(EngineError) -> WriteTransaction {
         try requireOwnProcess()
-        guard follower == nil else {
+        guard readerPosition == nil else {
             throw EngineError(.readOnly, "The store was opened for reading only. Open it for writing to change it.", path: path)
         }
         return WriteTransaction(engine: self, base: try core.pipeline.takeTurn(), pool: core.pool)
     }
 
-    /// Returns once everything that a transaction was started from is durable: a conflict may be reported then.
+    /// Returns when the transaction and everything before it is durable. A conflict may be reported then.
     package func waitUntilDurable(_ number: TransactionNumber) throws(EngineError) {
         try requireOwnProcess()
         try core.pipeline.waitUntilDurable(number)
@@ -168,7 +166,7 @@ package final class Engine: Sendable {
     }
 
     func abort(_ transaction: WriteTransaction) {
-        // A thread that is not in a forked child may hold the monitor; only the parent ends the turn.
+        // Only the parent ends the turn: in a forked child, a missing thread may have held the monitor.
         guard forks == ProcessForks.count else { return }
         transaction.ledger.undo()
         core.pipeline.endTurn()
@@ -189,11 +187,11 @@ package final class Engine: Sendable {
         }
         startUpkeep()
         let durability = effective(durability)
-        if durability == .full, !isUpkeep, let number = try commitAhead(transaction, steps: steps, published: published) {
+        if durability == .full, !isUpkeep, let number = try commitLogFirst(transaction, steps: steps, published: published) {
             afterCommit(isBig: false, redoBytes: transaction.sharedBytes)
             return number
         }
-        do throws(EngineError) { try transaction.carryOutWaiting() } catch {
+        do throws(EngineError) { try transaction.applyDeferred() } catch {
             abort(transaction)
             throw error
         }
@@ -227,7 +225,7 @@ package final class Engine: Sendable {
                 steps.logged(true)
             } catch {
                 steps.logged(false)
-                if error.code == .full { makeRoom() }
+                if error.code == .full { freeSpace() }
                 throw error
             }
         }
@@ -235,7 +233,7 @@ package final class Engine: Sendable {
         return version.number
     }
 
-    /// Queues an executed transaction; one that cannot be queued is undone and loses its turn.
+    /// Queues an executed transaction. A transaction that cannot be queued is undone and loses its turn.
     private func enqueue(_ commit: CommitPipeline.Commit, on base: StoreVersion) throws(EngineError) -> Int {
         do throws(EngineError) { return try core.pipeline.enqueue(commit, on: base) } catch {
             core.pipeline.undo(retired: commit.retired, born: commit.born, above: base.number)
@@ -244,13 +242,13 @@ package final class Engine: Sendable {
         }
     }
 
-    /// Accounts for what an executed transaction replaced. The caller has the turn.
+    /// Records the nodes and blobs that an executed transaction replaced. The caller has the turn.
     func record(_ transaction: WriteTransaction) -> (retired: [RetiredFrame], born: [UInt32]) {
         let ledger = transaction.ledger
-        core.space.note(
+        core.space.recordChanges(
             transaction.number, deadPages: ledger.deadPages, deadBlobs: ledger.deadBlobs, newBlobs: ledger.newBlobs)
         let born = ledger.finish()
-        checkpointer.note(inner: ledger.bornInner)
+        checkpointer.recordInner(inner: ledger.bornInner)
         return (ledger.retired, born)
     }
 
@@ -262,13 +260,13 @@ package final class Engine: Sendable {
         return redo > options.attachThreshold && redo * 2 > transaction.ledger.born.count * transaction.pageSize
     }
 
-    /// Commits a big transaction: its nodes first, then one log record that names their catalogue. All before it is
-    /// durable; the caller has the turn, which ends here.
+    /// Commits a big transaction: writes its nodes, then one log record that names their catalogue. Everything before it is durable. The
+    /// caller has the turn, which ends here.
     private func attach(
         _ transaction: WriteTransaction, _ version: StoreVersion,
         _ published: (@Sendable (TransactionNumber) -> Void)?
     ) throws(EngineError) {
-        // Recorded first: a checkpoint that ends meanwhile must redirect this transaction's nodes too.
+        // Recorded first: a checkpoint that ends meanwhile must also redirect this transaction's nodes.
         let (retired, born) = record(transaction)
         let attachment: Checkpointer.Attachment
         var isCheckpoint = false
@@ -288,23 +286,23 @@ package final class Engine: Sendable {
                 syncWithin: 0, retired: retired, born: born, published: published), on: transaction.base)
         defer { core.pipeline.endTurn() }
         try core.pipeline.wait(for: version.number, round: round, needsSync: true)
-        checkpointer.settle(attachment, version.number)
+        checkpointer.finishAttachment(attachment, version.number)
     }
 
     // MARK: The end
 
-    /// Waits for running transactions, writes a last checkpoint and removes the log. Snapshots that are still held can be read on.
+    /// Waits for running transactions, writes a last checkpoint and removes the log. Snapshots that are still held remain readable.
     ///
-    /// Nothing is written after it returns: calls of other threads that would write throw `closed`. Throws `durabilityLost` and removes
-    /// nothing when the store's files are gone or others are in their place.
+    /// Nothing is written after it returns: later writes of other threads throw `closed`. Throws `durabilityLost`, and removes nothing, when the
+    /// store's files were removed or replaced.
     package func close() throws(EngineError) {
         try requireOwnProcess()
-        core.pipeline.hurryCheckpoint()
+        core.pipeline.endThrottling()
         maintenance.stop()
         logKeeper.stop()
         if let log = state.withLock({ $0.log }), core.pipeline.failure == nil, !isAsOpened {
-            // What cannot be won back now is not lost; the last checkpoint is what matters.
-            attempt { () throws(EngineError) in try tidy(log) }
+            // A failure loses no data, and the last checkpoint follows.
+            attempt { () throws(EngineError) in try reclaimSpaceBeforeClosing(log) }
         }
         let (log, lock) = state.withLock { state in
             state.isClosed = true
@@ -328,12 +326,12 @@ package final class Engine: Sendable {
             throw error
         }
         core.reserve.end(removes: true)
-        // Not by what was written so far: a commit may be on its way into the log.
+        // Not judged by what was written so far, since a commit may be on its way into the log.
         if !isAsOpened { try checkpointer.run(log: log, isClosing: true) }
         try log.removeAll()
     }
 
-    /// True while nothing was committed to a store that was closed cleanly, or whose recovery ended with a checkpoint.
+    /// True if nothing was committed since the opening, and the store was closed cleanly before or its recovery ended with a checkpoint.
     private var isAsOpened: Bool {
         let latest = checkpointer.latest
         return latest.isCleanlyClosed && core.pipeline.executed == latest.transaction

@@ -1,14 +1,14 @@
-// Entries on their way into an index, put in order before they go.
+// Entries to be put into an index, sorted first.
 //
-// A million keys that come in no order cost a million walks down the tree, each to a leaf that no cache holds.
-// Sorted, neighbours go to the same leaf, and into an empty index they fill one leaf after the other. What holds
-// after `sort`: keys ascend; equal keys stand in the order in which they came.
+// A million keys in random order cost a million descents, each to a leaf that no cache holds. Sorted, neighbours belong to the same leaf, and
+// an empty index is filled leaf by leaf.
+// Invariant after `sort`: keys ascend; equal keys keep the order of insertion.
 
 import Glibc
 
 /// Keys and values to be put into an index together. Not thread-safe; reusable after `removeAll`.
 @safe package final class EntryBatch {
-    /// An entry: its key's first eight bytes after what all keys share, and where it lies among `bytes`.
+    /// An entry: the first eight bytes of its key after the shared prefix, and its place in `bytes`.
     private struct Entry: BitwiseCopyable {
         var head: UInt64
         var start: UInt32
@@ -59,7 +59,7 @@ import Glibc
 
     // MARK: Order
 
-    /// Sorts by digits of eight bits, then what has equal heads by comparison. O(n) unless many keys are alike.
+    /// Sorts by digits of eight bits, then compares entries with equal heads. O(n) unless many keys are alike.
     private func sort() {
         bytes.lend { bytes in
             for i in entries.indices { entries[i].head = key(entries[i], bytes).dropFirst(shared).head }
@@ -100,8 +100,7 @@ import Glibc
         }
     }
 
-    /// Sorts, then lends keys and values in order until the body says no. Gives back the place, in the order of
-    /// coming, of the entry at which it did.
+    /// Sorts, then lends keys and values in order until the body returns false. Returns the position of that entry in the order of insertion.
     fileprivate func forEachSorted(
         _ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) throws(EngineError) -> Bool
     ) throws(EngineError) -> Int? {
@@ -118,8 +117,8 @@ import Glibc
 }
 
 extension WriteTransaction {
-    /// Puts the entries of a batch into an index in the order of their keys. Stops at a key that is there already, or
-    /// twice in the batch, and gives back the place of its entry in the order of coming; nil when all went in.
+    /// Puts the entries of a batch into an index in the order of their keys. Stops at a key that exists already, or that the batch has twice, and
+    /// returns the position of its entry in the order of insertion; nil when all were put.
     package func putNew(_ batch: EntryBatch, in index: TreeID) throws(EngineError) -> Int? {
         unsafe try batch.forEachSorted { key, value throws(EngineError) in unsafe try putNew(key, value, in: index) }
     }

@@ -1,4 +1,4 @@
-// Applies redo records: each operation of the log is the call that recorded it.
+// Applies redo records. Each operation is the call that recorded it.
 
 extension WriteTransaction {
     /// Applies the redo of one logged transaction.

@@ -1,11 +1,10 @@
-// One state of the store: the roots of all trees, fixed for ever.
+// One state of the store: the immutable roots of all trees.
 //
-// A version costs an array of references; trees that a transaction did not touch share their records with the
-// version before.
+// A version costs an array of references. Trees that a transaction did not change share their records with the version before.
 
 import Synchronization
 
-/// A tree as one version has it.
+/// A tree of one version.
 final class TreeRecord: Sendable {
     let id: TreeID
     let name: String
@@ -22,7 +21,7 @@ final class TreeRecord: Sendable {
     }
 }
 
-/// All that a transaction left behind.
+/// The complete result of a transaction.
 final class StoreVersion: Sendable {
     let number: TransactionNumber
     /// Ascending by identifier.
@@ -46,7 +45,7 @@ final class StoreVersion: Sendable {
     /// Entries and rows of all trees.
     var entries: UInt64 { trees.reduce(0) { $0 &+ $1.root.count } }
 
-    /// True once its nodes may be gone though somebody still holds a snapshot. Looked at inside an epoch.
+    /// True if its nodes may have been released although snapshots hold it. Read inside an epoch.
     @inline(__always)
     var isExpired: Bool { expired.load(ordering: .acquiring) }
 
@@ -60,7 +59,7 @@ final class StoreVersion: Sendable {
         number: .zero, trees: [TreeRecord(id: valuesTree, name: "", root: .empty, layouts: nil)], names: [:],
         nextTree: 2, nextObjectKey: 1)
 
-    /// Where a tree stands in `trees`.
+    /// The position of a tree in `trees`.
     func position(of id: TreeID) -> Int? {
         var low = 0
         var high = trees.count

@@ -1,15 +1,15 @@
-// Winning space back: live pages are moved out of sparse page files, so that the files can go.
+// Reclaims space: moves live pages out of page files with many dead bytes, so that the files can be removed.
 //
-// A round takes some files and walks all trees once, a slice at a time: a slice is a transaction that copies a
-// dozen nodes into memory, so that writers wait for a few tenths of a millisecond, and the checkpoint after some slices writes
-// them. A round that is not finished goes on after the next checkpoint. Files that cannot be read stay as they are.
+// A round takes some files and walks all trees once, in slices. A slice is a transaction that copies a dozen nodes into memory, so that other
+// writers wait for a few tenths of a millisecond. The checkpoint after some slices writes the nodes. An unfinished round continues after the
+// next checkpoint. Files with unreadable pages are not changed.
 
 import HornbeamThreads
 
 extension Engine {
-    /// After a checkpoint: empties sparse files as far as the policy asks for it, within a budget that follows what the
-    /// checkpoint replaced, and lets go of what only the checkpoint before keeps.
-    func winSpace(_ log: LogWriter, isPaced: Bool = false) throws(EngineError) {
+    /// After a checkpoint: empties files as the policy demands, within a budget that follows the size of the store, and releases the files that
+    /// only the previous checkpoint needs.
+    func reclaimSpace(_ log: LogWriter, isThrottled: Bool = false) throws(EngineError) {
         guard cleaner.begin() else { return }
         var isUnfinished = false
         defer { cleaner.end(isUnfinished: isUnfinished) }
@@ -20,28 +20,28 @@ extension Engine {
                 isUnfinished = true
                 break
             }
-            let moved = try carryOut(round, nodes: nodesPerCheckpoint)
+            let moved = try run(round, nodes: nodesPerCheckpoint)
             budget -= (moved + 1) * core.pool.pageSize / 2
-            try checkpointer.run(log: log, isPaced: isPaced)
+            try checkpointer.run(log: log, isThrottled: isThrottled)
         }
-        if isShortOfRoom(log) { try winSpaceWhenFull(log) }
+        if isShortOfRoom(log) { try reclaimSpaceOnFullDisk(log) }
         let kept = try checkpointer.bytesKeptByPrevious()
         if core.space.policy.isFollowUpDue(kept: kept, live: live) {
-            try checkpointer.run(log: log, isForced: true, isPaced: isPaced)
+            try checkpointer.run(log: log, isForced: true, isThrottled: isThrottled)
         }
     }
 
-    /// Empties sparse files of which all that is live fits into a part of the room: it takes room beside them until the checkpoint after
-    /// the next, and deletes need the rest. One round at most for each commit: files that are sparse for the checkpoints' own blocks stay so.
-    private func winSpaceWhenFull(_ log: LogWriter) throws(EngineError) {
+    /// Empties files whose live bytes fit a part of the free space: the copies need space until the checkpoint after the next one, and deletes
+    /// need the rest. At most one round for each commit: files that consist of the checkpoints' own blocks stay sparse.
+    private func reclaimSpaceOnFullDisk(_ log: LogWriter) throws(EngineError) {
         let room = core.files.fileSystem.availableBytes(path) ?? .max
         guard room >= options.reserveSize / 2 else { return }
         guard let round = try nextRound(budget: room / 4, isFull: true), core.space.liveBytes(in: round.files) <= room / 4 else { return }
-        _ = try carryOut(round, nodes: nodesPerCheckpoint)
+        _ = try run(round, nodes: nodesPerCheckpoint)
         try checkpointer.run(log: log)
     }
 
-    /// Empties every page file there is now, whatever it holds.
+    /// Empties every existing page file.
     func moveEverything(_ log: LogWriter, _ progress: ProgressReport?) throws(EngineError) {
         cleaner.beginAfterOthers()
         defer { cleaner.end(isUnfinished: false) }
@@ -50,7 +50,7 @@ extension Engine {
         let round = try makeRound(files)
         cleaner.round = round
         while let round = cleaner.round {
-            _ = try carryOut(round, nodes: nodesPerCheckpoint)
+            _ = try run(round, nodes: nodesPerCheckpoint)
             try checkpointer.run(log: log)
             let left = core.space.liveBytes(in: round.files)
             try progress?(WorkProgress(part: "moving pages", done: round.live - min(left, round.live), total: round.live))
@@ -61,10 +61,10 @@ extension Engine {
             path: path)
     }
 
-    /// Nodes that are moved into memory before they are written: a part of the pool.
+    /// Nodes that are moved into memory before a checkpoint writes them: a part of the pool.
     private var nodesPerCheckpoint: Int { max(core.pool.capacity / 8, 8) }
 
-    /// The round under way, or a new one if the policy asks for it.
+    /// The current round, or a new one if the policy demands it.
     private func nextRound(budget: Int, isFull: Bool = false) throws(EngineError) -> Cleaner.Round? {
         if let round = cleaner.round { return round }
         let barred = cleaner.barred
@@ -85,14 +85,14 @@ extension Engine {
             files: Set(victims.map(\.number)), hasBlobs: hasBlobs, live: victims.reduce(0) { $0 + $1.live })
     }
 
-    /// Readers of states before the checkpoint before the last: they may stay for long.
+    /// Readers of states before the previous checkpoint, which may be long-lived.
     var longReaders: [TransactionNumber] {
         let horizon = checkpointer.previousTransaction
         return core.registry.live.filter { $0 < horizon }
     }
 
-    /// Moves up to so many nodes; gives back how many. The round is gone when all trees were walked.
-    func carryOut(_ round: Cleaner.Round, nodes: Int) throws(EngineError) -> Int {
+    /// Moves up to that many nodes; returns how many. The round ends when all trees were walked.
+    func run(_ round: Cleaner.Round, nodes: Int) throws(EngineError) -> Int {
         var round = round
         var moved = 0
         do throws(EngineError) {
@@ -116,7 +116,7 @@ extension Engine {
         try snapshot(isPinned: true).version.trees.first { $0.id >= id }?.id
     }
 
-    /// One transaction that moves what a slice may; puts the round where it has to go on.
+    /// Moves one slice in a transaction, and records where the round continues.
     private func moveSlice(_ round: inout Cleaner.Round) throws(EngineError) -> Int {
         var moves = PageMoves(from: round.files, hasBlobs: round.hasBlobs, nodes: Cleaner.nodesPerSlice)
         let transaction = try begin()
@@ -137,7 +137,7 @@ extension PageFiles {
     func mayHoldBlobs(_ number: PageFileNumber) throws(EngineError) -> Bool {
         let file: any File
         do throws(EngineError) { file = try handle(number).file } catch {
-            // It may have been emptied and removed by now.
+            // It may have been emptied and removed meanwhile.
             guard error.code == .damaged else { throw error }
             return true
         }

@@ -1,45 +1,44 @@
-// What keeps an engine in shape while it is used: checkpoints, cleaning, compaction, and room on a full disk.
+// The work between commits: checkpoints, cleaning, compaction, and free space on a full disk.
 //
-// It happens on the background thread, or after commits where there is none. What goes wrong there is told by the next
-// call that needs it.
+// It runs on the background threads, or after commits if there are none. The next call that is affected by an error of this work throws it.
 
 import HornbeamThreads
 import Synchronization
 
 extension Engine {
-    /// Starts the background threads with the first commit: a store that is only read needs no upkeep. Where the system has no
-    /// thread to give, the next commit tries again.
+    /// Starts the background threads with the first commit, since a store that is only read needs no upkeep. If the system has no thread, the
+    /// next commit tries again.
     func startUpkeep() {
-        guard options.usesBackgroundThread, !isTended.load(ordering: .relaxed) else { return }
-        guard maintenance.start(self, { $0.tendPages() }), logKeeper.start(self, { $0.tendLog() }) else { return }
-        isTended.store(true, ordering: .relaxed)
+        guard options.usesBackgroundThread, !hasUpkeepThreads.load(ordering: .relaxed) else { return }
+        guard maintenance.start(self, { $0.maintainPages() }), logKeeper.start(self, { $0.maintainLog() }) else { return }
+        hasUpkeepThreads.store(true, ordering: .relaxed)
     }
 
-    /// When a commit is acknowledged: without the thread that would sync it in time, a lazy one is synced at once.
+    /// The durability level of a commit: without the thread that would sync it in time, a lazy commit is synced at once.
     func effective(_ durability: Durability) -> Durability {
-        options.usesBackgroundThread && !isTended.load(ordering: .relaxed) ? .full : durability
+        options.usesBackgroundThread && !hasUpkeepThreads.load(ordering: .relaxed) ? .full : durability
     }
 
-    /// Writes a checkpoint of everything committed so far.
+    /// Writes a checkpoint of all executed commits.
     package func checkpoint() throws(EngineError) {
         try requireOwnProcess()
         try checkpoint(isAwaited: false)
     }
 
-    /// The same, on all processors if a commit waits for it; in the background with rests for the sake of commits.
-    private func checkpoint(isAwaited: Bool, isPaced: Bool = false) throws(EngineError) {
+    /// The same; on all processors if a commit waits for it, throttled in favour of commits if it runs in the background.
+    private func checkpoint(isAwaited: Bool, isThrottled: Bool = false) throws(EngineError) {
         guard let log = state.withLock({ $0.log }) else {
             throw EngineError(.closed, "The store is closed.", path: path)
         }
         do throws(EngineError) {
-            // Also where this checkpoint was written for want of room, and won some.
+            // Includes the case that the lack of space caused this checkpoint, which freed some.
             let wasShortOfRoom = isShortOfRoom(log)
-            try checkpointer.run(log: log, isAwaited: isAwaited, isPaced: isPaced)
-            try winSpace(log, isPaced: isPaced)
+            try checkpointer.run(log: log, isAwaited: isAwaited, isThrottled: isThrottled)
+            try reclaimSpace(log, isThrottled: isThrottled)
             if wasShortOfRoom || isShortOfRoom(log) {
-                // What only the checkpoint before keeps goes too.
+                // Releases what only the previous checkpoint keeps.
                 try checkpointer.run(log: log, isForced: true)
-                log.giveUpSegments()
+                log.releaseRecycledSegments()
                 core.reserve.prepare(isUrgent: true)
             }
         } catch {
@@ -49,13 +48,13 @@ extension Engine {
         }
         let bytes = core.pipeline.statistics.logBytes
         state.withLock { $0.lastCheckpointLogBytes = bytes }
-        if !isTended.load(ordering: .relaxed) { core.reserve.prepare() }
+        if !hasUpkeepThreads.load(ordering: .relaxed) { core.reserve.prepare() }
     }
 
-    /// Moves all pages to new files, in the order of their keys, and lets go of the old ones.
+    /// Moves all pages to new files, in the order of their keys, and removes the old files.
     ///
-    /// Never necessary: checkpoints keep the store within its bound. Needs room for the live pages meanwhile. `progress` is
-    /// told the bytes that were moved. What snapshots keep stays.
+    /// Never necessary, since checkpoints keep the store within its bound. Needs space for the live pages meanwhile. `progress` receives the bytes
+    /// moved. Pages of snapshots are kept.
     package func compact(progress: ProgressReport? = nil) throws(EngineError) {
         try requireOwnProcess()
         guard let log = state.withLock({ $0.log }) else {
@@ -63,7 +62,7 @@ extension Engine {
         }
         try checkpointer.run(log: log)
         try moveEverything(log, progress)
-        // What only the checkpoint before the last one needs goes with the next one.
+        // Two more checkpoints release what only the earlier ones need.
         try checkpointer.run(log: log, isForced: true)
         try checkpointer.run(log: log, isForced: true)
     }
@@ -76,7 +75,7 @@ extension Engine {
         return (core.pipeline.statistics.logBytes - before, end > start ? Int(end - start) : 0)
     }
 
-    /// True if log, space or memory ask for a checkpoint.
+    /// True if the size of the log, the replaced bytes or the memory demand a checkpoint.
     private var needsCheckpoint: Bool {
         let (bytes, logged) = logGrowth
         if logged > 0, let log = state.withLock({ $0.log }), isShortOfRoom(log) { return true }
@@ -84,40 +83,39 @@ extension Engine {
         return bytes > 0 && isPoolFilling
     }
 
-    /// True if the disk is full, or what waits to be written would take a quarter of what is free: little may wait then, or there is no
-    /// room for it in the end.
+    /// True if the disk is full, or if the unwritten nodes would take a quarter of the free space. Then checkpoints must not fall behind, or they
+    /// find no space.
     func isShortOfRoom(_ log: LogWriter) -> Bool {
         if log.lacksRoom.load(ordering: .relaxed) || core.reserve.isSpent { return true }
-        return core.pool.unwritten * core.pool.pageSize > roomSeen.load(ordering: .relaxed) / 4
+        return core.pool.unwritten * core.pool.pageSize > freeBytes.load(ordering: .relaxed) / 4
     }
 
-    private func lookForRoom() {
-        roomSeen.store(core.files.fileSystem.availableBytes(path) ?? .max, ordering: .relaxed)
+    private func readFreeBytes() {
+        freeBytes.store(core.files.fileSystem.availableBytes(path) ?? .max, ordering: .relaxed)
     }
 
-    /// True if half of the pool is nodes that a checkpoint would write. Those that only old versions need it never writes.
+    /// True if half of the pool holds nodes that a checkpoint would write. Nodes for old versions only are never written.
     private var isPoolFilling: Bool {
         let half = core.pool.capacity / 2
         let unwritten = core.pool.unwritten
         return unwritten > half && unwritten - core.registry.waitingInMemory > half
     }
 
-    /// The commit is done: what upkeep meets now is told by the next call that needs it.
+    /// Upkeep after a commit. The commit has succeeded, so errors are left to the next call that they affect.
     func afterCommit(isBig: Bool, redoBytes: Int) {
-        let isTended = isTended.load(ordering: .relaxed)
-        if !isTended {
-            lookForRoom()
-            tendVersions()
-        } else if let log = state.withLock({ $0.log }), log.needsSpare {
+        let hasUpkeepThreads = hasUpkeepThreads.load(ordering: .relaxed)
+        if !hasUpkeepThreads {
+            readFreeBytes()
+            maintainVersions()
+        } else if let log = state.withLock({ $0.log }), log.needsPreparedSegment {
             logKeeper.wake()
         }
         guard needsCheckpoint else { return }
-        guard isTended else { return attempt { () throws(EngineError) in try checkpoint() } }
+        guard hasUpkeepThreads else { return attempt { () throws(EngineError) in try checkpoint() } }
         let logged = logGrowth.logged
         let isLarge = redoBytes >= Engine.redoBytesThatWait
-        // Who replaces much of the store in one go waits for the space, else the next one would need it too; who fills the
-        // pool waits for the memory, else its next transaction would need as much beside what is being written.
-        // One that has just failed is left to the background, which lets some time pass.
+        // A commit that replaces much of the store waits for the space, since the next one would need it too. A commit that fills the pool waits for
+        // the memory, since the next one would need as much beside the nodes being written. After a failure the background thread pauses first.
         let mayWait = state.withLock { $0.checkpointPause == 0 }
         guard mayWait, isBig && core.space.isCheckpointDue(logged: logged) || isLarge && isPoolFilling else {
             maintenance.wake()
@@ -127,61 +125,61 @@ extension Engine {
         attempt { () throws(EngineError) in try checkpoint(isAwaited: true) }
     }
 
-    /// Commits of so much redo wait when checkpoints fall behind; smaller ones need not, they are not what makes log and memory grow so fast.
+    /// Commits with this much redo wait when checkpoints fall behind. Smaller ones do not make log and memory grow that fast.
     private static let redoBytesThatWait = 64 << 10
 
-    /// The disk was too full for a commit: lets go of what it can, so that the next one may find room.
-    func makeRoom() {
-        _ = core.pipeline.giveUpSegments()
+    /// Frees space after a commit met a full disk, so that the next one may succeed.
+    func freeSpace() {
+        _ = core.pipeline.releaseRecycledSegments()
         attempt { () throws(EngineError) in if !isPausing() { try checkpoint() } }
     }
 
-    /// Throws while the reserve is spent, unless a transaction leaves less than it found.
+    /// Throws while the reserve is spent, unless a transaction frees space.
     func requireRoom(for transaction: WriteTransaction, _ version: StoreVersion) throws(EngineError) {
         guard core.reserve.isSpent, !transaction.frees(version) else { return }
         core.reserve.prepare(isUrgent: true)
         guard core.reserve.isSpent else { return }
         throw EngineError(
-            .full, "The disk is full. Until there is room again only what deletes more than it adds can be saved. Free some space.",
+            .full, "The disk is full. Until there is room again, only commits that delete more than they add are accepted. Free some space.",
             path: path)
     }
 
-    /// All that the background threads do now and then. Errors come back with the next commit, which meets them itself;
-    /// a full disk must not keep a checkpoint from freeing space.
+    /// All work of the background threads. Errors are left to the next commit, which meets them too: a full disk must not keep a checkpoint from
+    /// freeing space.
     package func maintain() {
-        tendLog()
-        tendPages()
+        maintainLog()
+        maintainPages()
     }
 
-    /// Syncs what was promised to be synced by now, and makes the next segment ready.
-    func tendLog() {
-        lookForRoom()
+    /// Syncs the commits whose delay is over, and preallocates the next segment.
+    func maintainLog() {
+        readFreeBytes()
         attempt { () throws(EngineError) in try core.pipeline.syncIfDue() }
         attempt { () throws(EngineError) in
             guard let log = state.withLock({ $0.log }) else { return }
-            // The reserve comes first; while it is spent, each commit makes no more of the log than it needs.
+            // The reserve has priority. While it is spent, commits make log segments as short as possible.
             if log.currentSegment != nil { core.reserve.prepare() }
-            if log.needsSpare, !core.reserve.isSpent { try log.prepareSpare() }
+            if log.needsPreparedSegment, !core.reserve.isSpent { try log.prepareSegment() }
         }
     }
 
-    /// Ends old versions, and writes a checkpoint if one is due.
-    func tendPages() {
-        tendVersions()
+    /// Expires old versions, and writes a checkpoint if one is due.
+    func maintainPages() {
+        maintainVersions()
         attempt { () throws(EngineError) in
             if needsCheckpoint || cleaner.isUnfinished, !isPausing() {
-                try checkpoint(isAwaited: false, isPaced: true)
+                try checkpoint(isAwaited: false, isThrottled: true)
             }
         }
     }
 
-    /// Ends versions that are too old, and those that are only retained when the pool's memory runs short.
-    private func tendVersions() {
+    /// Expires versions that are too old, and releases retained ones when the pool's memory is short.
+    private func maintainVersions() {
         core.registry.endOldVersions()
         if core.pool.isShort { core.registry.giveUpRetained() }
     }
 
-    /// After a checkpoint failed, a while passes before the next: each writes all new pages again.
+    /// Pauses after a failed checkpoint, since each attempt writes all new pages again.
     private func isPausing() -> Bool {
         state.withLock { state in
             state.checkpointPause = max(state.checkpointPause - 1, 0)
@@ -195,11 +193,11 @@ extension Engine {
         }
     }
 
-    /// Wins space back after a checkpoint, before the store is closed.
-    func tidy(_ log: LogWriter) throws(EngineError) {
+    /// Reclaims space before the store is closed.
+    func reclaimSpaceBeforeClosing(_ log: LogWriter) throws(EngineError) {
         let files = try core.space.cleanable(readers: [])
         guard core.space.policy.isOverdue(files) || core.space.isCheckpointDue(logged: 0) else { return }
         try checkpointer.run(log: log)
-        try winSpace(log)
+        try reclaimSpace(log)
     }
 }

@@ -1,4 +1,4 @@
-// A version as bytes: what a checkpoint writes so that the store can be opened again.
+// A version as bytes. A checkpoint writes them so that the store can be opened again.
 //
 // Little-endian: u64 transaction | u64 next object key | u32 next tree | u32 trees, then per tree: u32 id |
 // u16 name length, name | 24-byte root | u16 layouts, then per layout: u32 version | u16 columns, then per column:

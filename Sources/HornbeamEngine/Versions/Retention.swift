@@ -1,17 +1,16 @@
-// How long versions are kept that have been replaced: on purpose for those who come back to them, and at most for
-// those who still read them.
+// The retention of replaced versions: how many and how long they are kept, and when the snapshots of readers expire.
 
 import HornbeamThreads
 
-/// What keeps replaced versions, and what ends them.
+/// The limits for keeping and expiring replaced versions.
 package struct Retention: Sendable {
-    /// The last replaced versions to keep; each keeps the nodes and pages that it does not share with others.
+    /// The number of replaced versions to keep. Each keeps the nodes and pages that it does not share with others.
     package var count = 0
-    /// Replaced versions are kept for this long; together with `count` both must be exceeded.
+    /// Replaced versions are kept for this long. With `count`, a version is released only when it exceeds both.
     package var age: Duration?
-    /// A snapshot of a version that was replaced longer ago than this is taken away: its reader fails, not the writer.
+    /// A snapshot expires when its version was replaced longer ago than this: its reads throw, so that readers do not block the writer.
     package var snapshotAgeMax: Duration?
-    /// Nanoseconds of a clock that never goes back; tests bring their own.
+    /// Nanoseconds of a monotonic clock; tests supply their own.
     package var clock: @Sendable () -> UInt64 = { MonotonicClock.nanoseconds }
 
     package init() {}
@@ -29,14 +28,14 @@ extension Duration {
 }
 
 extension VersionRegistry {
-    /// Ends what is older than the retention and the age limit allow.
+    /// Releases and expires the versions beyond the limits.
     func endOldVersions() {
         guard !retention.keepsNothing || retention.snapshotAgeMax != nil else { return }
         let free = state.withLock { state in trim(&state) + expire(&state) }
         pool.release(free)
     }
 
-    /// Gives up what is only retained, oldest first, until half of it is left: memory is short.
+    /// Releases retained versions, oldest first, until half of them are left, when memory is short.
     func giveUpRetained() {
         let free = state.withLock { state in
             var free: [RetiredFrame] = []
@@ -48,7 +47,7 @@ extension VersionRegistry {
         pool.release(free)
     }
 
-    /// Lets go of retained versions beyond count and age.
+    /// Releases retained versions beyond count and age.
     func trim(_ state: inout State) -> [RetiredFrame] {
         var free: [RetiredFrame] = []
         let now = retention.clock()
@@ -60,8 +59,8 @@ extension VersionRegistry {
         return free
     }
 
-    /// Takes away versions that are only read and were replaced too long ago. The flag comes first: whoever enters an
-    /// epoch after the nodes were unpublished sees it, whoever entered before is protected by the epoch.
+    /// Expires versions that are only read and were replaced too long ago. The flag is set first: readers that enter an epoch after the nodes
+    /// were unpublished see it, and the epoch protects readers that entered before.
     private func expire(_ state: inout State) -> [RetiredFrame] {
         guard let limit = retention.snapshotAgeMax?.nanoseconds else { return [] }
         let now = retention.clock()
@@ -76,7 +75,7 @@ extension VersionRegistry {
         return free
     }
 
-    /// Nanoseconds since the oldest version that is alive was replaced; nil when only the newest is.
+    /// Nanoseconds since the oldest live version was replaced; nil when only the newest version is live.
     var oldestAge: UInt64? {
         state.withLock { state in state.live[0].replacedAt.map { retention.clock() &- $0 } }
     }

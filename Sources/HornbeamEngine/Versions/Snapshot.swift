@@ -1,8 +1,7 @@
-// A version of the store that somebody reads.
+// A version of the store that is held for reading.
 //
-// A snapshot holds its version in the registry, and with it the nodes in memory and the page files that the version
-// needs. One that is neither pinned nor of the newest version can be taken away when it is older than the limit that
-// the engine was opened with; every read through it throws from then on.
+// A snapshot holds its version in the registry, and with it the nodes in memory and the page files that the version needs. A snapshot
+// that is neither pinned nor of the newest version expires at the age limit of the engine's options; later reads through it throw.
 
 internal import Synchronization
 
@@ -14,7 +13,7 @@ package final class Snapshot: Sendable {
     /// True when no age limit ends it.
     package let isPinned: Bool
 
-    /// Of the newest version, or of an older one that is kept; nil when that one is gone.
+    /// A snapshot of the newest version, or of an older one that is kept; nil if that version is gone.
     init?(_ registry: VersionRegistry, pool: FramePool, at number: TransactionNumber?, isPinned: Bool) {
         guard let version = registry.acquire(number, isPinned: isPinned) else { return nil }
         self.registry = registry
@@ -28,13 +27,13 @@ package final class Snapshot: Sendable {
     /// The transaction whose result this is.
     package var transaction: TransactionNumber { version.number }
 
-    /// True once the snapshot was taken away for its age: reading throws `snapshotExpired`.
+    /// True after the snapshot expired: reads throw `snapshotExpired`.
     package var isExpired: Bool { version.isExpired }
 
-    /// True while a transaction runs or is being written: it wants a processor for itself.
+    /// True while a transaction runs or is being written. It needs a processor of its own.
     package var isBesideWriter: Bool { registry.writersAtWork.load(ordering: .relaxed) > 0 }
 
-    /// What the pool of pages aims to stay within.
+    /// The goal of the pool for its memory.
     package var poolBytes: Int { pool.capacity * pool.pageSize }
 
     package func tree(named name: String) -> TreeID? { version.names[name] }
@@ -57,13 +56,13 @@ package final class Snapshot: Sendable {
             root: root(record, .tableLeaf), layouts: layouts, transaction: version.number.rawValue &+ pool.mark, owner: self)
     }
 
-    /// A table as it will be seen once it has another layout, of a higher version; no row is touched.
+    /// A table as a later layout, of a higher version, will show it. Changes no row.
     package func table(_ id: TreeID, seenAs layout: ColumnLayout) throws(EngineError) -> TableView {
         let record = try version.record(id)
         guard let all = record.layouts?.all, let last = all.last, layout.version > last.version else {
             throw EngineError(.unknownTree, "A new layout of table \(id) needs a higher version.")
         }
-        // Rows are not looked for where they were seen in the layout of the version.
+        // Locations from the version's own layout are not used.
         return TableView(
             root: root(record, .tableLeaf), layouts: TableLayouts(all + [layout]), transaction: TableView.noTransaction, owner: self)
     }
@@ -77,7 +76,7 @@ package final class Snapshot: Sendable {
         try index(StoreVersion.valuesTree).get(Array(name.utf8))
     }
 
-    /// The names of the values that begin so, sorted.
+    /// The names of the values with this prefix, sorted.
     package func valueNames(startingWith prefix: String) throws(EngineError) -> [String] {
         var names: [String] = []
         unsafe try index(StoreVersion.valuesTree).forEach(in: KeyRange(prefix: Array(prefix.utf8))) {

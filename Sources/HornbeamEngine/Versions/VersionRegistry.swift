@@ -1,11 +1,11 @@
-// Which versions are alive, and which nodes wait for them.
+// The live versions, and the nodes that are kept for them.
 //
-// A node replaced by transaction d and born with transaction b is needed by the live versions in [b, d) only. It
-// waits on the list of the newest of them and moves down when that one goes, so that an idle reader of an old
-// version keeps the nodes of its own version alive, not those of every version since.
+// A node born with transaction b and replaced by transaction d is needed by the live versions in [b, d) only. It waits on the list of the
+// newest of them, and moves to the next older one when that version ends. So an idle reader of an old version keeps the nodes of its own
+// version, not those of every later version.
 //
-// Versions live while they are published, read, pinned, or among the last ones that the retention keeps. Those that are
-// only read can be expired: they leave the list though somebody holds them, and their readers are told.
+// A version is live while it is published, read, pinned, or kept by the retention. Versions that are only read can expire: they leave the
+// list although snapshots hold them, and reads through these snapshots throw.
 
 import HornbeamThreads
 import Synchronization
@@ -27,9 +27,9 @@ final class VersionRegistry: Sendable {
 
     struct Live {
         let version: StoreVersion
-        /// Snapshots, pins, and one for being published or retained.
+        /// Snapshots, pins, and one for the published or retained state.
         var holders: Int
-        /// Those of the holders whom no age limit ends.
+        /// The holders without an age limit.
         var pins = 0
         /// When the next version was published, on the options' clock.
         var replacedAt: UInt64?
@@ -49,12 +49,12 @@ final class VersionRegistry: Sendable {
         return TransactionNumber(newest.load(ordering: .acquiring))
     }
 
-    /// Takes hold of the published version, which the engine itself reads.
+    /// Holds the published version, for the engine itself.
     func acquire() -> StoreVersion {
         state.withLock { Self.hold($0.live.count - 1, isPinned: true, &$0) }
     }
 
-    /// Takes hold of a version, the published one if none is named; nil when it is alive no more.
+    /// Holds a version, the published one by default; nil if it is no longer live.
     func acquire(_ number: TransactionNumber?, isPinned: Bool) -> StoreVersion? {
         state.withLock { state in
             guard let number else { return Self.hold(state.live.count - 1, isPinned: isPinned, &state) }
@@ -69,20 +69,20 @@ final class VersionRegistry: Sendable {
         return state.live[i].version
     }
 
-    /// Lets a version go.
+    /// Ends a hold.
     func release(_ number: TransactionNumber, isPinned: Bool = true) {
         let free = state.withLock { Self.drop(number, isPinned: isPinned, &$0) }
         pool.release(free)
     }
 
-    /// Makes a version the one that new readers get.
+    /// Makes a version the published one.
     func publish(_ version: StoreVersion, retired: [RetiredFrame]) {
         let free = state.withLock { state in
             let previous = state.live.count - 1
             let replaced = state.live[previous].version.number
             state.live[previous].replacedAt = retention.clock()
             state.live.append(Live(version: version, holders: 1))
-            var free = Self.settle(retired, before: state.live.count - 1, &state)
+            var free = Self.assign(retired, before: state.live.count - 1, &state)
             if retention.count > 0 || retention.age != nil {
                 state.live[previous].pins += 1
                 state.retained.append(replaced)
@@ -104,14 +104,14 @@ final class VersionRegistry: Sendable {
         state.withLock { ($0.live.count, $0.live.reduce(0) { $0 + $1.waiting.count }) }
     }
 
-    /// Nodes that wait for versions and are on no disk. O(n) in the nodes that wait.
+    /// Nodes that wait for versions and are not on disk. O(n) in the waiting nodes.
     var waitingInMemory: Int {
         state.withLock { state in
             state.live.reduce(0) { $0 + $1.waiting.count { pool.diskReference($0.frame) == nil } }
         }
     }
 
-    /// Gives a hold back. Versions that were expired are gone already.
+    /// Ends a hold. Expired versions have already left the list.
     static func drop(_ number: TransactionNumber, isPinned: Bool, _ state: inout State) -> [RetiredFrame] {
         guard let i = state.live.lastIndex(where: { $0.version.number == number }) else { return [] }
         state.live[i].holders -= 1
@@ -119,14 +119,14 @@ final class VersionRegistry: Sendable {
         return state.live[i].holders == 0 ? remove(i, &state) : []
     }
 
-    /// Ends a version; gives back the nodes that no other one needs.
+    /// Ends a version; returns the nodes that no other version needs.
     static func remove(_ i: Int, _ state: inout State) -> [RetiredFrame] {
         let waiting = state.live.remove(at: i).waiting
-        return settle(waiting, before: i, &state)
+        return assign(waiting, before: i, &state)
     }
 
-    /// Hangs each node on the newest live version below position `end` that needs it; gives back those that none needs.
-    private static func settle(_ nodes: [RetiredFrame], before end: Int, _ state: inout State) -> [RetiredFrame] {
+    /// Assigns each node to the newest live version below position `end` that needs it; returns those that no version needs.
+    private static func assign(_ nodes: [RetiredFrame], before end: Int, _ state: inout State) -> [RetiredFrame] {
         guard end > 0 else { return nodes }
         let holder = state.live[end - 1].version.number.rawValue
         var free: [RetiredFrame] = []

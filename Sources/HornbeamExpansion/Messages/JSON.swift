@@ -172,7 +172,7 @@ private struct JSONReader {
         }
     }
 
-    /// What follows a backslash.
+    /// The escape after a backslash.
     private mutating func escape() -> Unicode.Scalar? {
         guard place < bytes.count else { return nil }
         place += 1

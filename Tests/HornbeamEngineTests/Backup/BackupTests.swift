@@ -45,7 +45,7 @@ import Testing
         let folder = TemporaryFolder()
         let engine = try Engine.open(folder.path + "/s.hornbeam", options: oracle.options)
         try oracle.commit(to: engine, through: 30)
-        // Three checkpoints pass while the first piece is copied: the files that it began with are gone by then.
+        // Three checkpoints run while the first piece is copied, so the first files have been removed by then.
         let report = try engine.backup(to: folder.path + "/copy.hornbeam") { _ throws(EngineError) in
             guard engine.latest.rawValue == 30 else { return }
             for _ in 0..<3 {

@@ -62,7 +62,7 @@ import Testing
         do {
             meta = try MetaFile.open("s/meta", fileSystem: image.disk)
         } catch let error {
-            // Half a meta file may lie there as long as nobody was told of a store.
+            // A partial meta file may exist before the creation of the store was reported.
             guard image.acknowledged == 0, [.notAStore, .damaged].contains(error.code) else { throw error }
             return
         }

@@ -30,7 +30,7 @@ import Testing
         disk.damage("s/" + state.catalogue.file.fileName) { $0[Int(state.catalogue.offset) + 40] ^= 1 }
     }
 
-    /// A store whose newest catalogue could not be read came up empty, its acknowledged commits gone without a word:
+    /// A store whose newest catalogue could not be read opened empty, without its acknowledged commits and without an error:
     /// the state before was that of its creation, and the log between had been removed at the clean close.
     @Test func withoutTheLogBetweenItIsRefused() throws {
         let disk = SimulatedDisk()

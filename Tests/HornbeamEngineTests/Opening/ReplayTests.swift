@@ -2,7 +2,7 @@ import Testing
 
 @testable import HornbeamEngine
 
-/// What the log says of trees and rows, done again after a crash; and records that no transaction of ours wrote.
+/// Redo of trees and rows, replayed after a crash; and records that no transaction of this engine wrote.
 @Suite struct ReplayTests {
     static let narrow = ColumnLayout(columns: [Column(id: ColumnID(1), kind: .fixed4)])
     static let wide = ColumnLayout(
@@ -29,7 +29,7 @@ import Testing
             try transaction.drop(try #require(transaction.tree(named: "words")))
             _ = try transaction.reserve(100)
         }
-        // The disk as it is, with the log unread: nobody closed the store.
+        // The disk with the log not replayed: the store was not closed.
         let again = try TestStore(fileSystem: disk.copy())
         let snapshot = try again.engine.snapshot()
         #expect(snapshot.treeNames == ["rows"])

@@ -24,7 +24,7 @@ import Testing
     private static func isRefused(_ body: () throws -> Void) -> Bool {
         do { try body() } catch {
             return (error as? EngineError)?.description.hasPrefix(
-                "closed: The store was opened before this process was forked. Open it anew in the child process.") ?? false
+                "closed: The store was opened before this process was forked. Open it again in the child process.") ?? false
         }
         return false
     }

@@ -3,7 +3,7 @@ import Testing
 @testable import CrashHarness
 @testable import HornbeamEngine
 
-/// Compaction, cleaning under crashes, and the figures that tell of space.
+/// Compaction, cleaning under crashes, and the counts of space.
 @Suite struct CompactTests {
     private func key(_ n: Int) -> [UInt8] { withUnsafeBytes(of: UInt64(n).bigEndian) { Array($0) } }
 

@@ -2,7 +2,7 @@ import Testing
 
 @testable import HornbeamEngine
 
-/// Disks that are full: nothing is lost, and reading goes on.
+/// Full disks: nothing is lost, and reads continue.
 @Suite struct FullDiskTests {
     private func key(_ n: Int) -> [UInt8] { withUnsafeBytes(of: UInt64(n).bigEndian) { Array($0) } }
 
@@ -128,7 +128,7 @@ import Testing
             }
             if isDelete == isDeletedFirst { _ = try group.goOn(published: nil) }
         }
-        let refusal = "full: The disk is full. Until there is room again only what deletes more than it adds can be saved. Free some space. [test.hornbeam]"
+        let refusal = "full: The disk is full. Until there is room again, only commits that delete more than they add are accepted. Free some space. [test.hornbeam]"
         #expect(message { _ = try group.commit() } == refusal)
         #expect(message { try store.write { try $0.put(key(500), [1], in: tree) } } == refusal)
         try expect(entries, store, tree)

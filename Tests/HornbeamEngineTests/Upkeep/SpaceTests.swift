@@ -4,7 +4,7 @@ import Testing
 
 /// The size of a store under steady loads, against that of a store with the same content and nothing else.
 @Suite struct SpaceTests {
-    /// What keeps changing.
+    /// The load of a test.
     enum Load: String, CaseIterable, CustomTestStringConvertible {
         case updates, deletesAndInserts, growingKeys, hotSpot, largeValues, bigTransactions
         var testDescription: String { rawValue }

@@ -15,7 +15,7 @@ import Testing
         }
     }
 
-    /// What writers were promised.
+    /// The acknowledged commits.
     private final class Promises: Sendable {
         let kept = Guarded<[[UInt8]]>([])
         let failures = Guarded<[EngineError.Code]>([])
@@ -123,20 +123,20 @@ import Testing
         try store.engine.close()
     }
 
-    private func isTended(_ engine: Engine) -> Bool { engine.isTended.load(ordering: .relaxed) }
+    private func hasUpkeepThreads(_ engine: Engine) -> Bool { engine.hasUpkeepThreads.load(ordering: .relaxed) }
 
     @Test func aLookAtAStoreWritesNothingAndStartsNoThread() throws {
         let faults = FaultInjector(MemoryFileSystem())
         let store = try makeStore(faults)
         try store.write { try $0.put([1], [2], in: $0.createIndex(named: "t")) }
-        #expect(isTended(store.engine))
+        #expect(hasUpkeepThreads(store.engine))
         try store.engine.close()
         faults.resetCounts()
         try store.reopen()
         let snapshot = try store.engine.snapshot()
         #expect(try snapshot.index(snapshot.tree(named: "t")!).get([1]) == [2])
         try store.engine.close()
-        #expect(!isTended(store.engine))
+        #expect(!hasUpkeepThreads(store.engine))
         #expect(faults.count(of: FileSystemCall.changing) == 0)
         #expect(faults.count(of: [.list]) == 1, "all parts share one look at the folder")
     }
@@ -223,7 +223,7 @@ import Testing
         let isOn = Atomic(false)
     }
 
-    private func isTended(_ store: TestStore) -> Bool { store.engine.isTended.load(ordering: .relaxed) }
+    private func hasUpkeepThreads(_ store: TestStore) -> Bool { store.engine.hasUpkeepThreads.load(ordering: .relaxed) }
 
     @Test("commits, lazy ones too, are durable in time, and checkpoints are made")
     func commitsDoTheUpkeep() throws {
@@ -251,10 +251,10 @@ import Testing
             options.mayStartThread = { mayStart.isOn.load(ordering: .relaxed) }
         }
         try store.write { try $0.setValue("a", [1]) }
-        #expect(!isTended(store))
+        #expect(!hasUpkeepThreads(store))
         mayStart.isOn.store(true, ordering: .relaxed)
         try store.write { try $0.setValue("b", [1]) }
-        #expect(isTended(store))
+        #expect(hasUpkeepThreads(store))
         try store.engine.close()
     }
 }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import HornbeamEngine
 
-/// Catalogues that contradict themselves are refused by name, never believed.
+/// Inconsistent catalogues are refused with an error that names the fault.
 @Suite struct CatalogueTests {
     /// The bytes of a catalogue, written without the checks of what makes one.
     struct Draft {

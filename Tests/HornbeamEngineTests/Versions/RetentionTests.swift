@@ -46,7 +46,7 @@ import Testing
         let error = #expect(throws: EngineError.self) { _ = try store.engine.snapshot(at: TransactionNumber(7)) }
         #expect(
             error?.description
-                == "snapshotExpired: The state after transaction #7 is not kept; the oldest that is, is #8. Retain more transactions, or pin those that will be needed. [test.hornbeam]"
+                == "snapshotExpired: The state after transaction #7 is not kept; the oldest that is kept is #8. Retain more transactions, or pin those that will be needed. [test.hornbeam]"
         )
     }
 
@@ -109,7 +109,7 @@ import Testing
         let error = #expect(throws: EngineError.self) { _ = try value(second) }
         #expect(
             error?.description
-                == "snapshotExpired: The snapshot was given up: its state was replaced longer ago than the limit on the age of snapshots allows. Take a new one."
+                == "snapshotExpired: The snapshot expired: its state was replaced longer ago than the age limit of snapshots permits. Take a new one."
         )
         #expect(try value(store.engine.snapshot()) == 8)
         #expect(store.engine.retainedTransactions.count == 2)

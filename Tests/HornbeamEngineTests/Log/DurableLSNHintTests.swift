@@ -1,8 +1,8 @@
 import Testing
 @testable import HornbeamEngine
 
-/// The note of the durable position vouches for the last group of the log, and for nothing that was not promised.
-@Suite struct DurableCounterTests {
+/// The durable LSN hint proves the last group of the log durable, and no group that was not acknowledged.
+@Suite struct DurableLSNHintTests {
     static let store = LogOracle.store
 
     func makeDisk() throws -> SimulatedDisk {
@@ -12,35 +12,35 @@ import Testing
         return disk
     }
 
-    func counter(_ fileSystem: any FileSystem, store: StoreIdentifier = store) -> DurableCounter {
-        DurableCounter("s/lock", fileSystem: fileSystem, store: store)
+    func durableHint(_ fileSystem: any FileSystem, store: StoreIdentifier = store) -> DurableLSNHint {
+        DurableLSNHint("s/lock", fileSystem: fileSystem, store: store)
     }
 
     @Test func theNotedPositionComesBackForItsStoreOnly() throws {
         let disk = try makeDisk()
-        #expect(counter(disk).position == nil)
-        counter(disk).note(LogPosition(8192))
-        counter(disk).note(LogPosition(4096 << 20))
-        #expect(counter(disk).position == LogPosition(4096 << 20))
-        #expect(counter(disk, store: StoreIdentifier(high: 1, low: 2)).position == nil)
+        #expect(durableHint(disk).position == nil)
+        durableHint(disk).note(LogPosition(8192))
+        durableHint(disk).note(LogPosition(4096 << 20))
+        #expect(durableHint(disk).position == LogPosition(4096 << 20))
+        #expect(durableHint(disk, store: StoreIdentifier(high: 1, low: 2)).position == nil)
         for bit in 0..<128 {
             let copy = disk.copy()
             copy.damage("s/lock") { $0[8 + bit / 8] ^= 1 << UInt8(bit % 8) }
-            #expect(counter(copy).position == nil)
+            #expect(durableHint(copy).position == nil)
         }
     }
 
     @Test func theNoteDoesNotGoBack() throws {
         let disk = try makeDisk()
-        let writing = counter(disk)
+        let writing = durableHint(disk)
         writing.note(LogPosition(8192))
         writing.restore(LogPosition(4096))
-        #expect(counter(disk).position == LogPosition(8192))
+        #expect(durableHint(disk).position == LogPosition(8192))
         writing.note(LogPosition(4096))
-        #expect(counter(disk).position == LogPosition(8192))
+        #expect(durableHint(disk).position == LogPosition(8192))
         try disk.remove("s/lock")
         writing.restore(LogPosition(4096))
-        #expect(counter(disk).position == LogPosition(8192))
+        #expect(durableHint(disk).position == LogPosition(8192))
     }
 
     @Test func noCommitFailsForIt() throws {
@@ -48,21 +48,21 @@ import Testing
         let faults = FaultInjector(disk)
         let writer = try LogWriter(
             directory: "s", fileSystem: faults, store: Self.store, continuing: .origin, nextSegment: LogSegmentNumber(1),
-            counter: counter(faults))
+            durableHint: durableHint(faults))
         faults.add(FaultRule(.fail(.inputOutput), kind: .lock, isSticky: true))
         let mark = try writer.append([LogOracle.record(1)])
         #expect(try writer.sync() == mark.position)
         #expect(faults.firedCount == 1)
-        #expect(counter(faults).position == nil)
+        #expect(durableHint(faults).position == nil)
         faults.removeRules()
-        #expect(counter(disk).position == .zero, "the note of the opening")
+        #expect(durableHint(disk).position == .zero, "the note of the opening")
         let second = try writer.append([LogOracle.record(2)])
         _ = try writer.sync()
-        #expect(counter(disk).position == second.position, "the next note is written again")
+        #expect(durableHint(disk).position == second.position, "the next note is written again")
         try disk.remove("s/lock")
-        #expect(counter(disk).position == nil)
-        writer.restoreNote()
-        #expect(counter(disk).position == second.position)
+        #expect(durableHint(disk).position == nil)
+        writer.restoreDurableHint()
+        #expect(durableHint(disk).position == second.position)
     }
 
     @Test func itIsNotedAfterTheSyncOnly() throws {
@@ -70,15 +70,15 @@ import Testing
         let faults = FaultInjector(disk)
         let writer = try LogWriter(
             directory: "s", fileSystem: faults, store: Self.store, continuing: .origin, nextSegment: LogSegmentNumber(1),
-            counter: counter(disk))
+            durableHint: durableHint(disk))
         let first = try writer.append([LogOracle.record(1)])
-        #expect(counter(disk).position == .zero)
+        #expect(durableHint(disk).position == .zero)
         _ = try writer.sync()
-        #expect(counter(disk).position == first.position)
+        #expect(durableHint(disk).position == first.position)
         _ = try writer.append([LogOracle.record(2)])
         faults.add(FaultRule(.failSyncKeepingNew, calls: [.sync]))
         #expect(throws: EngineError.self) { _ = try writer.sync() }
-        #expect(counter(disk).position == first.position)
+        #expect(durableHint(disk).position == first.position)
     }
 
     /// Damage to the last commit of a store that was not closed was a silently shorter history.

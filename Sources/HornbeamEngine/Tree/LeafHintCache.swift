@@ -1,16 +1,16 @@
-// Remembers in which leaf of one version of a table keys were found, so that a row by its key need not be searched from the root.
+// Remembers the leaves of one version of a table, so that a lookup by key need not start at the root.
 //
-// A word for each 64 neighbouring keys names the frame of a leaf in which one of them was found, and the frame's generation then;
-// where the neighbours lie in two leaves, the word of those before or behind them names the other. What holds: the frame was a leaf
-// of the table in this version, found by a walk, and is it as long as its generation is the same. Which keys are in it says its
-// brief. So a word that was overwritten or lost costs a walk, and any thread may write any word at any time.
+// One word for each 64 neighbouring keys names the frame of a leaf in which one of them was found, and the frame's generation. If the
+// neighbours lie in two leaves, the word of the adjacent keys names the other leaf.
+// Invariant: the frame was a leaf of the table in this version, found by a walk; it is the same leaf while its generation is the same. Its
+// cached header tells which keys it holds. A lost or overwritten word costs a walk only, so any thread may write any word at any time.
 
 internal import Glibc
 internal import Synchronization
 
 /// Leaves by key, of one version of a table.
-@safe struct LeafMemory: ~Copyable, Sendable {
-    /// Neighbours share a word: a leaf has more rows than that, as a rule.
+@safe struct LeafHintCache: ~Copyable, Sendable {
+    /// Neighbours share a word: as a rule a leaf has more rows than that.
     private static let keyBits: UInt64 = 6
     private static let wordsMin = 64
     private static let wordsMax = 1 << 17
@@ -19,13 +19,13 @@ internal import Synchronization
     private let wordCount: Int
     private let usesMin: Int
     private let uses = Atomic<Int>(0)
-    /// The address of the words; 0 until there were enough look-ups.
+    /// The address of the words; 0 before enough lookups.
     private let words = Atomic<UInt>(0)
 
-    /// - Parameter usesMin: look-ups of the version from which on it is worth having.
+    /// - Parameter usesMin: The number of lookups of the version from which the cache pays.
     init(rows: Int, usesMin: Int) {
-        let wanted = rows >> Int(LeafMemory.keyBits) + 1
-        wordCount = min(max(1 << (Int.bitWidth - wanted.leadingZeroBitCount), LeafMemory.wordsMin), LeafMemory.wordsMax)
+        let wanted = rows >> Int(LeafHintCache.keyBits) + 1
+        wordCount = min(max(1 << (Int.bitWidth - wanted.leadingZeroBitCount), LeafHintCache.wordsMin), LeafHintCache.wordsMax)
         self.usesMin = usesMin
     }
 
@@ -42,10 +42,10 @@ internal import Synchronization
         return frame
     }
 
-    /// A key whose word names the leaf on the other side, of a key that is not in the leaf found: 64 neighbours may lie in two leaves.
+    /// A key whose word names the adjacent leaf, for a key that is not in the found leaf: 64 neighbours may lie in two leaves.
     @inline(__always)
-    static func neighbour(of key: UInt64, beside brief: LeafBrief) -> UInt64 {
-        key < brief.firstKey ? key &- 1 << keyBits : key &+ 1 << keyBits
+    static func neighbour(of key: UInt64, beside cachedHeader: CachedLeafHeader) -> UInt64 {
+        key < cachedHeader.firstKey ? key &- 1 << keyBits : key &+ 1 << keyBits
     }
 
     /// Remembers where a key was found. Inside the epoch of the walk.
@@ -57,7 +57,7 @@ internal import Synchronization
     @inline(__always)
     private func word(of key: UInt64) -> UnsafeMutablePointer<Word>? {
         guard let start = unsafe UnsafeMutableRawPointer(bitPattern: words.load(ordering: .acquiring)) else { return nil }
-        let place = Int(truncatingIfNeeded: key >> LeafMemory.keyBits) & (wordCount - 1)
+        let place = Int(truncatingIfNeeded: key >> LeafHintCache.keyBits) & (wordCount - 1)
         return unsafe start.assumingMemoryBound(to: Word.self) + place
     }
 

@@ -6,8 +6,8 @@ import Testing
 @testable import HornbeamEngine
 
 /// Small commits that the log has before their trees are changed.
-@Suite struct AheadTests {
-    /// What happens when the device is let begin to write.
+@Suite struct LogFirstTests {
+    /// The outcome of starting the device's write.
     private final class Watch: Sendable {
         let engine = Guarded<Engine?>(nil)
         let seen = Guarded<[UInt64]>([])
@@ -131,7 +131,7 @@ import Testing
         return keys
     }
 
-    /// What is in the store by a model, whether changes waited or not.
+    /// The content of the store against a model, with and without deferred changes.
     @Test(arguments: 1...12 as ClosedRange<UInt64>)
     func smallTransactionsAnswerAsAModelDoes(_ seed: UInt64) throws {
         var random = SplitMix(seed: seed)
@@ -254,7 +254,7 @@ import Testing
         }
     }
 
-    /// What else may go on between the log and the trees.
+    /// Other work between the log and the trees.
     enum Meanwhile: CaseIterable { case checkpoint, closing, reading, refreshingAReader }
 
     @Test(arguments: Meanwhile.allCases)

@@ -1,18 +1,18 @@
-// What of a table's leaf must be known before a cell of it can be found, kept beside the frame: whoever looks a row up
-// goes straight to its cells instead of waiting for the leaf's header first.
+// The header values of a table leaf that are needed to locate a cell, cached beside its frame. A lookup goes directly to the row's cells and
+// does not wait for the leaf's header.
 //
-// What holds: a brief says what the page of its frame says. It is taken from a leaf that a version shows, which never changes,
-// inside an epoch; it is forgotten when the frame is taken for another page, which no reader has found by then.
+// Invariant: a cached header equals the header of its frame's page. It is taken, inside an epoch, from a leaf of a version, which never
+// changes. It is cleared when the frame is allocated for another page; no reader has found that page by then.
 
 internal import CSystem
 import Synchronization
 
 /// The shape of a leaf, its first key, and which of its bitmaps are not all zero.
-struct LeafBrief {
+struct CachedLeafHeader {
     let firstKey: UInt64
-    /// Capacity (16 bits), count (16), key width (8), layout version (24); 0 stands for "not known".
+    /// Capacity (16 bits), count (16), key width (8), layout version (24); 0 stands for an unknown header.
     let shape: UInt64
-    /// Bit i set = bitmap i has a bit set, for the first 16 bitmaps.
+    /// Bit i set = bitmap i has a set bit, for the first 16 bitmaps.
     let bitmaps: UInt16
 
     static let allBitmaps = UInt16.max
@@ -30,11 +30,11 @@ struct LeafBrief {
         self.bitmaps = bitmaps
     }
 
-    /// Nil for a leaf whose shape takes more bits than there are.
+    /// Nil for a leaf whose layout version does not fit.
     init?(_ leaf: LeafView) {
         let page = leaf.page
         let version: UInt32 = page.load(24)
-        guard version <= LeafBrief.versionMax, page.capacity > 0 else { return nil }
+        guard version <= CachedLeafHeader.versionMax, page.capacity > 0 else { return nil }
         let bitmapCount = (leaf.columnsStart - leaf.bitmapsStart) / leaf.bitmapBytes
         firstKey = page.load(16)
         shape = UInt64(page.capacity) | UInt64(page.count) << 16 | UInt64(page.load(28, as: UInt8.self)) << 32 | UInt64(version) << 40
@@ -48,7 +48,7 @@ struct LeafBrief {
         self.bitmaps = bitmaps
     }
 
-    /// The slot of a key where keys are consecutive; nil where the leaf has to be searched.
+    /// The slot of a key among consecutive keys; nil where the leaf must be searched.
     @inline(__always)
     func slot(_ key: UInt64) -> Int? {
         guard keyWidth == 0, key &- firstKey < UInt64(count) else { return nil }
@@ -57,31 +57,31 @@ struct LeafBrief {
 }
 
 extension FramePool {
-    /// What is known of the leaf in a frame. Inside an epoch in which the frame was found.
+    /// The cached header of the leaf in a frame, if known. Only inside the epoch in which the frame was found.
     @inline(__always)
-    func brief(_ frame: UInt32) -> LeafBrief? {
+    func cachedHeader(_ frame: UInt32) -> CachedLeafHeader? {
         let info = unsafe infos + Int(frame)
         let shape = unsafe info.pointee.shape.load(ordering: .acquiring)
         guard shape != 0 else { return nil }
-        return unsafe LeafBrief(
+        return unsafe CachedLeafHeader(
             firstKey: info.pointee.firstKey.load(ordering: .relaxed), shape: shape,
             bitmaps: info.pointee.bitmaps.load(ordering: .relaxed))
     }
 
-    fileprivate func keep(_ brief: LeafBrief, of frame: UInt32) {
+    fileprivate func keep(_ cachedHeader: CachedLeafHeader, of frame: UInt32) {
         let info = unsafe infos + Int(frame)
-        unsafe info.pointee.firstKey.store(brief.firstKey, ordering: .relaxed)
-        unsafe info.pointee.bitmaps.store(brief.bitmaps, ordering: .relaxed)
-        unsafe info.pointee.shape.store(brief.shape, ordering: .releasing)
+        unsafe info.pointee.firstKey.store(cachedHeader.firstKey, ordering: .relaxed)
+        unsafe info.pointee.bitmaps.store(cachedHeader.bitmaps, ordering: .relaxed)
+        unsafe info.pointee.shape.store(cachedHeader.shape, ordering: .releasing)
     }
 }
 
 extension LeafView {
-    /// Keeps what the leaf says of itself. For a leaf of a version, not of a writer, inside the epoch in which it was found.
+    /// Caches the header of a leaf. The leaf belongs to a version, not to a writer, and was found in the current epoch.
     @inline(never)
-    func keepBrief() {
-        guard let brief = LeafBrief(self) else { return }
-        unsafe pool._withUnsafeGuaranteedRef { $0.keep(brief, of: frame) }
+    func cacheHeader() {
+        guard let cachedHeader = CachedLeafHeader(self) else { return }
+        unsafe pool._withUnsafeGuaranteedRef { $0.keep(cachedHeader, of: frame) }
     }
 
     /// True when a row may be null in a column; false is certain.
@@ -91,7 +91,7 @@ extension LeafView {
         return c.nullBitmap < 0 || c.nullBitmap >= 16 || bitmaps >> UInt16(truncatingIfNeeded: c.nullBitmap) & 1 != 0
     }
 
-    /// Has whole columns fetched into the cache.
+    /// Prefetches whole columns.
     func fetch(_ wanted: UInt64) {
         let columnCount = unsafe layouts._withUnsafeGuaranteedRef { $0.columnCount }
         var rest = wanted

@@ -1,15 +1,15 @@
-// The place in the log up to which an engine that was opened for reading shows the store.
+// The log position up to which an engine that was opened for reading shows the store.
 
 import HornbeamThreads
 
-/// Where a reader is in the log, and how it gets further.
-final class Follower: Sendable {
+/// The position of a reader in the log.
+final class ReaderPosition: Sendable {
     struct Place {
         var state: MetaState
         var end: LogMark
     }
 
-    /// Guards the place; held across a refresh on purpose, so that one runs at a time.
+    /// Guards the place. Held across a refresh on purpose, so that one refresh runs at a time.
     let place: Guarded<Place>
 
     init(_ state: MetaState) {

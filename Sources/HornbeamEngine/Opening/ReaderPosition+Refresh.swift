@@ -2,8 +2,8 @@
 
 import HornbeamThreads
 
-extension Follower {
-    /// Brings an engine to what is durable now; false when nothing is new.
+extension ReaderPosition {
+    /// Moves an engine to the newest durable state; false when nothing is new.
     func refresh(_ engine: Engine) throws(EngineError) -> Bool {
         try place.withLock { (place) throws(EngineError) in
             let recovery = engine.recovery
@@ -32,11 +32,11 @@ extension Follower {
         place.end = try recovery.replay(from: place.state, place.end, engine, reaching: durable, upTo: durable).mark
     }
 
-    /// From the newest checkpoint, with a pool of its own, and not to an older state; snapshots of the old one can be read on.
+    /// Starts from the newest checkpoint, with a new pool, and never at an older state. Snapshots of the old pool remain readable.
     private func restart(_ engine: Engine, _ place: inout Place) throws(EngineError) {
         let fresh = try engine.recovery.openForReading(from: place.end.position)
-        guard let follower = fresh.follower else { preconditionFailure("An engine opened for reading has a follower.") }
-        place = follower.place.withLock { $0 }
-        engine.take(fresh)
+        guard let readerPosition = fresh.readerPosition else { preconditionFailure("An engine that was opened for reading has a position.") }
+        place = readerPosition.place.withLock { $0 }
+        engine.replaceParts(with: fresh)
     }
 }

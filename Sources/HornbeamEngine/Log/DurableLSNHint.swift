@@ -1,20 +1,20 @@
-// How far the log was durable, noted in the `lock` file after each sync of the log: the witness for the last group,
-// which no later group vouches for. Written and never synced, so it may be lost or old, but it is never ahead of the
-// truth: a log that ends before it has lost what was acknowledged.
+// The durable LSN hint: the durable position of the log, written to the file `lock` after each sync of the log. It covers the last group,
+// which no later group proves durable. It is never synced, so it may be missing or old, but it is never too high: a log that ends before
+// it has lost acknowledged commits.
 //
 //      0          8                  16        24        32
 //      +----------+------------------+---------+---------+
 //      | reserved | durable position |  check  | process |
 //      +----------+------------------+---------+---------+
 //
-// The writer, which holds the lock of `meta`, also notes its process, for the message that others get. The check is XXH64
-// of the position, seeded with the store's identifier. The position is noted when the store is opened for writing, so that
-// readers beside a writer always find one.
+// The writer, which holds the lock of `meta`, also writes its process number, for the error messages of other openings. The check is XXH64
+// of the position, seeded with the store's identifier. The hint is written when a store is opened for writing, so that readers beside a
+// writer always find one.
 
 internal import HornbeamThreads
 
-/// The note of the log's durable position.
-package final class DurableCounter: Sendable {
+/// The durable LSN hint of one store.
+package final class DurableLSNHint: Sendable {
     static let offset: UInt64 = 8
     static let bytes = 16
 
@@ -24,13 +24,13 @@ package final class DurableCounter: Sendable {
     private let state: Guarded<State>
 
     private struct State {
-        /// Nil where it cannot be opened, and after a write failed, until the next one: no commit fails for the note.
+        /// Nil if the file cannot be opened, and from a failed write until the next one: commits do not fail because of the hint.
         var file: (any File)?
-        /// The largest position noted here. The note never goes back: a checkpoint may restore it beside the sync of a commit.
+        /// The largest position written here. The hint never decreases: a checkpoint may rewrite it during the sync of a commit.
         var largest = LogPosition.zero
     }
 
-    /// The counter in the lock file at a path, which exists.
+    /// The hint in the lock file at a path, which exists.
     package init(_ path: String, fileSystem: any FileSystem, store: StoreIdentifier, readOnly: Bool = false) {
         self.path = path
         self.fileSystem = fileSystem
@@ -42,23 +42,23 @@ package final class DurableCounter: Sendable {
         }
     }
 
-    /// How often a note is read whose check does not fit: the writer may be at it.
+    /// Attempts to read a hint whose check does not match: the writer may be writing it.
     private static let attemptsMax = 5
 
-    /// The position noted; nil if there is none that can be read.
+    /// The stored position; nil if it cannot be read.
     package var position: LogPosition? {
-        for _ in 0..<DurableCounter.attemptsMax { if let position = readOnce() { return position } }
+        for _ in 0..<DurableLSNHint.attemptsMax { if let position = readOnce() { return position } }
         return nil
     }
 
     private func readOnce() -> LogPosition? {
         guard let file = state.withLock({ $0.file }) else { return nil }
-        var bytes = [UInt8](repeating: 0, count: DurableCounter.bytes)
+        var bytes = [UInt8](repeating: 0, count: DurableLSNHint.bytes)
         do throws(EngineError) {
             let count = unsafe try bytes.withMutableBytes { (buffer) throws(EngineError) in
-                try unsafe file.read(into: buffer, at: DurableCounter.offset)
+                try unsafe file.read(into: buffer, at: DurableLSNHint.offset)
             }
-            guard count == DurableCounter.bytes else { return nil }
+            guard count == DurableLSNHint.bytes else { return nil }
         } catch {
             return nil
         }
@@ -69,10 +69,10 @@ package final class DurableCounter: Sendable {
         }
     }
 
-    /// Notes a position that a sync has just made durable.
+    /// Writes a position that a sync has just made durable.
     func note(_ position: LogPosition) { state.withLock { write(position, &$0) } }
 
-    /// Notes a position in the file that the path leads to now, which is made anew if it was removed: readers would find no note.
+    /// Writes a position to the file at the path, and creates the file if it was removed: readers need the hint.
     func restore(_ position: LogPosition) {
         state.withLock { state in
             do throws(EngineError) {
@@ -90,11 +90,11 @@ package final class DurableCounter: Sendable {
         do throws(EngineError) {
             if state.file == nil { state.file = try fileSystem.open(path, .readWrite) }
             guard let file = state.file else { return }
-            try unsafe withUnsafeTemporaryAllocation(byteCount: DurableCounter.bytes, alignment: 8) {
+            try unsafe withUnsafeTemporaryAllocation(byteCount: DurableLSNHint.bytes, alignment: 8) {
                 (buffer) throws(EngineError) in
                 unsafe buffer.set(noted, at: 0)
                 unsafe buffer.set(check(UnsafeRawBufferPointer(buffer.part(0..<8))), at: 8)
-                try unsafe file.write(UnsafeRawBufferPointer(buffer), at: DurableCounter.offset)
+                try unsafe file.write(UnsafeRawBufferPointer(buffer), at: DurableLSNHint.offset)
             }
         } catch {
             state.file = nil

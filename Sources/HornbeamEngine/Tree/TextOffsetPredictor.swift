@@ -1,21 +1,20 @@
-// Where the text of a row is likely to begin, before the cell that says so has come from memory: the two misses of the cache that a text costs
-// overlap where the guess is right.
+// Predicts where the text of a row begins, before the cell with its offset has arrived from memory. If the prediction is right, the two
+// cache misses of a text overlap.
 //
-// Rows of a table are much alike. In a leaf that was packed, the texts of a column lie behind one another, the last row's first, and those
-// of the columns behind it before them: so where a text begins, seen from the end of the leaf's arrays, grows with the number of the leaf's
-// rows and with that of the rows behind its own. How much with each is learnt from the texts that are read, of all leaves together.
-// What holds: a guess only says which memory to fetch ahead. Any thread may learn at any time; what two threads learn at once is
-// learnt by one of them.
+// Rows of a table are alike. In a packed leaf the texts of a column lie behind one another, the last row's first, and those of later columns
+// before them. So the offset of a text, from the end of the leaf's arrays, is about linear in the number of the leaf's rows and in the number
+// of rows behind its own. Both factors are learnt from the texts that are read, over all leaves together.
+// A prediction only chooses which memory to prefetch. Any thread may update it at any time; of two concurrent updates one is lost.
 
 internal import CSystem
 internal import Synchronization
 
-/// Where the texts of one column begin.
-@safe struct TextGuess: ~Copyable, Sendable {
-    /// 0 while no text was read.
+/// The predicted offsets of one column's texts.
+@safe struct TextOffsetPredictor: ~Copyable, Sendable {
+    /// 0 before the first text.
     private let state = Atomic<UInt64>(0)
 
-    /// The place of a row: how many there are in its leaf, and how many of them lie behind it less how many before.
+    /// The place of a row: the number of rows in its leaf, and how many of them lie behind it minus how many before.
     struct Place {
         let count: Int
         let balance: Int
@@ -27,11 +26,11 @@ internal import Synchronization
         }
     }
 
-    /// What the state says.
+    /// The decoded state.
     struct Line {
         /// The column plus one.
         private(set) var mark: Int
-        /// How often it was right of late.
+        /// A count of recent correct predictions.
         private(set) var confidence = 0
         /// Bytes by row of the leaf, and by row of the balance; times 4096.
         private(set) var byCount = 0
@@ -39,7 +38,7 @@ internal import Synchronization
 
         private static let sureFrom = 4
         private static let confidenceMax = 8
-        /// As far off a guess is good still: the lines fetched are 64 bytes wide.
+        /// The accepted error: the prefetched lines are 64 bytes wide.
         static let tolerance = 24
 
         @inline(__always)
@@ -64,8 +63,8 @@ internal import Synchronization
         @inline(__always)
         func start(_ place: Place) -> Int { (byCount * place.count + byBalance * place.balance) >> 12 }
 
-        /// Takes a text into account; false where that changes nothing. A line that is right as a rule is left alone when it errs: there are
-        /// leaves of another kind of rows.
+        /// Learns from a text; false if that changes nothing. A reliable prediction keeps its factors at single errors: some leaves hold rows of
+        /// another kind.
         mutating func learn(_ place: Place, _ start: Int) -> Bool {
             let error = start - self.start(place)
             if abs(error) <= Line.tolerance {
@@ -77,7 +76,7 @@ internal import Synchronization
             } else {
                 confidence = 0
             }
-            // Half of the error, on both as they have part in it (normalised least mean squares).
+            // Half of the error, in proportion to each factor's share (normalised least mean squares).
             let norm = place.count * place.count + place.balance * place.balance
             byCount = Line.limited(byCount + 2048 * error * place.count / norm)
             byBalance = Line.limited(byBalance + 2048 * error * place.balance / norm)
@@ -87,23 +86,23 @@ internal import Synchronization
         private static func limited(_ value: Int) -> Int { min(max(value, -0x7F_FFFF), 0x7F_FFFF) }
     }
 
-    /// What was learnt; nil before the first text.
+    /// The learnt factors; nil before the first text.
     var line: Line? {
         let known = state.load(ordering: .relaxed)
         return known == 0 ? nil : Line(known)
     }
 
-    /// The column as a bit, when a guess can be relied upon; else none.
+    /// The column as a bit if its prediction is reliable; otherwise none.
     @inline(__always)
     var sureColumn: UInt64 {
         let line = Line(state.load(ordering: .relaxed))
         return line.isSure ? 1 << UInt64(line.mark - 1) : 0
     }
 
-    /// Has the memory fetched where the text of a row is likely to lie.
+    /// Prefetches the memory where the text of a row probably lies.
     ///
     /// - Parameters:
-    ///   - arraysEnd: Where the arrays of the leaf end.
+    ///   - arraysEnd: The end of the leaf's arrays.
     ///   - pageEnd: The end of its page.
     @inline(__always)
     func fetchAhead(_ place: Place, _ arraysEnd: UnsafeRawPointer, _ pageEnd: UnsafeRawPointer) {
@@ -115,7 +114,7 @@ internal import Synchronization
         unsafe fetch_line(arraysEnd + start + 40)
     }
 
-    /// Takes note of where a text began; false when the guess is about another column.
+    /// Learns the offset of a text; false when the prediction is for another column.
     func learn(_ column: Int, _ place: Place, _ start: Int) -> Bool {
         var line = line ?? Line(of: column)
         guard line.mark == column + 1 else { return false }
