@@ -97,6 +97,9 @@ final class Checkpointer: Sendable {
         meta.nextPageFile = engine.files.nextFile
         meta.nextLogSegment = log?.nextSegment ?? before.latest.nextLogSegment
         meta.isCleanlyClosed = isClosing || !(log?.hasGroups(before: mark.position) ?? false)
+        assert(meta.transaction >= before.latest.transaction, "A checkpoint is never older than the one before.")
+        assert(meta.log.position >= before.latest.log.position, "A checkpoint never moves back in the log.")
+        assert(meta.oldestLogSegment <= meta.nextLogSegment, "The oldest segment is not newer than the next.")
         if let log { try log.requireStore() } else { try engine.requireStore() }
         try engine.meta.write(meta)
         engine.space.replaceTable(image.table, version.number, isCheckpoint: true)

@@ -56,6 +56,7 @@ final class Cleaner: Sendable {
 
     func end(isUnfinished: Bool) {
         state.withLock { state in
+            assert(state.isBusy, "Cleaning ends after it began.")
             state.isBusy = false
             state.isUnfinished = isUnfinished
         }

@@ -49,6 +49,8 @@ final class TreeWriter {
             if page.level == 1 { try writeLeaves(below: node, record) }
             for i in 0..<node.count { children.append(try write(node.child(i), record)) }
         }
+        assert(children.allSatisfy { !$0.isInMemory }, "A page names pages on disk.")
+        assert(written[frame] == nil, "A node is written once.")
         let ready = try prepare(frame, record, children, in: 0)
         let written = try appender.append(ready, count: reference.count)
         self.written[frame] = written

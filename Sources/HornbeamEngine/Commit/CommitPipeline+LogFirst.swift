@@ -40,6 +40,7 @@ extension CommitPipeline {
     private func endLogFirst() {
         registry.writersAtWork.wrappingSubtract(1, ordering: .relaxed)
         monitor.withLock {
+            assert(unsafe state.isFlushing, "The writer leads until the fast path ends.")
             unsafe state.isFlushing = false
             monitor.signalAll(.progress)
         }

@@ -129,6 +129,7 @@ final class CommitPipeline: Sendable {
     func endTurn() {
         registry.writersAtWork.wrappingSubtract(1, ordering: .relaxed)
         monitor.lock()
+        assert(unsafe state.serving < state.nextTicket, "A turn ends after it was granted.")
         runJobs()
         unsafe state.serving += 1
         monitor.signalAll(.turn)
@@ -207,6 +208,7 @@ final class CommitPipeline: Sendable {
 
     func endCheckpoint() {
         monitor.withLock {
+            assert(unsafe state.isCheckpointing, "A checkpoint ends after it began.")
             unsafe state.isCheckpointing = false
             monitor.signalAll(.progress)
         }
@@ -242,6 +244,7 @@ final class CommitPipeline: Sendable {
         try monitor.withLock { () throws(EngineError) in
             if let failure = unsafe state.failure { throw failure }
             guard unsafe state.executed === base else { throw undoneError }
+            assert(unsafe commit.version.number > state.executed.number, "Versions are queued in ascending order.")
             unsafe state.pending.append(commit)
             unsafe state.executed = commit.version
             return unsafe state.undone.enter()
@@ -271,6 +274,7 @@ final class CommitPipeline: Sendable {
             unsafe state.failure = EngineError(.closed, "The store is closed.")
             return
         }
+        assert(unsafe !state.isFlushing, "One thread leads a batch.")
         unsafe state.isFlushing = true
         throttle(lag: lag())
         let group = unsafe state.pending
@@ -300,6 +304,7 @@ final class CommitPipeline: Sendable {
         }
         registry.writersAtWork.wrappingSubtract(1, ordering: .relaxed)
         monitor.lock()
+        assert(unsafe state.isFlushing, "A batch has a leader until it is finished.")
         unsafe state.isFlushing = false
         if let failure { fail(group, failure, logged: mark != nil) } else { acknowledge(group, mark, synced: synced) }
         monitor.signalAll(.progress)
@@ -319,7 +324,11 @@ final class CommitPipeline: Sendable {
     private static let lagMax = 5
 
     private func acknowledge(_ group: [Commit], _ mark: LogMark?, synced: Bool) {
-        if let last = group.last { unsafe state.acknowledged = last.version.number }
+        assert(zip(group, group.dropFirst()).allSatisfy { $0.version.number < $1.version.number }, "A batch is in order.")
+        if let last = group.last {
+            assert(unsafe last.version.number > state.acknowledged, "Versions are acknowledged in ascending order.")
+            unsafe state.acknowledged = last.version.number
+        }
         if let mark { unsafe state.mark = mark }
         if synced {
             unsafe state.durable = unsafe state.acknowledged
@@ -328,6 +337,8 @@ final class CommitPipeline: Sendable {
             let due = group.map { MonotonicClock.nanoseconds &+ $0.syncWithin }
             unsafe state.syncBy = (due + (unsafe state.syncBy.map { [$0] } ?? [])).min()
         }
+        assert(unsafe state.durable <= state.acknowledged, "Durable versions are acknowledged.")
+        assert(unsafe state.acknowledged <= state.executed.number, "Acknowledged versions are executed.")
         unsafe state.statistics.groups += group.isEmpty ? 0 : 1
         unsafe state.statistics.syncs += synced ? 1 : 0
         for commit in group {
@@ -357,6 +368,7 @@ final class CommitPipeline: Sendable {
         if unsafe state.serving == state.nextTicket { job.body() } else { unsafe state.jobs.append(job) }
         let published = registry.acquire()
         registry.release(published.number)
+        assert(unsafe published.number <= state.executed.number, "Only unpublished versions are undone.")
         unsafe state.executed = published
         self.undone(published.number)
         unsafe state.undone.endRound(above: published.number, error)

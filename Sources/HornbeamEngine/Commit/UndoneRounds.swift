@@ -30,7 +30,11 @@ struct UndoneRounds {
     }
 
     mutating func leave(_ round: Int) {
-        guard round != self.round else { return waiters -= 1 }
+        assert(round <= self.round, "A round begins before it is left.")
+        guard round != self.round else {
+            assert(waiters > 0, "A waiting thread leaves its round once.")
+            return waiters -= 1
+        }
         ended[round]?.waiters -= 1
         if ended[round]?.waiters == 0 { ended[round] = nil }
     }

@@ -33,7 +33,10 @@ import Synchronization
     deinit { unsafe scratch.base.deallocate() }
 
     func allocate() throws(EngineError) -> UInt32 {
-        if let frame = spare.popLast() { return frame }
+        if let frame = spare.popLast() {
+            assert(isOwn(frame), "A spare frame belongs to its transaction.")
+            return frame
+        }
         let frame = try pool.allocate(birth: birth)
         born.append(frame)
         return frame
@@ -47,6 +50,7 @@ import Synchronization
     func own(_ frame: UInt32, _ link: PageReference) throws(EngineError) -> UInt32 {
         if link.isInMemory, isOwn(frame) { return frame }
         let copy = try allocate()
+        assert(copy != frame, "A node is copied to another frame.")
         NodeLedger.copyNode(pool.page(frame), to: pool.page(copy))
         pool.inheritVerification(of: frame, to: copy)
         if pool.page(copy).kind == NodeKind.inner.rawValue { noteInner(copy) }
@@ -67,6 +71,7 @@ import Synchronization
         if let disk = pool.diskReference(frame) {
             deadPages.append(PageReference(address: disk.address, stamp: disk.stamp, count: 0))
         }
+        assert(unsafe pool.infos[Int(frame)].death == .max, "A node is retired once.")
         retired.append(
             RetiredFrame(
                 node: frame, generation: pool.generation(frame), birth: unsafe pool.infos[Int(frame)].birth))
@@ -107,6 +112,8 @@ import Synchronization
     /// Ends the execution: frees unused frames and returns the others.
     func finish() -> [UInt32] {
         let unused = Set(spare)
+        assert(unused.count == spare.count, "A frame is spare once.")
+        assert(unused.isSubset(of: born), "A spare frame was made by the transaction.")
         for frame in spare { pool.discard(frame) }
         let used = unused.isEmpty ? born : born.filter { !unused.contains($0) }
         if !unused.isEmpty { bornInner.removeAll { unused.contains($0) } }

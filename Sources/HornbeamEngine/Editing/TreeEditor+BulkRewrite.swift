@@ -117,6 +117,8 @@ extension TreeEditor {
             if let error = step.error { throw error }
             var isUsed = false
             if case .replaced(let entries) = step.outcome {
+                assert(entries > 0 && entries == pool.page(step.target).count, "A new leaf has the entries that were counted.")
+                assert(step.parent == 0 || ledger.isOwn(step.parent), "The parents of new leaves belong to the transaction.")
                 let link = PageReference(frame: step.target, count: UInt64(entries))
                 if step.parent == 0 { setRoot(link) } else { node(step.parent).setChild(step.index, link) }
                 ledger.retire(step.link)

@@ -63,7 +63,10 @@ extension TreeEditor {
     private func insert(at index: Int, _ key: Bytes, _ value: Bytes, isBlob: Bool) throws(EngineError) {
         addToCounts(1)
         let target = node(leaf)
-        if target.sharesPrefix(key), target.insert(at: index, key: key, value: value, isBlob: isBlob) { return }
+        if target.sharesPrefix(key), target.insert(at: index, key: key, value: value, isBlob: isBlob) {
+            assert(index == 0 || target.isAscending(index), "The keys of a leaf ascend.")
+            return
+        }
         let keyArray = key.array
         if makeRoom(leaf, at: index, key: keyArray, valueCount: value.count) {
             let done = node(leaf).insert(at: index, key: key, value: value, isBlob: isBlob)
@@ -85,7 +88,9 @@ extension TreeEditor {
     /// The shortest key above `left` and not above `right`.
     static func separator(_ left: [UInt8], _ right: [UInt8]) -> [UInt8] {
         let shared = left.lend { a in right.lend { a.commonPrefix($0) } }
-        return Array(right.prefix(shared + 1))
+        let separator = Array(right.prefix(shared + 1))
+        assert(left.lexicographicallyPrecedes(separator), "A separator is above the last key on its left.")
+        return separator
     }
 
     /// Deletes a key; false if it does not exist.

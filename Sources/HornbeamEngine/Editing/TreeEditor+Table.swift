@@ -89,6 +89,7 @@ extension TreeEditor {
 
     /// Starts the next leaf at the right edge with a new row; the leaf before does not change.
     private func startLeaf(after leaf: TableLeaf, _ key: UInt64, _ row: RowBuffer) throws(EngineError) {
+        assert(leaf.count > 0 && leaf.key(leaf.count - 1) < key, "A row is appended behind the last key.")
         let right = try ledger.allocate()
         buildLeaf(in: pool.page(right), leaf, [Self.newRow], key, row, atRightEdge: true)
         let separator = unsafe withUnsafeBytes(of: key.bigEndian) { unsafe Array($0) }
@@ -118,6 +119,7 @@ extension TreeEditor {
                 forgetPath()
                 continue
             }
+            assert(removed <= leaf.count, "A leaf loses rows that it has.")
             deleted += removed
             addToCounts(-removed)
             try shrink(leaf, slots.filter { $0 != Self.removed })

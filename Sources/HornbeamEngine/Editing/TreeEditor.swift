@@ -107,6 +107,8 @@ final class TreeEditor {
 
     /// Sets the link at the path's end, or the root, to another node.
     func relink(_ frame: UInt32, count: UInt64) {
+        assert(ledger.isOwn(frame), "A tree under change links nodes of its transaction.")
+        assert(path.allSatisfy { ledger.isOwn($0.frame) }, "The nodes of a path belong to the transaction.")
         let link = PageReference(frame: frame, count: count)
         if let parent = path.last { node(parent.frame).setChild(parent.index, link) } else { root = link }
     }
@@ -190,6 +192,8 @@ final class TreeEditor {
     /// The node at `depth` (path.count = the leaf) was split: `right` follows it, from `separator` on.
     func addSibling(_ right: UInt32, separator: [UInt8], at depth: Int) throws(EngineError) {
         let left = depth == path.count ? leaf : path[depth].frame
+        assert(pool.page(left).count > 0 && pool.page(right).count > 0, "Both nodes of a split have entries.")
+        assert(pool.page(left).level == pool.page(right).level, "Both nodes of a split have the same level.")
         let rightLink = PageReference(frame: right, count: entries(right))
         let leftLink = PageReference(frame: left, count: entries(left))
         guard depth > 0 else {
@@ -290,6 +294,7 @@ final class TreeEditor {
                 in: page, inner: source.isInner, level: source.page.level, capacity: capacity,
                 limit: pool.pageSize, prefix: bytes)
             for i in range { target.append(i, of: source) }
+            assert(target.count == range.count, "A rebuilt node has the chosen entries.")
         }
     }
 
@@ -303,6 +308,7 @@ final class TreeEditor {
         let source = node(frame)
         var (cut, goesLeft) = (index, index == 0 || (source.isInner && index == 1 && source.count > 1))
         if sharesPrefix, !(isAppend && index == source.count) { (cut, goesLeft) = source.bestCut(for: index, entry: entry) }
+        assert(cut <= source.count, "A node is cut between its entries.")
         let right = try ledger.allocate()
         if source.isInner { ledger.noteInner(right) }
         build(
@@ -316,6 +322,7 @@ final class TreeEditor {
 
     /// Removes the leaf at the path's end, which is empty.
     func removeEmptyLeaf() {
+        assert(leaf != 0 && ledger.isOwn(leaf), "The path ends at a leaf of the transaction.")
         ledger.retireOwn(leaf)
         var depth = path.count
         while depth > 0 {
@@ -390,6 +397,8 @@ final class TreeEditor {
         }
         let left = otherIndex < parent.index ? owned : frame
         let right = otherIndex < parent.index ? frame : owned
+        assert(ledger.isOwn(left) && ledger.isOwn(right), "Merged nodes belong to the transaction.")
+        assert(pool.page(left).level == pool.page(right).level, "Merged nodes have the same level.")
         if isLeaf {
             guard join(left, right) else { return false }
         } else {
@@ -433,6 +442,7 @@ final class TreeEditor {
                 start = 1
             }
             for i in start..<b.count { target.append(i, of: b) }
+            assert(target.count == count, "A merged node has the entries of both.")
         }
         pool.page(left).copy(pool.pageSize, from: ledger.scratch, at: 0, to: 0)
         return true

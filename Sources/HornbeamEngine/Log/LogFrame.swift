@@ -69,6 +69,7 @@ struct LogFrame {
 
     /// Writes the header before a payload that is in place already, and returns the check.
     func encode(into frame: UnsafeMutableRawBufferPointer, seed: UInt64) -> UInt64 {
+        assert(frame.count >= bytes, "A frame fits its place.")
         unsafe encodeFields(into: frame)
         let check = unsafe LogFrame.check(UnsafeRawBufferPointer(frame), payloadBytes: payloadBytes, seed: seed)
         unsafe frame.set(check, at: LogFrame.checkOffset)

@@ -42,6 +42,7 @@ struct LogGroupEncoder {
         for record in group { place(record, into: buffer, &frames) }
         seal(frames, buffer)
         let end = LogGroupEncoder.blocks(used)
+        assert(used <= end && end <= buffer.count, "A group fits its buffer.")
         let padding = unsafe buffer[used..<end]
         unsafe padding.initializeMemory(as: UInt8.self, repeating: 0)
         return end
@@ -94,6 +95,7 @@ struct LogGroupEncoder {
         check = unsafe group.encodeSelfChecked(
             into: buffer[0..<group.bytes], groupBytes: used, previous: start.check, segment: segment, seed: check)
         var offset = group.bytes
+        assert(frames.last?.kind == .commit, "A group ends with a complete transaction.")
         for frame in frames {
             check = unsafe frame.encode(into: buffer[offset..<offset + frame.bytes], seed: check)
             offset += frame.bytes

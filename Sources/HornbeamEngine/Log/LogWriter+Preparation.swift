@@ -61,6 +61,7 @@ extension LogWriter {
             do throws(EngineError) {
                 try fileSystem.rename(join(directory, header.number.fileName), to: join(directory, kept.fileName))
             } catch { return }
+            assert(recycled.allSatisfy { $0.number != kept.number }, "A segment is recycled once.")
             recycled.append(kept)
         }
     }
@@ -177,6 +178,7 @@ extension LogWriter {
             try lock?.verify()
             let header = try writeHeader(number, bytes: length, path)
             let file = try name(path, number)
+            assert(header.number == number && header.segmentBytes == UInt64(length), "A header describes its segment.")
             nextNumber.store(number.next.rawValue, ordering: .relaxed)
             lacksRoom.store(false, ordering: .relaxed)
             return PreparedSegment(file: file, header: header)

@@ -28,6 +28,8 @@ extension LogWriter {
                     if error.code == .full { keepPrepared(next) }
                     throw error
                 }
+                assert(state.current.map { $0.header.number < next.header.number } ?? true, "Segments begin in the order of their numbers.")
+                assert(durable >= state.mark.position, "A segment begins when everything before it is durable.")
                 state.file = next.file
                 state.seed = next.header.check
                 state.begun.append(BegunSegment(header: next.header, first: state.mark.position))
@@ -66,6 +68,7 @@ extension LogWriter {
     package func setSegmentBytesGoal(_ bytes: Int) {
         let goal = min(max(bytes, options.firstSegmentBytes), options.largestSegmentBytes)
         state.withLock { state in
+            assert(goal >= options.firstSegmentBytes, "Segments have at least the first one's length.")
             state.segmentBytesGoal = goal
             state.nextSegmentBytes = min(state.nextSegmentBytes, goal)
             if state.file == nil { state.nextSegmentBytes = max(goal / 4, options.firstSegmentBytes) }

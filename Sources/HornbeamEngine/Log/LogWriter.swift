@@ -174,7 +174,9 @@ package final class LogWriter: Sendable {
             var encoder = LogGroupEncoder(
                 at: state.mark, seed: state.seed, segment: current.header.check, durable: durable, compresses: options.compresses)
             let count = encoder.encode(group, into: state.buffer)
+            assert(count <= bound && count % LogFrame.blockBytes == 0, "A group takes whole blocks within its bound.")
             let offset = current.offset(of: state.mark.position)
+            assert(offset + UInt64(count) <= current.header.segmentBytes, "A group lies in one segment.")
             let bytes = unsafe UnsafeRawBufferPointer(state.buffer[0..<count])
             try unsafe put(bytes, meaningful: encoder.used, into: file, at: offset, &state)
             if beginsWriting {
@@ -248,6 +250,7 @@ package final class LogWriter: Sendable {
     func restoreDurableHint() { durableHint?.restore(durable) }
 
     func setDurable(_ position: LogPosition) {
+        assert(position.rawValue >= durablePosition.load(ordering: .relaxed), "The durable position never falls.")
         durablePosition.store(position.rawValue, ordering: .releasing)
         durableHint?.note(position)
     }

@@ -67,6 +67,7 @@ struct MetaBlock {
 
     /// Fills a zeroed block and returns its check.
     func encode(into block: UnsafeMutableRawBufferPointer, slot: Int) -> UInt64 {
+        assert(block.count == MetaBlock.bytes && (0..<MetaFile.slotCount).contains(slot), "A state fills a block of a slot.")
         unsafe block.set(MetaBlock.magic, at: 0)
         unsafe block.set(MetaBlock.version, at: MetaBlock.versionOffset)
         unsafe block.set(UInt32(state.pageSize), at: MetaBlock.pageSizeOffset)

@@ -65,6 +65,7 @@ extension Page {
 
     /// Allocates `count` bytes of the heap; the caller has checked that they are free.
     func pushHeap(_ count: Int) -> Int {
+        assert(count >= 0 && heapStart - count >= Page.headerSize, "The heap has room for the bytes.")
         let start = heapStart - count
         heapStart = start
         return start

@@ -170,6 +170,7 @@ struct TableLeaf {
     func append(key: UInt64, _ row: RowBuffer) -> Bool {
         let slot = count
         guard slot < capacity, page.heapStart - arraysEnd >= row.variableBytes else { return false }
+        assert(slot == 0 || self.key(slot - 1) < key, "The keys of a leaf ascend.")
         storeKey(key, at: slot)
         page.count = slot + 1
         for i in layout.columns.indices { writeCell(i, slot, row) }
@@ -200,6 +201,7 @@ struct TableLeaf {
 
     /// Replaces a row in place; false without room in the heap.
     func replace(_ slot: Int, _ row: RowBuffer) -> Bool {
+        assert(slot < count, "A leaf has the row that is replaced.")
         guard page.heapStart - arraysEnd >= row.variableBytes else { return false }
         page.heapGarbage += heapBytes(slot..<slot + 1)
         for i in layout.columns.indices { writeCell(i, slot, row) }
@@ -209,6 +211,8 @@ struct TableLeaf {
     /// Sets one fixed cell; `nil` makes it null.
     func patch(_ i: Int, _ slot: Int, _ cell: Bytes?) {
         let column = column(i)
+        assert(slot < count, "A leaf has the row that is changed.")
+        assert(cell == nil || column.valueBitmap >= 0 || cell!.count == Int(column.width), "A cell has its column's width.")
         setBit(Int(column.nullBitmap), slot, cell == nil)
         if column.valueBitmap >= 0 {
             setBit(Int(column.valueBitmap), slot, cell.map { $0.load(0, as: UInt8.self) != 0 } ?? false)
@@ -223,6 +227,7 @@ struct TableLeaf {
     func append(_ slots: Range<Int>, of source: TableLeaf, fills: [[UInt8]?]) {
         guard !slots.isEmpty else { return }
         let start = count
+        assert(start + slots.count <= capacity, "A leaf has room for the rows that were measured.")
         page.count = start + slots.count
         for (n, slot) in slots.enumerated() { storeKey(source.key(slot), at: start + n) }
         for i in layout.columns.indices {

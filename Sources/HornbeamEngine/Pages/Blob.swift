@@ -33,6 +33,7 @@ extension PageFiles {
                 let heading = PageHeading(kind: .blobIndex, tree: tree, level: level, checkpoint: checkpoint)
                 made.append(try append(BlobIndex(run), heading, to: appender))
             }
+            assert(made.count < references.count, "Each level of an index has fewer records than the one below.")
             references = made
             level += 1
         }
@@ -47,6 +48,7 @@ extension PageFiles {
         let reference = unsafe try payload.withBytes { (buffer) throws(EngineError) in
             unsafe try appender.append(heading, buffer, count: count)
         }
+        assert(reference.count == count, "The reference of an index counts the bytes below it.")
         return reference.flagged(PageReference.blobIndexFlag)
     }
 

@@ -27,6 +27,7 @@ extension PageAppender {
         try writeBuffer(&state)
         for entry in state.unsynced { try entry.file.sync(site) }
         if state.hasNewFiles { try files.syncDirectory() }
+        assert(state.buffered == 0, "A sync covers all buffered records.")
         state.unsynced.removeAll()
         state.hasNewFiles = false
         state.holdsSyncedBytes = state.number != nil

@@ -111,8 +111,11 @@ package final class PageAppender: Sendable {
         try state.withLock { (state) throws(EngineError) in
             let length = header.recordBytes
             let number = try prepare(&state, for: length)
+            assert(payload.count == header.storedBytes, "A header names the size of its payload.")
+            assert(state.buffered + length <= state.buffer.count, "The buffer has room for the record.")
             let record = unsafe state.buffer[state.buffered..<state.buffered + length]
             let offset = state.end
+            assert(offset & 7 == 0, "Records begin at multiples of eight bytes.")
             unsafe header.encode(into: record)
             let body = unsafe UnsafeMutableRawBufferPointer(rebasing: record[PageHeader.bytes...])
             unsafe body.copyMemory(from: payload)
@@ -150,10 +153,12 @@ package final class PageAppender: Sendable {
 
     private func noteUnsynced(_ state: inout State) {
         guard let number = state.number, let file = state.file else { return }
+        assert(state.unsynced.allSatisfy { $0.number != number }, "A file is listed once for the next sync.")
         state.unsynced.append(Unsynced(number: number, file: file, holdsSyncedBytes: state.holdsSyncedBytes))
     }
 
     func writeBuffer(_ state: inout State) throws(EngineError) {
+        assert(state.buffered == 0 || state.file != nil, "Buffered records belong to a file.")
         guard state.buffered > 0, let file = state.file else { return }
         let bytes = unsafe UnsafeRawBufferPointer(state.buffer[0..<state.buffered])
         if let mayThrottle = state.mayThrottle {

@@ -149,6 +149,7 @@ package final class PageFiles: Sendable {
         }
         state.withLock { state in
             state.makeRoom()
+            assert(state.entries[number] == nil, "The number of a page file is used once.")
             state.entries[number] = Entry(file: file, appender: appender)
         }
         return (number, file)

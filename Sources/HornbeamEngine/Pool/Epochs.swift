@@ -146,6 +146,7 @@ import Synchronization
     func leave(_ reader: Reader) {
         guard let cell = unsafe reader.cell else { return }
         point("the end of a read")
+        assert(unsafe cell.pointee.load(ordering: .relaxed) != 0, "A reader leaves an epoch that it has entered.")
         unsafe cell.pointee.store(0, ordering: .releasing)
     }
 

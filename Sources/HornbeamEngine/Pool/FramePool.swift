@@ -164,6 +164,7 @@ struct FrameInfo: ~Copyable {
                 "The transaction needs more memory than the buffer pool's limit of \(maximum) pages; use smaller transactions or a larger pool."
             )
         }
+        assert(unsafe infos[Int(frame)].diskAddress.load(ordering: .relaxed) == 0, "A free frame holds no page.")
         unsafe infos[Int(frame)].birth = birth
         unsafe infos[Int(frame)].verifiedFor.store(birth == 0 ? 0 : .max, ordering: .relaxed)
         unsafe infos[Int(frame)].shape.store(0, ordering: .relaxed)
@@ -262,6 +263,7 @@ struct FrameInfo: ~Copyable {
 
     /// Unpublishes a frame and puts it in limbo.
     private func withdraw(_ frame: UInt32, _ state: inout State) {
+        assert(frame > 0 && frame < state.end, "A frame in use has been taken before.")
         let address = unsafe infos[Int(frame)].diskAddress.load(ordering: .relaxed)
         if address != 0 {
             unsafe infos[Int(frame)].diskAddress.store(0, ordering: .sequentiallyConsistent)
@@ -356,6 +358,7 @@ struct FrameInfo: ~Copyable {
     func admit(_ frame: UInt32, address: UInt64, stamp: UInt64) -> UInt32 {
         unsafe infos[Int(frame)].stamp = stamp
         return state.withLock { state in
+            assert(address != 0 && address >> 63 == 0, "A page that was read has an address in a page file.")
             if let other = state.table[address] {
                 state.free.append(frame)
                 return other
@@ -369,6 +372,8 @@ struct FrameInfo: ~Copyable {
 
     /// Publishes a written node under its address. It may be evicted from now on unless `isPinned`.
     func markWritten(_ frame: UInt32, address: UInt64, stamp: UInt64, isPinned: Bool) {
+        assert(address != 0 && address >> 63 == 0, "A written node has an address in a page file.")
+        assert(unsafe infos[Int(frame)].birth > 0, "A transaction made the node.")
         unsafe infos[Int(frame)].stamp = stamp
         state.withLock { state in
             state.table[address] = frame

@@ -152,6 +152,8 @@ final class SpaceAccount: Sendable {
     /// big transaction do not free the old ones.
     func replaceTable(_ table: FileTable, _ version: TransactionNumber, isCheckpoint: Bool) {
         state.withLock { state in
+            assert(version >= state.version, "The table is never replaced by an older one.")
+            assert(table.entries.values.allSatisfy { $0.live >= 0 }, "Live bytes are never negative.")
             state.table = table
             state.version = version
             state.dead.removeAll { $0.at <= version.rawValue }
@@ -174,6 +176,7 @@ final class SpaceAccount: Sendable {
     }
 
     private func setReplaced(_ bytes: Int, _ state: inout State) {
+        assert(bytes >= 0, "Replaced bytes are never negative.")
         state.replaced = bytes
         quartersBehind.store(policy.lag(replaced: bytes, live: state.live), ordering: .relaxed)
     }

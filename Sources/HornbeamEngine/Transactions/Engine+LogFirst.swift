@@ -26,6 +26,7 @@ extension Engine {
             throw poisoned
         }
         let version = transaction.makeVersion()
+        assert(version.number == logged.number, "The log and the version have the same number.")
         let (retired, born) = record(transaction)
         core.pipeline.setExecuted(version)
         core.pipeline.endTurn()

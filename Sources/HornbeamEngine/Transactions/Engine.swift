@@ -266,6 +266,7 @@ package final class Engine: Sendable {
         _ transaction: WriteTransaction, _ version: StoreVersion,
         _ published: (@Sendable (TransactionNumber) -> Void)?
     ) throws(EngineError) {
+        assert(transaction.ended.isEmpty, "A big transaction has a version of its own.")
         // Recorded first: a checkpoint that ends meanwhile must also redirect this transaction's nodes.
         let (retired, born) = record(transaction)
         let attachment: Checkpointer.Attachment

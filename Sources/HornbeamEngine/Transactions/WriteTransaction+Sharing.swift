@@ -24,6 +24,7 @@ extension WriteTransaction {
         precondition(canGoOn, "A transaction that is large or has large values is committed by itself.")
         try applyDeferred()
         if redo.bytes.isEmpty { return ended.last?.number ?? base.number }
+        assert((ended.last?.number ?? base.number) < number, "Transactions end in the order of their numbers.")
         ended.append(EndedTransaction(number: number, payload: redo.bytes, published: published))
         redo = Redo()
         defer { number = number.next }

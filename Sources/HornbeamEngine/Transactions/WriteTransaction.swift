@@ -461,6 +461,9 @@ package final class WriteTransaction {
             guard let editor = editors[id] else { continue }
             trees.append(TreeRecord(id: id, name: name, root: editor.root, layouts: editor.layouts))
         }
+        assert(zip(trees, trees.dropFirst()).allSatisfy { $0.id < $1.id }, "The trees of a version ascend.")
+        assert(trees.allSatisfy { $0.id.rawValue < nextTree }, "The next tree has a new number.")
+        assert(base.number < number, "A version follows its base.")
         return StoreVersion(
             number: number, trees: trees, names: names, nextTree: nextTree, nextObjectKey: nextObjectKey)
     }

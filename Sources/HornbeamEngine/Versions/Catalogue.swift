@@ -6,6 +6,8 @@
 
 enum Catalogue {
     static func encode(_ version: StoreVersion, roots: [PageReference]) -> [UInt8] {
+        assert(roots.count == version.trees.count, "Every tree has a root.")
+        assert(roots.allSatisfy { !$0.isInMemory }, "A catalogue names pages on disk.")
         var bytes: [UInt8] = []
         bytes.appendInteger(version.number.rawValue)
         bytes.appendInteger(version.nextObjectKey)

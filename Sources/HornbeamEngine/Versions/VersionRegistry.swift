@@ -80,6 +80,7 @@ final class VersionRegistry: Sendable {
         let free = state.withLock { state in
             let previous = state.live.count - 1
             let replaced = state.live[previous].version.number
+            assert(replaced < version.number, "Versions are published in ascending order.")
             state.live[previous].replacedAt = retention.clock()
             state.live.append(Live(version: version, holders: 1))
             var free = Self.assign(retired, before: state.live.count - 1, &state)
@@ -116,11 +117,13 @@ final class VersionRegistry: Sendable {
         guard let i = state.live.lastIndex(where: { $0.version.number == number }) else { return [] }
         state.live[i].holders -= 1
         state.live[i].pins -= isPinned ? 1 : 0
+        assert(state.live[i].pins >= 0 && state.live[i].pins <= state.live[i].holders, "Every hold ends once.")
         return state.live[i].holders == 0 ? remove(i, &state) : []
     }
 
     /// Ends a version; returns the nodes that no other version needs.
     static func remove(_ i: Int, _ state: inout State) -> [RetiredFrame] {
+        assert(i < state.live.count - 1, "The published version is live.")
         let waiting = state.live.remove(at: i).waiting
         return assign(waiting, before: i, &state)
     }
@@ -128,6 +131,7 @@ final class VersionRegistry: Sendable {
     /// Assigns each node to the newest live version below position `end` that needs it; returns those that no version needs.
     private static func assign(_ nodes: [RetiredFrame], before end: Int, _ state: inout State) -> [RetiredFrame] {
         guard end > 0 else { return nodes }
+        assert(end <= state.live.count, "Nodes wait for live versions.")
         let holder = state.live[end - 1].version.number.rawValue
         var free: [RetiredFrame] = []
         for node in nodes {
