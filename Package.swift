@@ -31,10 +31,13 @@ let package = Package(
             name: "HornbeamEngine", dependencies: ["CLZ4", "CSystem", "HornbeamThreads"],
             swiftSettings: common + [.strictMemorySafety()]),
         .target(name: "HornbeamModel", dependencies: ["HornbeamThreads"], swiftSettings: common),
-        .target(name: "HornbeamXcodeModels", dependencies: ["HornbeamModel"], swiftSettings: common),
-        .target(name: "HornbeamGenerator", dependencies: ["HornbeamModel"], swiftSettings: common),
+        .target(
+            name: "HornbeamXcodeModels", dependencies: ["HornbeamModel"], swiftSettings: common + [.strictMemorySafety()]),
+        .target(
+            name: "HornbeamGenerator", dependencies: ["HornbeamModel"], swiftSettings: common + [.strictMemorySafety()]),
         .executableTarget(
-            name: "ModelPluginTool", dependencies: ["HornbeamGenerator", "HornbeamModel", "HornbeamXcodeModels"], swiftSettings: common),
+            name: "ModelPluginTool", dependencies: ["HornbeamGenerator", "HornbeamModel", "HornbeamXcodeModels"],
+            swiftSettings: common + [.strictMemorySafety()]),
         .plugin(name: "HornbeamModelPlugin", capability: .buildTool(), dependencies: ["ModelPluginTool"], path: "Sources/HornbeamModelPlugin"),
         .plugin(
             name: "GenerateModelPlugin",
@@ -45,7 +48,7 @@ let package = Package(
         .target(
             name: "HornbeamStore", dependencies: ["HornbeamEngine", "HornbeamModel", "HornbeamThreads"],
             swiftSettings: common),
-        .target(name: "HornbeamExpansion", swiftSettings: common),
+        .target(name: "HornbeamExpansion", swiftSettings: common + [.strictMemorySafety()]),
         .macro(name: "HornbeamMacros", dependencies: ["HornbeamExpansion"], swiftSettings: common),
         .target(
             name: "Hornbeam", dependencies: ["HornbeamMacros", "HornbeamModel", "HornbeamStore", "HornbeamThreads"],

@@ -71,7 +71,7 @@ struct EngineTails {
         return samples.flatMap(\.values)
     }
 
-    /// What one thread measured.
+    /// The figures of one thread.
     private final class ThreadSamples {
         var values: [Double] = []
     }

@@ -26,7 +26,7 @@ final class Event: ManagedObject {
         magnitude = event.magnitude
     }
 
-    /// What the loops compute of an event.
+    /// The value that the loops compute of an event.
     var digest: UInt64 {
         let latitude = latitude
         var name = name

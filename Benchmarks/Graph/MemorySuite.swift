@@ -35,7 +35,7 @@ struct MemorySuite {
         return figure
     }
 
-    /// What the other process does: prints the figure.
+    /// The work of the other process: prints the figure.
     func measure(_ step: String) throws {
         let path = try folder.empty("memory")
         switch step {
@@ -71,7 +71,7 @@ struct MemorySuite {
     }
 }
 
-/// What the kernel says of this process, in bytes.
+/// The kernel's figure for this process, in bytes.
 enum ProcessMemory {
     static var current: Int { bytes("VmRSS") }
     static var peak: Int { bytes("VmHWM") }

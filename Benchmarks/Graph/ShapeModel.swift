@@ -15,7 +15,7 @@ final class Item: ManagedObject {
     static let stepOwner = ToOne<Owner>("stepOwner", inverse: "steps")
 }
 
-/// What there is many of while an operation is measured.
+/// The kind of objects that are numerous during a measured operation.
 enum ShapeAxis: String, CaseIterable {
     case inverse = "changed through the inverse"
     case updated = "changed"

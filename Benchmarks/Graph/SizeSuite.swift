@@ -6,7 +6,7 @@ struct SizeSuite {
     let folder: Folder
     let contestants: [any EventContestant.Type]
 
-    /// What is measured at each size, per row or per object.
+    /// The figures measured at each size, per row or per object.
     enum Step: String, CaseIterable {
         case insert, uid, key, count, read, save
 

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What the machine does without any store: 4 KiB overwritten in a file whose blocks exist, and fdatasync.
+/// The raw baseline without a store: 4 KiB overwritten in a file whose blocks exist, and fdatasync.
 final class Floor {
     private let file: Int32
     private let block = [UInt8](repeating: 7, count: 4096)

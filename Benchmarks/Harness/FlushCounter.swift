@@ -1,6 +1,6 @@
 import Foundation
 
-/// Counts the flushes that reach the device below a folder, whoever asks for them: the kernel's own count.
+/// Counts the flushes that reach the device below a folder, from any process: the kernel's own count.
 struct FlushCounter {
     private let path: String
 

@@ -1,6 +1,6 @@
 /// Measures work without I/O: once to warm up, then the median of three.
 struct Look {
-    /// What one second is for each of the things looked up.
+    /// The figure of one second, per lookup.
     let perRow: Double
 
     /// Work of one thread, in processor time.

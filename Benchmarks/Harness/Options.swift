@@ -1,6 +1,6 @@
 import Foundation
 
-/// What the command line asks for.
+/// The options of the command line.
 struct Options {
     /// Records and rows of the main data sets.
     var rows = 1_000_000

@@ -105,7 +105,7 @@ struct EventProfile {
         try store.close()
     }
 
-    /// The look-ups and reads of all contestants in turn, each as the rows do it: once to warm up, then the median of three. Prints the
+    /// The lookups and reads of all contestants in turn, each as the rows do it: once to warm up, then the median of three. Prints the
     /// least of these, which others on the machine disturb least.
     func duel(_ types: [any EventReader.Type]) throws {
         let events = Array(EventGenerator(count: options.rows))

@@ -2,7 +2,7 @@
 struct Results {
     private(set) var rows: [Row] = []
     private(set) var samples: [String: [Contestant: Samples]] = [:]
-    /// What each contestant computed in a row, to be compared before any figure counts.
+    /// The values that the contestants computed in a row, compared before any figure counts.
     private var checks: [String: [Contestant: UInt64]] = [:]
     private(set) var disagreements: [String] = []
 

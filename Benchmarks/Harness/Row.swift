@@ -1,13 +1,13 @@
-/// Who is measured.
+/// The contestant of a measurement.
 enum Contestant: String, Codable, CaseIterable {
     case hornbeam = "Hornbeam"
     case sqlite = "SQLite"
     case lmdb = "LMDB"
-    /// What the machine does without any store: the physical limit.
+    /// The raw baseline without a store: the physical limit.
     case machine = "machine"
 }
 
-/// What Hornbeam wants to reach in a row.
+/// Hornbeam's goal in a row.
 struct Goal: Codable {
     enum Limit: String, Codable { case atMost, atLeast }
     let limit: Limit

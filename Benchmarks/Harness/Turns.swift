@@ -25,7 +25,7 @@ struct Turns {
             for (i, contender) in contenders.enumerated() {
                 let before = counter?.count ?? 0
                 seconds[i] += try contender.commit(start..<min(start + Self.length, count))
-                // What a store does in the background afterwards is its own.
+                // Background work of a store counts for that store.
                 usleep(20_000)
                 flushes[i] += (counter?.count ?? 0) - before
             }

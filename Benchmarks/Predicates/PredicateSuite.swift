@@ -12,7 +12,7 @@ struct PredicateSuite {
         Row(id: "P2i", title: "… not compiled", unit: "ns/object"),
     ]
 
-    /// What people write: keys, numbers, texts, options, lists.
+    /// Typical predicates: keys, numbers, texts, options, lists.
     private static let formats = [
         "latitude > 37 AND name ENDSWITH '7'", "uid == 'a5c1-17'", "name CONTAINS[cd] 'oslo' OR note == nil",
         "magnitude BETWEEN {3, 7}", "author.name BEGINSWITH 'A' AND year < 1900", "tags.@count > 2",

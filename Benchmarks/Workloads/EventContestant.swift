@@ -6,7 +6,7 @@ protocol EventReader: AnyObject {
     init(path: String, poolBytes: Int) throws
     /// Inserts all events in one transaction, durable at the end. The n-th event gets key n + 1.
     func load(_ events: [EventGenerator.Event]) throws
-    /// Looks events up by uid and reads latitude and name; gives back the sum of `eventDigest`.
+    /// Reads latitude and name of events by uid; returns the sum of `eventDigest`.
     func get(uids: [String]) throws -> UInt64
     /// The same by key.
     func get(keys: [UInt64]) throws -> UInt64
@@ -22,7 +22,7 @@ protocol EventReader: AnyObject {
     func firstByLongitude() throws -> UInt64?
     /// Commits one new event durably.
     func insertOne(_ event: EventGenerator.Event) throws
-    /// What another thread reads the same store with.
+    /// A reader of the same store for another thread.
     func reader() throws -> any EventReader
     /// Ends what `reader` gave, where that is something of its own.
     func closeReader() throws
@@ -45,7 +45,7 @@ protocol EventContestant: EventReader {
     func deleteEast() throws -> UInt64
 }
 
-/// What a loop computes of two attributes: enough that both have to be read.
+/// The value that a loop computes of two attributes, so that both must be read.
 @inline(__always)
 func eventDigest(_ latitude: Double, _ name: UnsafeRawBufferPointer) -> UInt64 {
     latitude.bitPattern &+ UInt64(name.count) &+ UInt64(name.last ?? 0)

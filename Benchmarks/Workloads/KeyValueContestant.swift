@@ -7,7 +7,7 @@ protocol KeyValueContestant: AnyObject {
     init(path: String) throws
     /// Inserts records in this order in one transaction, durable at the end.
     func load(_ data: KeyValueData, _ order: [Int], isSorted: Bool) throws
-    /// Looks up records; gives back the sum of their digests.
+    /// Reads records by key; returns the sum of their digests.
     func get(_ data: KeyValueData, _ records: ArraySlice<Int>) throws -> UInt64
     /// Walks all records in key order; gives back the sum of their digests.
     func scan() throws -> UInt64

@@ -49,7 +49,7 @@ final class KeyValueData {
     }
 }
 
-/// What every contestant's loops compute of a value: enough that it has to be read.
+/// The value that every contestant's loops compute, so that it must be read.
 @inline(__always)
 func digest(_ value: UnsafeRawBufferPointer) -> UInt64 {
     value.loadUnaligned(fromByteOffset: 0, as: UInt64.self)

@@ -186,5 +186,5 @@ extension KeyValueContestant {
     }
 }
 
-/// Says on standard error what is being measured.
+/// Prints the current measurement on standard error.
 func note(_ text: String) { FileHandle.standardError.write(Data("  \(text)\n".utf8)) }

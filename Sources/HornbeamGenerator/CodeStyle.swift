@@ -8,11 +8,11 @@ public enum CodeStyle: String, CaseIterable, Sendable {
     case extensions
 }
 
-/// Who may use generated code.
+/// The access level of generated code.
 public enum CodeAccess: String, CaseIterable, Sendable {
     case `internal`, `public`
 
-    /// What stands before a declaration.
+    /// The modifier before a declaration.
     var prefix: String { self == .public ? "public " : "" }
 }
 

@@ -23,7 +23,7 @@ struct EntitySource {
         return "\(access)final class \(className): \(superclass)"
     }
 
-    /// What the notes of the app say for people: the values of `documentation` or `comment`.
+    /// The notes of the app for people: the values of `documentation` or `comment`.
     static func comment(_ userInfo: [String: String], indent: String) -> String {
         guard let text = userInfo["documentation"] ?? userInfo["comment"], !text.isEmpty else { return "" }
         return text.split(whereSeparator: \.isNewline).map { "\(indent)/// \($0)\n" }.joined()

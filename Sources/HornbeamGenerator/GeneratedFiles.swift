@@ -3,7 +3,7 @@ internal import HornbeamModel
 
 /// Generated files on their way to a folder.
 public struct GeneratedFiles {
-    /// What became of a file.
+    /// The outcome for a file.
     public enum Outcome: String, Sendable {
         case written
         /// The file has this text already.

@@ -55,7 +55,7 @@ public struct ModelGenerator: Sendable {
         return file("\(name)Model", parts.joined(separator: "\n"))
     }
 
-    /// What of the model the style cannot say, a sentence each.
+    /// The parts of the model that the style cannot express, a sentence each.
     public var omissions: [String] {
         guard style == .macro else { return [] }
         var sentences: [String] = []

@@ -1,4 +1,4 @@
-// A value and its lock, so that nobody touches the one without the other.
+// A value and its lock. The value is accessible only while the lock is held.
 
 /// A value behind a lock that threads can also wait on.
 ///

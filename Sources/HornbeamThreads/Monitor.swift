@@ -8,7 +8,7 @@ import Glibc
 
 /// A lock that is not recursive, and two things that threads can wait for while they give it up.
 @safe package final class Monitor: Sendable {
-    /// What threads wait for.
+    /// The conditions that threads wait for.
     package enum Condition: Sendable { case turn, progress }
 
     /// Where a lock was made, for reports.

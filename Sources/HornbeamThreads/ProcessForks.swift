@@ -1,4 +1,4 @@
-// Tells a process that was forked from its parent. A child has the parent's memory and descriptors but only one of its
+// Distinguishes a forked process from its parent. A child has the parent's memory and descriptors but only one of its
 // threads: locks that other threads held stay locked there, and threads that would be joined do not exist.
 
 internal import Glibc

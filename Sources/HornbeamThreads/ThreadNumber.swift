@@ -5,7 +5,7 @@ import Synchronization
 
 /// The numbers of the threads that have asked for one. A number is its thread's own until the thread ends; then another may get it.
 package enum ThreadNumber {
-    /// The key under which a thread keeps its number plus one. For whoever asks often: `pthread_getspecific(key)` is one load.
+    /// The key under which a thread keeps its number plus one. For frequent reads: `pthread_getspecific(key)` is one load.
     package static let key: pthread_key_t = {
         var key = pthread_key_t()
         let status = unsafe pthread_key_create(&key) { value in ThreadNumber.free(Int(bitPattern: value) - 1) }

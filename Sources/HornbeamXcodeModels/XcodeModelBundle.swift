@@ -41,7 +41,7 @@ public struct XcodeModelBundle: Sendable {
 
     /// The version that a marker file names; nil when it names none, as Xcode writes for a single version.
     private static func currentVersion(_ data: Data, in name: String, among versions: [String]) throws -> String? {
-        let list = try? PropertyListSerialization.propertyList(from: data, format: nil)
+        let list = unsafe try? PropertyListSerialization.propertyList(from: data, format: nil)
         guard let members = list as? [String: Any] else {
             throw HornbeamError(
                 .malformedModelFile,

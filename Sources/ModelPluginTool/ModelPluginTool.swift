@@ -3,7 +3,7 @@ import HornbeamGenerator
 import HornbeamModel
 import HornbeamXcodeModels
 
-/// What the plug-ins run: `ModelPluginTool file MODEL NAME FILE` writes the classes of a model into one file,
+/// The tool of the plug-ins: `ModelPluginTool file MODEL NAME FILE` writes the classes of a model into one file,
 /// `ModelPluginTool folder MODEL NAME FOLDER STYLE ACCESS` writes a file for each.
 ///
 /// Apart from the tool `hornbeam`, since SwiftPM builds what a plug-in runs a second time, for the machine that compiles.

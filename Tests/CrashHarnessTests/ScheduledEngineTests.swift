@@ -32,7 +32,7 @@ import Testing
         #expect(points > 10)
     }
 
-    /// Whoever cleans lists the page files after its checkpoint, and met one that another checkpoint had just removed:
+    /// A cleaning thread lists the page files after its checkpoint, and found one that another checkpoint had just removed:
     /// the first checkpoint failed with a page file that was missing.
     ///
     ///     checkpoint        writer

@@ -2,7 +2,7 @@ import Testing
 
 @testable import HornbeamExpansion
 
-/// What is refused, where, and what is offered instead.
+/// Refused declarations, with their places and the offered changes.
 @Suite struct DiagnosticTests {
     /// The body of a class, and the diagnostics.
     private static let refused: [(String, String)] = [

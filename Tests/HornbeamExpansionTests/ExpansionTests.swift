@@ -2,7 +2,7 @@ import Testing
 
 @testable import HornbeamExpansion
 
-/// What the macros write, to the letter.
+/// The exact output of the macros.
 @Suite struct ExpansionTests {
     @Test func theExampleOfTheReadme() {
         let source = """

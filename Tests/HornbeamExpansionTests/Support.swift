@@ -36,7 +36,7 @@ func describe(_ diagnostic: Diagnostic, _ source: String) -> String {
     return "\(line):\(column): \(diagnostic.message)\(fix)"
 }
 
-/// What one role answers for one declaration.
+/// The answer of one role for one declaration.
 func answer(_ typeName: String, _ role: String, _ source: String) -> String {
     let part = SourcePart(source: source)
     guard case .expansion(let source, _, _) = Expansion.answer(

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a body takes of the calling thread's processor time: the same on a busy machine as on a quiet one.
+/// The processor time of the calling thread in a body: the same on a busy machine as on a quiet one.
 func processorTime(of body: () throws -> Void) rethrows -> Duration {
     func now() -> Duration {
         var time = timespec()

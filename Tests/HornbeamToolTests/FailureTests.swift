@@ -5,11 +5,11 @@ import Testing
 
 @testable import HornbeamTool
 
-/// What the tool says when something is wrong with a store or a question.
+/// The tool's messages for errors of a store or a query.
 @Suite struct FailureTests {
     private let folder = TemporaryFolder()
 
-    /// What the tool would print for the error that the body throws.
+    /// The tool's message for the error that the body throws.
     private func complaint(_ body: () throws -> Void) -> String {
         do {
             try body()

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// Inside a module each folder uses only the folders below it. The order is that of `Docs/Architecture.md`, "Folders of …", from the
-/// bottom up.
+/// bottom up. A use is a word of the code that is the name of a type which another folder declares at the top level of a file.
 @Suite struct FolderRules {
     private static let modules: [Module] = Module.all(in: TextFile("Docs/Architecture.md"))
 
@@ -16,6 +16,14 @@ import Testing
 
     @Test(arguments: modules) func noFolderUsesAFolderAboveIt(in module: Module) {
         #expect(module.upwardUses == [])
+    }
+
+    /// Files beside the folders are shared by tests of several folders.
+    @Test func testsOfTheEngineMirrorItsFolders() throws {
+        let engine = try #require(Self.modules.first { $0.name == "HornbeamEngine" })
+        let folders = Set(engine.testFiles.map(engine.folder))
+        #expect(!folders.isEmpty)
+        #expect(folders.subtracting(engine.order + ["."]) == [])
     }
 
     @Test func declarationsAreReadInEverySpelling() {
@@ -43,6 +51,8 @@ struct Module: CustomTestStringConvertible, Sendable {
 
     var testDescription: String { name }
     var files: [TextFile] { Repository.sourceFiles.filter { $0.module == name } }
+
+    var testFiles: [TextFile] { Repository.swiftFiles.filter { $0.path.hasPrefix("Tests/\(name)Tests/") } }
 
     /// The tables below the headings `Folders of NAME`.
     static func all(in document: TextFile?) -> [Module] {

@@ -36,7 +36,7 @@ struct EngineHistory {
         random = choices
         let count = keyCounts.randomElement(using: &random)!
         options = Self.sizes(&random)
-        keys = Self.keys(count, longest: min(options.pageSize / 8, WriteTransaction.keyLengthMax), seed: random.next())
+        keys = Self.keys(count, longest: min(options.pageSize / 8, StoreLimits.keyLengthMax), seed: random.next())
         engine = try Engine.open(Self.path, fileSystem: fileSystem, options: options)
         let transaction = try engine.begin()
         now = Content(

@@ -1,11 +1,9 @@
-// Copying a store while it is written: all page files of one state are opened first, as a reader opens them, and stay
-// readable whatever the writer does meanwhile. Segments of the log do not, since the writer uses them again: the log up to
-// what was durable is read into memory before `meta` is asked whether it still names the state. That is quickly done; where
-// the copy is made may be slow. Then all are copied: the page files, the log, and one slot of `meta`.
+// Copies a store while it is written. All page files of one state are opened first, as a reader opens them, and stay readable whatever the
+// writer does. Log segments do not, since the writer recycles them: the log up to the durable position is read into memory. Then `meta` is read
+// again, which must still name the state. These steps are fast; the copy itself may be slow: page files, log, and one slot of `meta`.
 //
-// The copy is made under another name. It is opened there, which replays the log and proves that it can be opened;
-// only when it is closed again and durable it takes its own name. So there is no half backup: a folder of the
-// target's name is whole.
+// The copy is made under another name and opened there, which replays the log and proves that it can be opened. It gets its own name only
+// after it is closed and durable, so no partial backup exists.
 
 internal import HornbeamThreads
 
@@ -13,9 +11,9 @@ internal import HornbeamThreads
 struct Backup {
     let recovery: Recovery
     let target: String
-    /// Where the copy is made.
+    /// The file system of the copy.
     let targetSystem: any FileSystem
-    /// How far the log is durable, where the writer itself makes the copy; another process has to ask the writer's note.
+    /// The durable position, if the writer makes the copy; another process reads the durable LSN hint.
     let durable: (@Sendable () -> LogPosition)?
     /// Bytes copied between two reports.
     static let pieceBytes = 1 << 20
@@ -39,7 +37,7 @@ struct Backup {
         return report
     }
 
-    /// The log of a copy ends without an error where a group cannot be read: only the source tells how far it has to go.
+    /// The log of a copy ends without an error at an unreadable group. Only the source knows the position that it must reach.
     private func require(_ copy: Engine, reaches durable: LogPosition) throws(EngineError) {
         let end = copy.checkpointer.latest.log.position
         guard end < durable else { return }
@@ -57,14 +55,14 @@ struct Backup {
         var name: String
         var file: any File
         var bytes: UInt64
-        /// Its length in the copy: the rest is zeros.
+        /// The length of the copy: the rest is zeros.
         var length: UInt64
     }
 
     private struct Image {
         var state: MetaState
         var parts: [Part]
-        /// The log of the copy leads at least there.
+        /// The log of the copy reaches at least this position.
         var durable: LogPosition
     }
 
@@ -77,7 +75,7 @@ struct Backup {
         var parts: [Part] = []
         for name in try fileSystem.list(source) where PageFileNumber(fileName: name) != nil {
             let file = try open(name)
-            // What is behind the last place that can be named is none of the store's.
+            // Bytes beyond the last place that a reference can name do not belong to the store.
             let bytes = min(try file.size(), PageFiles.fileBytesMax)
             parts.append(Part(name: name, file: file, bytes: bytes, length: bytes))
         }
@@ -91,11 +89,11 @@ struct Backup {
         return Image(state: state, parts: parts, durable: durable)
     }
 
-    /// What the segments hold of the log of a state: all of it, or up to the place where a writer may be at work.
+    /// The part of the log after a state, in segments: all of it, or up to the position where a writer may be writing.
     private func log(_ state: MetaState, _ limit: LogPosition?) throws(EngineError) -> [Part] {
         let reader = LogReader(directory: source, fileSystem: fileSystem, store: state.store)
         var parts: [Part] = []
-        // Segments without a group belong to the log where others follow them.
+        // Segments without a group belong to the log only if others follow them.
         var unused: [Part] = []
         for number in try reader.segments() where number >= state.oldestLogSegment {
             let segment = try reader.open(number)
@@ -167,14 +165,14 @@ struct Backup {
         }
     }
 
-    /// Gives a file its length; what was not written reads as zeros.
+    /// Extends a file to a length; the new bytes are zeros.
     private static func extend(_ file: any File, to length: UInt64) throws(EngineError) {
         let zero: [UInt8] = [0]
         unsafe try zero.withBytes { (bytes) throws(EngineError) in try unsafe file.write(bytes, at: length - 1) }
     }
 }
 
-/// What a backup holds.
+/// The content of a backup.
 package struct BackupReport: Sendable, Hashable {
     /// The newest transaction in it.
     package var transaction = TransactionNumber.zero
@@ -189,18 +187,17 @@ extension Engine {
     /// Copies the store to a new folder while it is written: the state after one transaction, not older than the newest
     /// durable one at the call.
     ///
-    /// `system` is where the copy is made, the store's own unless given.
-    /// The folder must not exist or be empty. Nothing is there until the copy is complete and durable; whatever goes wrong
-    /// leaves nothing at the path. `progress` is told the bytes copied and may end the work by throwing. Holds all files
-    /// of the store open while it works. Throws `notAStore` when there is something at the path, `full`, `inputOutput`,
-    /// `cancelled`.
+    /// `system` is the file system of the copy, by default the store's own.
+    /// The folder must not exist or be empty. It stays empty until the copy is complete and durable; an error leaves nothing at the path.
+    /// `progress` receives the bytes copied and may cancel the work. The backup holds all files of the store open. Throws `notAStore` when the
+    /// path is in use, `full`, `inputOutput`, `cancelled`.
     @discardableResult
     package func backup(
         to target: String, in system: (any FileSystem)? = nil, progress: ProgressReport? = nil
     ) throws(EngineError) -> BackupReport {
         _ = try snapshot()
-        // What was acknowledged without a sync is to be in the copy too.
-        if follower == nil { try core.pipeline.syncIfNeeded() }
+        // The copy includes commits that were acknowledged without a sync.
+        if readerPosition == nil { try core.pipeline.syncIfNeeded() }
         let log = state.withLock { $0.log }
         let backup = Backup(
             recovery: recovery, target: target, targetSystem: system ?? recovery.fileSystem,

@@ -1,8 +1,8 @@
-// Moves the newest durable version from log and memory to the page files, and lets go of what nobody needs then.
+// Writes the newest durable version from memory to the page files, and releases the files that are no longer needed.
 //
-// Order: nodes, catalogue and file table are appended and synced; then the older meta slot is rewritten and synced;
-// then references in memory change to disk addresses, and log segments and empty page files that not even the
-// previous checkpoint needs are removed. A failure before the meta write leaves everything as it was.
+// Order: nodes, catalogue and file table are appended and synced. Then the older slot of `meta` is rewritten and synced. Then references in
+// memory change to disk addresses, and log segments and empty page files that the previous checkpoint does not need either are removed.
+// A failure before the write of `meta` changes nothing.
 
 import HornbeamThreads
 import Synchronization
@@ -33,28 +33,28 @@ final class Checkpointer: Sendable {
     var previousTransaction: TransactionNumber { state.withLock { $0.previous?.transaction ?? .zero } }
     var statistics: (checkpoints: Int, bytesWritten: UInt64) { state.withLock { ($0.checkpoints, $0.bytesWritten) } }
 
-    /// The log will go on in this segment: recovery found out which numbers were used.
+    /// Sets the next log segment; recovery knows which numbers were used.
     func setNextLogSegment(_ number: LogSegmentNumber) { state.withLock { $0.latest.nextLogSegment = number } }
 
-    /// A transaction made inner nodes.
-    func note(inner frames: [UInt32]) {
+    /// Records inner nodes that a transaction made.
+    func recordInner(inner frames: [UInt32]) {
         let nodes = frames.map { ($0, engine.pool.generation($0)) }
         state.withLock { $0.inner += nodes }
     }
 
-    /// Replay met an attached version: the nodes that replay made for the version before are needed no more.
-    func abandonNodes(of version: StoreVersion) -> [VersionRegistry.Retired] {
+    /// Returns the nodes that replay made for a version which an attached version replaces.
+    func abandonNodes(of version: StoreVersion) -> [RetiredFrame] {
         state.withLock { $0.inner.removeAll() }
-        var nodes: [VersionRegistry.Retired] = []
+        var nodes: [RetiredFrame] = []
         for tree in version.trees { collectNew(tree.root, &nodes) }
         return nodes
     }
 
-    private func collectNew(_ reference: PageReference, _ nodes: inout [VersionRegistry.Retired]) {
+    private func collectNew(_ reference: PageReference, _ nodes: inout [RetiredFrame]) {
         guard reference.isInMemory else { return }
         let frame = reference.frame
         nodes.append(
-            VersionRegistry.Retired(
+            RetiredFrame(
                 node: frame, generation: engine.pool.generation(frame),
                 birth: unsafe engine.pool.infos[Int(frame)].birth))
         guard engine.pool.page(frame).level > 0 else { return }
@@ -69,7 +69,7 @@ final class Checkpointer: Sendable {
     ///
     /// Throws `closed` when the store was closed meanwhile.
     func run(
-        log: LogWriter?, isClosing: Bool = false, isForced: Bool = false, isAwaited: Bool = false, isPaced: Bool = false
+        log: LogWriter?, isClosing: Bool = false, isForced: Bool = false, isAwaited: Bool = false, isThrottled: Bool = false
     ) throws(EngineError) {
         if !isClosing { try engine.pipeline.beginCheckpoint(hasTurn: false) }
         defer { if !isClosing { engine.pipeline.endCheckpoint() } }
@@ -77,13 +77,13 @@ final class Checkpointer: Sendable {
         let (version, mark) = try engine.pipeline.durablePoint()
         defer { engine.registry.release(version.number) }
         let before = state.withLock { $0 }
-        guard before.latest.checkpoint + 1 < StoreVersion.numberMax else {
+        guard before.latest.checkpoint + 1 < StoreLimits.numberMax else {
             throw EngineError(.full, "All numbers of checkpoints are used up. Copy the store's content to a new one.", path: engine.files.directory)
         }
         if !isClosing, !isForced, version.number == before.latest.transaction, mark == before.latest.log { return }
         try engine.requireStore()
-        // At the beginning and the end of the store's life nobody else commits.
-        let image = try write(version, sequence: before.latest.checkpoint + 1, isAwaited: isAwaited || isClosing || log == nil, isPaced: isPaced)
+        // No other thread commits during recovery and closing.
+        let image = try write(version, sequence: before.latest.checkpoint + 1, isAwaited: isAwaited || isClosing || log == nil, isThrottled: isThrottled)
         var meta = before.latest
         meta.checkpoint += 1
         meta.log = mark
@@ -97,9 +97,12 @@ final class Checkpointer: Sendable {
         meta.nextPageFile = engine.files.nextFile
         meta.nextLogSegment = log?.nextSegment ?? before.latest.nextLogSegment
         meta.isCleanlyClosed = isClosing || !(log?.hasGroups(before: mark.position) ?? false)
+        assert(meta.transaction >= before.latest.transaction, "A checkpoint is never older than the one before.")
+        assert(meta.log.position >= before.latest.log.position, "A checkpoint never moves back in the log.")
+        assert(meta.oldestLogSegment <= meta.nextLogSegment, "The oldest segment is not newer than the next.")
         if let log { try log.requireStore() } else { try engine.requireStore() }
         try engine.meta.write(meta)
-        engine.space.adopt(image.table, version.number, isCheckpoint: true)
+        engine.space.replaceTable(image.table, version.number, isCheckpoint: true)
         state.withLock { state in
             state.previous = state.latest
             state.latest = meta
@@ -107,11 +110,11 @@ final class Checkpointer: Sendable {
         }
         // The write of `meta` may have taken long; what follows writes and unlinks by path.
         try engine.requireStore()
-        log?.restoreNote()
-        try letGo(image, log, isPaced: isPaced)
+        log?.restoreDurableHint()
+        try releaseUnneeded(image, log, isThrottled: isThrottled)
     }
 
-    /// What a checkpoint put into the page files.
+    /// The output of a checkpoint in the page files.
     fileprivate struct Image {
         var catalogue: PageReference
         var fileTable: PageReference
@@ -120,18 +123,18 @@ final class Checkpointer: Sendable {
         var roots: Set<UInt32>
     }
 
-    /// Writes the nodes of a version, its catalogue and the file table, and syncs them; on all processors if somebody waits; once more after a failed sync, and
-    /// on a full disk as long as there is room to be given up: log segments that wait to be used again, then the reserve.
-    private func write(_ version: StoreVersion, sequence: UInt64, isAwaited: Bool, isPaced: Bool = false) throws(EngineError) -> Image {
+    /// Writes the nodes of a version, its catalogue and the file table, and syncs them; on all processors if a thread waits. Tries once more
+    /// after a failed sync, and on a full disk while space can be released: recycled log segments, then the reserve.
+    private func write(_ version: StoreVersion, sequence: UInt64, isAwaited: Bool, isThrottled: Bool = false) throws(EngineError) -> Image {
         let threads = isAwaited ? min(Cores.count, 4) : 1
         let pipeline = engine.pipeline
-        appender.setPace(!isPaced ? nil : { @Sendable [engine] in engine.mayCheckpointRest })
+        appender.setThrottle(!isThrottled ? nil : { @Sendable [engine] in engine.isCheckpointThrottled })
         var hasFailed = false
         while true {
             do throws(EngineError) { return try writeOnce(version, sequence, threads: threads) } catch {
                 appender.abandon()
                 switch error.code {
-                case .full where pipeline.giveUpSegments() || engine.reserve.release(): continue
+                case .full where pipeline.releaseRecycledSegments() || engine.reserve.release(): continue
                 case .inputOutput where !hasFailed: hasFailed = true
                 default: throw error
                 }
@@ -147,7 +150,7 @@ final class Checkpointer: Sendable {
         var roots: [PageReference] = []
         for tree in version.trees { roots.append(try writer.write(tree)) }
         let catalogue = try append(Catalogue.encode(version, roots: roots), sequence)
-        let table = try engine.space.settle(version.number, written: Array(writer.written.values))
+        let table = try engine.space.table(at: version.number, written: Array(writer.written.values))
         let fileTable = try append(table.encode(), sequence)
         try appender.sync()
         state.withLock { $0.bytesWritten += appender.bytesAppended - start }
@@ -164,30 +167,30 @@ final class Checkpointer: Sendable {
 
     // MARK: Committing a big transaction
 
-    /// Writes all nodes of an executed version and its catalogue, synced; the log then needs only to name it.
-    /// The caller holds the writer's turn and calls `settle` once the log is durable.
+    /// Writes all nodes of an executed version and its catalogue, synced, so that the log only needs to name them. The caller has the writer's
+    /// turn and calls `finishAttachment` once the log is durable.
     func attach(_ version: StoreVersion) throws(EngineError) -> Attachment {
         let sequence = state.withLock { $0.latest.checkpoint }
         let image = try write(version, sequence: sequence, isAwaited: true)
         return Attachment(image: image)
     }
 
-    /// A version in the page files that the log is about to name.
+    /// A version in the page files, before the log names it.
     struct Attachment {
         fileprivate let image: Image
-        /// What the log says of it.
+        /// The redo record that names it.
         var redo: [UInt8] { Redo.attach(image.catalogue, image.fileTable) }
     }
 
-    /// The attached version is durable.
-    func settle(_ attachment: Attachment, _ version: TransactionNumber) {
-        engine.space.adopt(attachment.image.table, version, isCheckpoint: false)
+    /// Completes the attachment after the log is durable.
+    func finishAttachment(_ attachment: Attachment, _ version: TransactionNumber) {
+        engine.space.replaceTable(attachment.image.table, version, isCheckpoint: false)
         finalize(attachment.image)
     }
 
     // MARK: Afterwards
 
-    /// Points the nodes in memory at the pages that were written. Nobody writes meanwhile.
+    /// Changes references in memory to the written pages. No transaction runs meanwhile.
     private func finalize(_ image: Image) {
         let pool = engine.pool
         var deaths: [(PageReference, UInt64)] = []
@@ -197,7 +200,7 @@ final class Checkpointer: Sendable {
             if death != .max { deaths.append((page, death)) }
         }
         for (page, death) in deaths {
-            engine.space.note(TransactionNumber(death), deadPages: [page], deadBlobs: [], newBlobs: [])
+            engine.space.recordChanges(TransactionNumber(death), deadPages: [page], deadBlobs: [], newBlobs: [])
         }
         let inner = state.withLock { state in
             defer { state.inner.removeAll() }
@@ -209,7 +212,7 @@ final class Checkpointer: Sendable {
         pool.trim()
     }
 
-    /// As below, for several nodes; those are given back that still have children in memory only.
+    /// The same for several nodes; returns those that still have children in memory only.
     private func redirect(_ nodes: [(frame: UInt32, generation: UInt32)]) -> [(frame: UInt32, generation: UInt32)] {
         let pool = engine.pool
         let slot = pool.epochs.enter()
@@ -237,27 +240,27 @@ final class Checkpointer: Sendable {
         return hasNewChildren
     }
 
-    /// Redirects references, then removes the log and the files that neither checkpoint needs.
-    private func letGo(_ image: Image, _ log: LogWriter?, isPaced: Bool) throws(EngineError) {
+    /// Redirects references, then removes the log segments and page files that neither checkpoint needs.
+    private func releaseUnneeded(_ image: Image, _ log: LogWriter?, isThrottled: Bool) throws(EngineError) {
         nonisolated(unsafe) var removable: Result<[PageFileNumber], EngineError> = .success([])  // one thread at a time
-        engine.pipeline.whileNobodyWrites { [self] in
+        engine.pipeline.withoutWriters { [self] in
             finalize(image)
             do throws(EngineError) { unsafe removable = .success(try removableFiles()) } catch {
                 unsafe removable = .failure(error)
             }
         }
         let oldest = state.withLock { min($0.latest.oldestLogSegment, $0.previous?.oldestLogSegment ?? $0.latest.oldestLogSegment) }
-        let mayRest = { [engine] in isPaced && engine.mayCheckpointRest }
-        try log?.removeSegments(before: oldest, mayRest: mayRest)
-        log?.aim(at: engine.space.segmentBytes)
+        let mayThrottle = { [engine] in isThrottled && engine.isCheckpointThrottled }
+        try log?.removeSegments(before: oldest, mayThrottle: mayThrottle)
+        log?.setSegmentBytesGoal(engine.space.segmentBytes)
         for file in try unsafe removable.get() {
-            try engine.files.remove(file, mayRest: mayRest)
+            try engine.files.remove(file, mayThrottle: mayThrottle)
             engine.space.forget(file)
         }
     }
 
-    /// Page files without anything that a kept checkpoint, the log or a reader needs. Nobody writes meanwhile; later
-    /// blobs go to a new file, so that none is appended to a file on the list.
+    /// Page files that no kept checkpoint, log record or reader needs. No transaction runs meanwhile. Later blobs go to a new file, so that none
+    /// is appended to a file of the result.
     private func removableFiles() throws(EngineError) -> [PageFileNumber] {
         try engine.blobs.seal()
         let (latest, previous) = state.withLock { ($0.latest, $0.previous) }
@@ -275,7 +278,7 @@ final class Checkpointer: Sendable {
         return needed
     }
 
-    /// Bytes that the checkpoint before the newest keeps, and nobody else.
+    /// Bytes that only the previous checkpoint keeps.
     func bytesKeptByPrevious() throws(EngineError) -> Int {
         let latest = latest
         let files = engine.space.disposable(

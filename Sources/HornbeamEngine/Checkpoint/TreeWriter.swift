@@ -1,4 +1,4 @@
-// Writes the nodes of a version that are in memory only, bottom-up, so that a page names only pages before it.
+// Writes the nodes of a version that are in memory only, bottom-up: a page names only pages written before it.
 
 import HornbeamThreads
 
@@ -10,17 +10,17 @@ final class TreeWriter {
     private let sequence: UInt64
     /// Threads that pack and compress leaves.
     private let threads: Int
-    /// Where nodes are packed and compressed, two pages for each of those that are made ready together.
+    /// Memory for packing and compressing, two pages for each leaf of a set.
     private let scratch: WriteBuffer
-    /// Where each node went.
+    /// The reference of each written node, by frame.
     private(set) var written: [UInt32: PageReference] = [:]
 
-    /// Leaves that are made ready together.
+    /// Leaves that are packed and compressed together.
     private static let leavesTogether = 64
-    /// Leaves below which other threads are not worth starting.
+    /// With fewer leaves, starting other threads does not pay.
     private static let leavesForThreads = 16
 
-    /// - Parameter threads: 1 where the work goes on beside commits, which need the processors more.
+    /// - Parameter threads: 1 beside commits, which need the processors.
     init(pool: FramePool, files: PageFiles, appender: PageAppender, sequence: UInt64, threads: Int) {
         self.pool = pool
         self.files = files
@@ -30,7 +30,7 @@ final class TreeWriter {
         scratch = WriteBuffer(bytes: 2 * pool.pageSize * TreeWriter.leavesTogether)
     }
 
-    /// The reference on disk of a tree's root, after everything below it is written.
+    /// Writes a tree and returns the root's reference on disk.
     func write(_ record: TreeRecord) throws(EngineError) -> PageReference {
         try write(record.root, record)
     }
@@ -49,13 +49,15 @@ final class TreeWriter {
             if page.level == 1 { try writeLeaves(below: node, record) }
             for i in 0..<node.count { children.append(try write(node.child(i), record)) }
         }
+        assert(children.allSatisfy { !$0.isInMemory }, "A page names pages on disk.")
+        assert(written[frame] == nil, "A node is written once.")
         let ready = try prepare(frame, record, children, in: 0)
         let written = try appender.append(ready, count: reference.count)
         self.written[frame] = written
         return written
     }
 
-    /// Writes the new leaves of one inner node: made ready by several threads, appended in order.
+    /// Writes the new leaves of one inner node: several threads pack them, one appends them in order.
     private func writeLeaves(below node: SlottedNode, _ record: TreeRecord) throws(EngineError) {
         let links = (0..<node.count).map { node.child($0) }.filter {
             $0.isInMemory && pool.diskReference($0.frame) == nil && written[$0.frame] == nil
@@ -71,7 +73,7 @@ final class TreeWriter {
         let count = leaves.count
         let parts = count < TreeWriter.leavesForThreads ? 1 : threads
         return unsafe Array(unsafeUninitializedCapacity: count) { pages, initialized in
-            // Each thread fills places of its own.
+            // Each thread writes to its own places only.
             Cores.share(parts) { part in
                 for n in count * part / parts..<count * (part + 1) / parts {
                     var page: Result<PageAppender.EncodedPage, EngineError>
@@ -85,7 +87,7 @@ final class TreeWriter {
         }
     }
 
-    /// Packs and compresses a node in a place of the scratch memory.
+    /// Packs and compresses a node in its place of the scratch memory.
     private func prepare(
         _ frame: UInt32, _ record: TreeRecord, _ children: [PageReference], in place: Int
     ) throws(EngineError) -> PageAppender.EncodedPage {
@@ -100,7 +102,7 @@ final class TreeWriter {
             into: scratch[(2 * place + 1) * size..<2 * (place + 1) * size])
     }
 
-    /// Packs a node tight.
+    /// Packs a node without slack.
     private func pack(
         _ page: Page, _ record: TreeRecord, _ children: [PageReference], into scratch: Page
     ) throws(EngineError) {

@@ -1,4 +1,4 @@
-// An array's bytes lent to a closure with a typed error, which the standard library's own methods erase.
+// An array's bytes lent to a closure with a typed error. The standard library's methods erase the type of the error.
 
 extension Array where Element == UInt8 {
     /// Lends the array's bytes.

@@ -1,4 +1,4 @@
-// Compression of pages and log frames by liblz4's block format. The one file of the engine that knows the C library.
+// Compression of pages and log frames in liblz4's block format. This is the only file of the engine that imports the C library.
 
 internal import CLZ4
 
@@ -6,7 +6,7 @@ internal import CLZ4
 package enum LZ4 {
     /// Compresses into `target` and returns the bytes used; nil when the result does not fit.
     ///
-    /// A target smaller than the source is the way to ask for a saving: it stops as soon as the saving is missed.
+    /// A target smaller than the source limits the effort: compression stops when the result cannot fit.
     package static func compress(
         _ source: UnsafeRawBufferPointer, into target: UnsafeMutableRawBufferPointer
     ) -> Int? {
@@ -18,7 +18,7 @@ package enum LZ4 {
         return used > 0 ? Int(used) : nil
     }
 
-    /// Decompresses hostile bytes; false unless they yield exactly `target.count` bytes.
+    /// Decompresses untrusted bytes. Returns false unless they yield exactly `target.count` bytes.
     package static func decompress(
         _ source: UnsafeRawBufferPointer, into target: UnsafeMutableRawBufferPointer
     ) -> Bool {

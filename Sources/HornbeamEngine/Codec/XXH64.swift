@@ -1,5 +1,5 @@
 // XXH64, the check of every page, log frame and meta block: 64 bits, four independent lanes over 32-byte stripes.
-// Frozen by its specification; the tests hold it to the public vectors. It detects accidents, not adversaries.
+// The format fixes the algorithm; the tests compare it with the public vectors. It detects accidents and is no signature.
 
 /// The XXH64 hash.
 package enum XXH64 {
@@ -89,7 +89,7 @@ package enum XXH64 {
 
     private static func finish(_ sum: UInt64) -> UInt64 {
         #if HORNBEAM_FUZZING
-        // A fuzzer cannot guess checks: where all are the same, it gets to the decoders behind them.
+        // A fuzzer cannot guess checks. With one constant check it reaches the decoders behind them.
         return 0
         #else
         var hash = sum

@@ -7,10 +7,10 @@ internal import Darwin
 #endif
 
 extension EngineError {
-    /// What a child process gets that uses a store of its parent.
+    /// The error for a forked child process that uses a store of its parent.
     static func forked(_ path: String) -> EngineError {
         EngineError(
-            .closed, "The store was opened before this process was forked. Open it anew in the child process.", path: path)
+            .closed, "The store was opened before this process was forked. Open it again in the child process.", path: path)
     }
 
     /// The error for a system call that failed on a file; `doing` completes "… failed while ".

@@ -1,31 +1,32 @@
-// How the background writes much without making commits wait: a commit's sync waits until the device has written all
-// that it was given before, so it is given little at a time, and where the device is quick nothing half of the time. Pieces are
-// written back and not synced: a flush would be one more thing for commits to wait for, and a new length a commit of the journal.
+// Throttled writes of background work. The sync of a commit waits until the device has written everything that it received before.
+// So background work writes in pieces, and on a fast device it pauses for half of the time. Pieces are written back and not synced: a
+// flush would delay commits too, and a new length of the file costs a commit of the journal.
 
 import Glibc
+internal import HornbeamThreads
 
 extension File {
-    /// What a commit may find before it in the device's queue: as much as the device takes while two or three commits sync.
+    /// Bytes that a commit may find before it in the device's queue: as much as the device writes while two or three commits sync.
     private static var pieceBytes: UInt64 { 128 << 10 }
-    /// The same where what is written is urgent: large pieces take less of the device's time altogether.
+    /// The same for urgent writes. Larger pieces cost less device time in total.
     private static var urgentPieceBytes: UInt64 { 512 << 10 }
 
-    /// Writes bytes a piece at a time; each is brought to the device before the next. While `mayRest` says so the pieces are
-    /// small, and after each comes a rest as long as it took, 2 ms at most. Durable with the next sync only.
+    /// Writes bytes piece by piece; each piece reaches the device before the next is written. While `mayThrottle` returns true, the pieces
+    /// are small, and a pause follows each: as long as its write took, at most 2 ms. The next sync makes the bytes durable.
     func writeInPieces(
-        _ bytes: UnsafeRawBufferPointer, at offset: UInt64, mayRest: () -> Bool
+        _ bytes: UnsafeRawBufferPointer, at offset: UInt64, mayThrottle: () -> Bool
     ) throws(EngineError) {
         var start = offset
         let end = offset + UInt64(bytes.count)
         while start < end {
-            let rests = mayRest()
-            // Pieces end where blocks do, so that none is written twice.
-            let goal = (start + (rests ? Self.pieceBytes : Self.urgentPieceBytes)) & ~(PageAppender.blockBytes - 1)
+            let throttles = mayThrottle()
+            // Pieces end at block boundaries, so that no block is written twice.
+            let goal = (start + (throttles ? Self.pieceBytes : Self.urgentPieceBytes)) & ~(DeviceBlock.bytes - 1)
             let next = min(goal, end)
-            let begun = Retention.monotonic()
+            let begun = MonotonicClock.nanoseconds
             try unsafe write(bytes.part(Int(start - offset)..<Int(next - offset)), at: start)
             try writeBack()
-            if rests { usleep(UInt32(min(Retention.monotonic() - begun, 2_000_000) / 1000)) }
+            if throttles { usleep(UInt32(min(MonotonicClock.nanoseconds - begun, 2_000_000) / 1000)) }
             start = next
         }
     }

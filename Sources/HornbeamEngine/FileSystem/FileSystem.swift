@@ -1,5 +1,5 @@
-// The edge of the system: everything the engine asks of an operating system, as a protocol, so that a simulated
-// disk and a fault injector can take its place. Called once per I/O, never per key.
+// Everything that the engine needs of an operating system, as a protocol. A simulated disk and a fault injector implement it too. The
+// engine calls it once for each I/O, never for each key.
 
 /// A folder tree with durable files.
 package protocol FileSystem: Sendable {
@@ -16,25 +16,25 @@ package protocol FileSystem: Sendable {
     func rename(_ source: String, to target: String) throws(EngineError)
     /// Removes a file or an empty folder; open files stay readable.
     func remove(_ path: String) throws(EngineError)
-    /// The same for a file that may be large: its room is given back a piece at a time, with rests, while `mayRest` says so.
-    func remove(_ path: String, mayRest: () -> Bool) throws(EngineError)
-    /// Takes the exclusive lock of a file, and notes this process in another, which is created if missing. Throws
-    /// `storeInUse` when another holds the lock, `notAStore` when there is no file to lock.
+    /// The same for a file that may be large: releases its blocks in pieces, with pauses, while `mayThrottle` returns true.
+    func remove(_ path: String, mayThrottle: () -> Bool) throws(EngineError)
+    /// Takes the exclusive lock of a file and records this process in another file, which is created if it is missing. Throws
+    /// `storeInUse` when another process or engine holds the lock, `notAStore` when there is no file to lock.
     func lock(_ path: String, noting holder: String) throws(EngineError) -> any FileLock
-    /// Whether somebody holds the lock of a file; false when the file is missing.
+    /// Whether a process or engine holds the lock of a file; false when the file is missing.
     func isLocked(_ path: String) throws(EngineError) -> Bool
-    /// What kind of network file system a path lies on; nil for a local one, and for a path that does not exist.
+    /// The kind of network file system that holds a path; nil for a local one, and for a path that does not exist.
     func networkFileSystem(of path: String) -> String?
-    /// Bytes that can still be written where a folder or file lies; nil if that is not known.
+    /// Bytes that can still be written to the file system of a path; nil if that is unknown.
     func availableBytes(_ path: String) -> Int?
 }
 
 extension FileSystem {
     package func networkFileSystem(of path: String) -> String? { nil }
     package func availableBytes(_ path: String) -> Int? { nil }
-    package func remove(_ path: String, mayRest: () -> Bool) throws(EngineError) { try remove(path) }
+    package func remove(_ path: String, mayThrottle: () -> Bool) throws(EngineError) { try remove(path) }
 
-    /// Throws `notAStore` if there is something at a path that is no folder.
+    /// Throws `notAStore` if a path names something other than a folder.
     func requireFolderOrNothing(_ path: String) throws(EngineError) {
         guard try exists(path) else { return }
         do throws(EngineError) { _ = try list(path) } catch {
@@ -52,7 +52,7 @@ extension FileSystem {
 }
 
 extension File {
-    /// Nothing, where there is no device that could begin.
+    /// Does nothing: there is no device.
     package func beginWriting(at offset: UInt64, count: Int) throws(EngineError) {}
 }
 
@@ -75,25 +75,25 @@ package protocol File: AnyObject, Sendable {
     func write(_ buffer: UnsafeRawBufferPointer, at offset: UInt64) throws(EngineError)
     /// Makes written bytes and the length durable (fdatasync).
     func sync(_ site: SyncSite) throws(EngineError)
-    /// Has the device write what was written so far, ahead of a sync, which then takes less long. Makes nothing durable: the
-    /// device may hold it in a cache, and the file may still have its old length there. An error counts as that of a sync: the
-    /// system tells of a write that failed once, and the sync that follows would not be told.
+    /// Makes the device write everything written so far, so that a later sync takes less time. Makes nothing durable: the device may hold
+    /// the bytes in a cache, and the file may still have its old length. An error counts like that of a sync, since the system reports a
+    /// failed write only once and a later sync would succeed.
     func writeBack() throws(EngineError)
-    /// Lets the device begin to write bytes that were just written; waits only for room in its queue. A sync makes them durable.
+    /// Starts the device's write of bytes that were just written; waits only for room in its queue. A sync makes the bytes durable.
     func beginWriting(at offset: UInt64, count: Int) throws(EngineError)
     func close() throws(EngineError)
 }
 
 /// A lock that lasts until it is released or its holder dies.
 package protocol FileLock: AnyObject, Sendable {
-    /// Throws `durabilityLost` unless the path that was locked still leads to the file that was locked, and `closed` in a child that was
-    /// forked since.
+    /// Throws `durabilityLost` unless the locked path still names the locked file, and `closed` in a child process that was forked after
+    /// locking.
     func verify() throws(EngineError)
     func release()
 }
 
 extension EngineError {
-    /// The files of an open store are gone, or others are in their place.
+    /// The files of an open store were removed or replaced.
     static func storeGone(_ path: String) -> EngineError {
         EngineError(
             .durabilityLost,

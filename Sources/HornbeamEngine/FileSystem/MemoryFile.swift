@@ -1,11 +1,11 @@
-// A file in memory: pieces of 64 KiB, allocated when first written with anything but zeros, so that a pre-zeroed log
-// segment costs nothing and a growing file never moves.
+// A file in memory: pieces of 64 KiB, allocated at the first write of a byte other than zero. So a log segment filled with zeros takes
+// no memory, and a growing file is never moved.
 
 internal import HornbeamThreads
 
 /// An open file of a `MemoryFileSystem`.
 final class MemoryFile: File {
-    /// The bytes, shared by every handle of the file and by nothing else.
+    /// The bytes. Every handle of the file shares them.
     final class Content: Sendable {
         struct Bytes {
             var size: UInt64 = 0

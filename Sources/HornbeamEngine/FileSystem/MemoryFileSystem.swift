@@ -1,12 +1,12 @@
-// Folders and files in memory, for stores that live no longer than their process. Nothing is durable and syncing does
-// nothing; names, errors and locks behave as on a disk, so the engine above is the same.
+// Folders and files in memory, for stores that live as long as their process. Nothing is durable and a sync does nothing. Names, errors
+// and locks behave as on a disk.
 
 internal import HornbeamThreads
 internal import Synchronization
 
 /// Folders and files in memory.
 package final class MemoryFileSystem: FileSystem {
-    /// What one path names.
+    /// The file or folder that a path names.
     private enum Entry {
         case file(MemoryFile.Content)
         case directory
@@ -15,7 +15,7 @@ package final class MemoryFileSystem: FileSystem {
     private struct State {
         /// By path without empty and `.` components; the root, whose path is empty, is implied.
         var entries: [String: Entry] = [:]
-        /// Locks are of files, not of paths.
+        /// The locked files. A lock belongs to a file, not to a path.
         var locked: Set<ObjectIdentifier> = []
 
         func content(_ path: String) -> MemoryFile.Content? {
@@ -29,13 +29,13 @@ package final class MemoryFileSystem: FileSystem {
 
     package init() {}
 
-    /// The file systems that somebody still holds, by name.
+    /// The file systems that are still referenced, by name.
     private struct Weak {
         weak var value: MemoryFileSystem?
     }
     private static let roots = Guarded<[String: Weak]>([:])
 
-    /// The file system of that name in this process, made at first use and shared as long as somebody holds it.
+    /// The file system of that name in this process. It is made at its first use and shared while it is referenced.
     package static func named(_ name: String) -> MemoryFileSystem {
         roots.withLock { roots in
             if let present = roots[name]?.value { return present }
@@ -171,7 +171,7 @@ package final class MemoryFileSystem: FileSystem {
 /// A lock that runs a closure when it is released.
 final class MemoryFileLock: FileLock {
     private let path: String
-    /// Whether the path leads to the file that was locked.
+    /// Whether the path still names the locked file.
     private let isThere: @Sendable () -> Bool
     private let unlock: @Sendable () -> Void
     private let isReleased = Atomic(false)

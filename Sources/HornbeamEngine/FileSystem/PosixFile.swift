@@ -1,5 +1,5 @@
-// One open file of the operating system. Guarded by nothing: positional calls on a descriptor are thread-safe, and
-// the descriptor lives as long as the object.
+// One open file of the operating system. It needs no lock: positional calls on a descriptor are thread-safe, and the descriptor lives
+// as long as the object.
 
 #if canImport(Glibc)
 internal import CSystem
@@ -76,7 +76,7 @@ final class PosixFile: File {
         #if canImport(Glibc)
         if try writeRange({ file_range_write(descriptor, 0, 0) }) { return }
         #endif
-        // A sync does more than what is asked.
+        // A full sync does more than a write-back.
         try flush()
     }
 
@@ -87,10 +87,10 @@ final class PosixFile: File {
     }
 
     #if canImport(Glibc)
-    /// False once the kernel has said that it cannot write ranges of files, or a filter that this process must not.
+    /// False after the kernel or a filter of system calls refused to write a range of a file.
     private static let canWriteRanges = Atomic(true)
 
-    /// False where it cannot be done.
+    /// False if the kernel or the file system cannot write ranges.
     private func writeRange(_ call: () -> Int32) throws(EngineError) -> Bool {
         guard PosixFile.canWriteRanges.load(ordering: .relaxed) else { return false }
         do throws(EngineError) {
@@ -100,7 +100,7 @@ final class PosixFile: File {
             if [ENOSYS, EPERM].contains(error.errno) {
                 PosixFile.canWriteRanges.store(false, ordering: .relaxed)
             } else {
-                // Not every file system can do it either.
+                // Some file systems do not support it.
                 guard [EINVAL, ESPIPE, EOPNOTSUPP].contains(error.errno) else { throw error }
             }
             return false
@@ -110,7 +110,7 @@ final class PosixFile: File {
 
     func close() throws(EngineError) {
         guard !isClosed.exchange(true, ordering: .relaxed) else { return }
-        // After a failed close the descriptor is gone all the same: no second attempt.
+        // A failed close releases the descriptor too, so it is not repeated.
         if posixClose(descriptor) != 0 && errno != EINTR { throw .system(errno, doing: "closing the file", path: path) }
     }
 

@@ -1,11 +1,9 @@
-// The writer's lock of a store: an open-file-description lock on byte 0 of a file that the store cannot live without. Other
-// code of the process cannot drop it by closing the file, as it could a lock of the process (`F_SETLK`), and the kernel
-// drops it when the holder dies. A table of this process's own locks is kept too, because such a lock does not tell two
-// engines of one process apart on every system.
+// The writer's lock of a store: an open-file-description lock on byte 0 of a file that the store needs. Unlike a process lock (`F_SETLK`),
+// it is not lost when other code of the process closes the file, and the kernel releases it when the holder dies. A table of the locks of
+// this process is kept too, because on some systems such a lock does not conflict within one process.
 //
-// A lock is of a file, not of a path: when the file is removed, or another takes its place, a second writer could lock the
-// other one. `verify` finds that out. A child that is forked closes its copies of the descriptors at once, or it would
-// hold the parent's locks for as long as it lives.
+// A lock belongs to a file, not to a path: if the file is removed or replaced, a second writer could lock the new file. `verify` detects
+// that. A forked child closes its copies of the descriptors at once; otherwise it would hold the parent's locks as long as it lives.
 
 #if canImport(Glibc)
 internal import Glibc
@@ -17,7 +15,7 @@ internal import Synchronization
 
 /// The exclusive lock of a file of the operating system.
 final class PosixFileLock: FileLock {
-    /// A file's identity, whatever path leads to it.
+    /// A file's identity, independent of its path.
     private struct Identity: Hashable {
         var device: UInt64
         var number: UInt64
@@ -32,16 +30,16 @@ final class PosixFileLock: FileLock {
     private static let held = Guarded<[Identity: Int32]>([:])
 
     private let path: String
-    /// The file in which the holder's process is noted.
+    /// The file that records the holder's process.
     private let holder: String
     private let descriptor: Int32
     private let identity: Identity
     private let isReleased = Atomic(false)
     private let forks: Int
 
-    /// Locks the file that `open` gives a descriptor of, which is closed with the lock, or when the lock cannot be had.
+    /// Locks the file whose descriptor `open` returns. The descriptor is closed with the lock, or when the lock cannot be had.
     ///
-    /// The table is locked from before the file is opened: a child that is forked meanwhile would have a descriptor that is not in it.
+    /// The table is locked before the file is opened: a child forked in between would have a descriptor that is not in the table.
     init(path: String, holder: String, _ open: () throws(EngineError) -> Int32) throws(EngineError) {
         Self.closeInChildren()
         forks = ProcessForks.watch()
@@ -65,10 +63,10 @@ final class PosixFileLock: FileLock {
     deinit { release() }
 
     func release() {
-        // In a forked child the descriptor is closed already, and its number may be another file's.
+        // In a forked child the descriptor is already closed, and its number may belong to another file.
         guard !isReleased.exchange(true, ordering: .relaxed), forks == ProcessForks.count else { return }
         Self.held.withLock { held in
-            // Not by closing alone: a child that was forked just now may not have closed its copy yet.
+            // Closing is not enough: a child forked a moment ago may not have closed its copy yet.
             _ = try? Self.set(F_UNLCK, descriptor, path)
             _ = posixClose(descriptor)
             held[identity] = nil
@@ -114,7 +112,7 @@ final class PosixFileLock: FileLock {
         _ = try retrying("locking the store", path) { unsafe fcntl(descriptor, setOpenFileLock, &request) }
     }
 
-    /// Whether anybody holds the lock of an open file.
+    /// Whether an open file is locked.
     static func isHeld(_ descriptor: Int32, _ path: String) throws(EngineError) -> Bool {
         var request = flock()
         request.l_type = Int16(F_WRLCK)
@@ -126,7 +124,7 @@ final class PosixFileLock: FileLock {
 
     // MARK: Forks
 
-    /// The table is locked while the process is forked, so that the child has it whole.
+    /// The table is locked during a fork, so that the child has a complete table.
     private static let isPrepared =
         pthread_atfork(
             { held.monitor.lock() }, { held.monitor.unlock() },
@@ -144,10 +142,10 @@ final class PosixFileLock: FileLock {
 
     // MARK: The holder
 
-    /// Where the holder's process is noted: such a lock does not tell its owner. For messages only.
+    /// The place of the holder's process number, since such a lock does not name its owner. Used in messages only.
     private static let holderOffset: off_t = 24
 
-    /// Notes this process. A message that cannot name the process later is all that a failure costs.
+    /// Records this process. If that fails, a later message cannot name the process.
     func note() {
         let file = posixOpen(holder, O_RDWR | O_CREAT | O_CLOEXEC, 0o666)
         guard file >= 0 else { return }
@@ -156,7 +154,7 @@ final class PosixFileLock: FileLock {
         if file > 2 { _ = unsafe pwrite(file, &process, 8, Self.holderOffset) }
     }
 
-    /// The process noted, if there is one of that number that is not this one.
+    /// The recorded process, if it exists and is not this one.
     private static func noted(in holder: String) -> pid_t? {
         let file = posixOpen(holder, O_RDONLY | O_CLOEXEC, 0)
         guard file >= 0 else { return nil }

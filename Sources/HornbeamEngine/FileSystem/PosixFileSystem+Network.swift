@@ -1,5 +1,5 @@
-// Tells file systems that another machine serves from local ones. On Linux most are known by the number of their type; for
-// the others the kernel's list of mounts, which takes longer to read than a store to open, is asked for a name.
+// Distinguishes network file systems from local ones. On Linux the type number identifies most of them. For the others the name is read
+// from the kernel's list of mounts, which takes longer than opening a store.
 
 #if canImport(Glibc)
 internal import CSystem
@@ -10,7 +10,7 @@ internal import Darwin
 
 extension PosixFileSystem {
     package func networkFileSystem(of path: String) -> String? {
-        // A store that is about to be made lies where its folder does.
+        // A new store lies on the file system of its folder.
         let candidates = [path, parent(ofPath: path)]
         #if canImport(Glibc)
         for candidate in candidates {
@@ -47,7 +47,7 @@ extension PosixFileSystem {
         0xEF53, 0x5846_5342, 0x9123_683E, 0x0102_1994, 0x794C_7630, 0x2FC1_2FC1, 0xF2F5_2010,
     ]
 
-    /// Of FUSE only what is known to lead elsewhere: most of it is local.
+    /// FUSE file systems that are known to be remote; most are local.
     static func isServedByNetwork(_ type: String) -> Bool {
         let known = [
             "nfs", "nfs4", "cifs", "smb3", "smbfs", "afs", "coda", "ncpfs", "ceph", "lustre", "glusterfs", "gpfs",
@@ -70,7 +70,7 @@ extension PosixFileSystem {
         return nil
     }
 
-    /// A small file of the kernel's; empty when it cannot be read.
+    /// A small file of the kernel; empty if it cannot be read.
     private static func text(of path: String) -> String {
         let descriptor = posixOpen(path, O_RDONLY | O_CLOEXEC, 0)
         guard descriptor >= 0 else { return "" }

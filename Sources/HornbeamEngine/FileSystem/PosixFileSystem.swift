@@ -1,5 +1,5 @@
-// The file system of the operating system. Every call loops over interruptions and short results, descriptors are
-// closed on exec, and a process forked from the one that opened a file is refused before it writes.
+// The file system of the operating system. Every call is repeated after interruptions and short results, descriptors are closed on
+// `exec`, and a process that was forked after opening a file cannot write to it.
 
 #if canImport(Glibc)
 internal import Glibc
@@ -89,7 +89,7 @@ package struct PosixFileSystem: FileSystem {
         posixOpen(path, flags, 0o666)
     }
 
-    /// A descriptor of at least 3: a stray print to a closed standard stream must never land in a store.
+    /// A descriptor of at least 3: output to a closed standard stream must never reach a store.
     private static func aboveStandard(_ descriptor: Int32, _ path: String) throws(EngineError) -> Int32 {
         guard descriptor < 3 else { return descriptor }
         defer { _ = posixClose(descriptor) }
@@ -105,7 +105,7 @@ package struct PosixFileSystem: FileSystem {
     }
 }
 
-/// Repeats an interrupted call and throws what else it fails with.
+/// Repeats an interrupted call, and throws any other error.
 func retrying(_ doing: String, _ path: String, _ call: () -> Int32) throws(EngineError) -> Int32 {
     while true {
         let result = call()
@@ -114,7 +114,7 @@ func retrying(_ doing: String, _ path: String, _ call: () -> Int32) throws(Engin
     }
 }
 
-// Members of the types here shadow the system's names of the same spelling.
+// The types here have members that shadow the C functions of the same names.
 func posixOpen(_ path: String, _ flags: Int32, _ mode: mode_t) -> Int32 { unsafe open(path, flags, mode) }
 private func posixRename(_ source: String, _ target: String) -> Int32 { unsafe rename(source, target) }
 private func posixRemove(_ path: String) -> Int32 { unsafe remove(path) }

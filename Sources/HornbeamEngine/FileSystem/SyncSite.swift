@@ -1,11 +1,11 @@
-// The places at which the engine syncs. Each names itself when it does, so that the crash harness can leave out one
-// after the other and must find what is lost without it: no sync is missing, and none is wasted.
+// The places at which the engine syncs. The crash harness omits one after the other and must find a loss each time: every sync is
+// needed.
 
-/// A place in the engine that makes something durable, and what would be lost without it.
+/// A place in the engine that makes something durable; the comments name the loss without it.
 package enum SyncSite: String, Hashable, Sendable, CaseIterable {
     /// A group of commits, before they are acknowledged: the commits.
     case commits
-    /// The rest of a log segment that is left for the next one: lazy commits that a later full one vouches for.
+    /// The rest of a full log segment: lazy commits that a later full commit covers.
     case segmentEnd
     /// The header of a new log segment, before the segment gets its name: the segment, with all that is logged in it.
     case segmentHeader

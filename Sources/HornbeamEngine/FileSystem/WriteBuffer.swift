@@ -2,7 +2,7 @@
 
 /// A block of raw memory that lives as long as the object.
 ///
-/// Unchecked: whoever holds it keeps it in a mutex together with what describes its content.
+/// Unchecked: the owner keeps it behind the lock that guards the description of its content.
 @safe final class WriteBuffer: @unchecked Sendable {
     private let memory: UnsafeMutableRawBufferPointer
 
@@ -14,8 +14,13 @@
 
     var count: Int { unsafe memory.count }
 
-    /// A part of the memory; the caller must not keep it longer than the buffer.
+    /// A part of the memory, valid while the buffer lives.
     subscript(_ range: Range<Int>) -> UnsafeMutableRawBufferPointer {
         unsafe UnsafeMutableRawBufferPointer(rebasing: memory[range])
     }
+}
+
+/// The unit in which devices write. A block that later writes share is written twice.
+enum DeviceBlock {
+    static let bytes: UInt64 = 4096
 }

@@ -9,13 +9,13 @@
 // header for the first). The low 16 bits of the kind are the kind, bit 16 says that the payload is the raw size (4
 // bytes) and an LZ4 block.
 //
-//   group   begins what one write put into the log, on a fresh 4 KiB block, zero-padded to one. The third field is the
+//   group   begins the frames of one write, at a 4 KiB block boundary, and is padded with zeros to one. The third field is the
 //           position before which everything was durable at that time. Payload: the group's own check, seeded with the
-//           segment's header and the position alone, so that the frame can be told when the chain before it broke, the
-//           bytes of the group, and the check of the frame before it, which ties a segment to the one before.
+//           segment's header and the position alone, so that the frame can be verified where the chain is broken; the
+//           bytes of the group; and the check of the frame before it, which ties a segment to the one before.
 //   part    a piece of a transaction; more follow.
 //   commit  the last or only piece of a transaction; the third field is its number.
-//   seal    after the last group of a segment, on a fresh block: the next segment, named by the third field, exists.
+//   seal    after the last group of a segment, at a block boundary: the next segment, named by the third field, exists.
 //           Payload as in a group frame. Written after the next segment is durable, and not part of the chain.
 
 /// The kinds of frame.
@@ -69,6 +69,7 @@ struct LogFrame {
 
     /// Writes the header before a payload that is in place already, and returns the check.
     func encode(into frame: UnsafeMutableRawBufferPointer, seed: UInt64) -> UInt64 {
+        assert(frame.count >= bytes, "A frame fits its place.")
         unsafe encodeFields(into: frame)
         let check = unsafe LogFrame.check(UnsafeRawBufferPointer(frame), payloadBytes: payloadBytes, seed: seed)
         unsafe frame.set(check, at: LogFrame.checkOffset)
@@ -82,7 +83,7 @@ struct LogFrame {
         unsafe frame.set(value, at: LogFrame.valueOffset)
     }
 
-    /// Writes a whole group or seal frame; `previous` is the check before it, which is also the seed but at the start of a segment.
+    /// Writes a whole group or seal frame. `previous` is the check before it, and also the seed except at the start of a segment.
     func encodeSelfChecked(
         into frame: UnsafeMutableRawBufferPointer, groupBytes: Int, previous: UInt64, segment: UInt64, seed: UInt64
     ) -> UInt64 {
@@ -99,15 +100,15 @@ struct LogFrame {
             frame.part(0..<checkOffset), frame.part(headerBytes..<headerBytes + payloadBytes), seed: seed)
     }
 
-    /// The check of a group frame by itself: its fields, the group's bytes and the check before it. `segment` is the check of the
-    /// segment's header, here and below: what the file held before it was this segment does not pass.
+    /// The check of a group frame by itself: its fields, the group's bytes and the check before it. `segment`, here and below, is the check of
+    /// the segment's header. It excludes frames that the file held as an earlier segment.
     static func selfCheck(_ frame: UnsafeRawBufferPointer, segment: UInt64, position: LogPosition) -> UInt64 {
         unsafe XXH64.hash(
             frame.part(0..<checkOffset), frame.part(groupBytesOffset..<groupFrameBytes),
             seed: segment ^ PageHeader.mixed(position.rawValue))
     }
 
-    /// The frame at the start of hostile bytes if its check fits the seed, with the check.
+    /// The frame at the start of untrusted bytes, with its check; nil unless the check matches the seed.
     static func decode(_ bytes: UnsafeRawBufferPointer, seed: UInt64) -> (frame: LogFrame, check: UInt64)? {
         guard let frame = unsafe fields(bytes), frame.bytes <= bytes.count else { return nil }
         let stored = unsafe bytes.integer(at: checkOffset, as: UInt64.self)
@@ -115,7 +116,7 @@ struct LogFrame {
         return (frame, stored)
     }
 
-    /// A group or seal frame that vouches for itself, wherever the chain stands.
+    /// A group or seal frame whose own check is valid, independent of the chain.
     static func decodeSelfChecked(_ bytes: UnsafeRawBufferPointer, segment: UInt64, position: LogPosition) -> LogFrame? {
         guard let frame = unsafe fields(bytes), frame.kind == .group || frame.kind == .seal,
             frame.payloadBytes == groupPayloadBytes, frame.position == position
@@ -124,7 +125,7 @@ struct LogFrame {
         return unsafe stored == selfCheck(bytes, segment: segment, position: position) ? frame : nil
     }
 
-    /// Where the log stood before the group frame at the start of a segment; nil if no such frame is there.
+    /// The mark before the group frame at the start of a segment; nil if there is no such frame.
     static func decodeStart(_ bytes: UnsafeRawBufferPointer, segment: UInt64) -> LogMark? {
         guard let position = unsafe fields(bytes)?.position, position.rawValue % UInt64(blockBytes) == 0, position.rawValue < 1 << 62,
             unsafe decodeSelfChecked(bytes, segment: segment, position: position)?.kind == .group

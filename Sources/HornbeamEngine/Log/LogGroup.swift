@@ -1,4 +1,4 @@
-// A group of the log whose frames have all been verified against the chain.
+// A group of the log, with all frames verified against the chain.
 
 /// A complete, verified group.
 struct LogGroup {
@@ -11,11 +11,11 @@ struct LogGroup {
     private let bytes: [UInt8]
     private let frames: [Placed]
     private let path: String
-    /// What the group frame says was durable before.
+    /// The position before which everything was durable when the group was written.
     let durable: LogPosition
     let end: LogMark
 
-    /// Nil unless `count` bytes are exactly a group frame and whole transactions.
+    /// Nil unless `count` bytes are exactly a group frame and complete transactions.
     init?(decoding bytes: [UInt8], count: Int, at position: LogPosition, seed: UInt64, path: String) {
         var check = seed
         var placed: [Placed] = []
@@ -47,7 +47,7 @@ struct LogGroup {
         var isWhole = true
         for placed in frames {
             let number = TransactionNumber(placed.frame.value)
-            guard number.rawValue < StoreVersion.numberMax else {
+            guard number.rawValue < StoreLimits.numberMax else {
                 throw EngineError(
                     .damaged,
                     "The log frame at position \(placed.frame.position.rawValue) has a valid check but names transaction \(number.rawValue), "

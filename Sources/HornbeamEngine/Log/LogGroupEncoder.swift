@@ -1,8 +1,8 @@
-// Lays out one group of transactions in a buffer: group frame, the transactions' frames, zeros to the end of the block.
+// Lays out one group of transactions in a buffer: the group frame, the transactions' frames, and zeros to the end of the block.
 
-/// Encodes a group; `check` is the chain's value behind it.
+/// Encodes a group. Afterwards `check` is the value of the chain at its end.
 struct LogGroupEncoder {
-    /// Payloads from this size are worth compressing.
+    /// Payloads of at least this size are compressed.
     static let compressionMin = 512
 
     private let start: LogMark
@@ -22,7 +22,7 @@ struct LogGroupEncoder {
         check = seed
     }
 
-    /// The most bytes that a group can take, in whole blocks: what it takes uncompressed.
+    /// An upper bound of a group's size in whole blocks: its uncompressed size.
     static func bound(_ group: some Collection<TransactionRecord>) -> Int {
         var sum = LogFrame.groupFrameBytes
         for record in group {
@@ -36,18 +36,19 @@ struct LogGroupEncoder {
 
     /// Returns the bytes used, a multiple of 4 KiB. The buffer holds at least `bound` bytes.
     mutating func encode(_ group: some Collection<TransactionRecord>, into buffer: WriteBuffer) -> Int {
-        // The group frame names the group's length and seeds the chain, so the lengths come before the checks.
+        // The group frame holds the group's length and seeds the chain, so the lengths are computed before the checks.
         used = LogFrame.groupFrameBytes
         var frames: [LogFrame] = []
         for record in group { place(record, into: buffer, &frames) }
         seal(frames, buffer)
         let end = LogGroupEncoder.blocks(used)
+        assert(used <= end && end <= buffer.count, "A group fits its buffer.")
         let padding = unsafe buffer[used..<end]
         unsafe padding.initializeMemory(as: UInt8.self, repeating: 0)
         return end
     }
 
-    /// Puts the payloads of a transaction in their places and notes their frames.
+    /// Copies the payloads of a transaction and adds their frames.
     private mutating func place(_ record: TransactionRecord, into buffer: WriteBuffer, _ frames: inout [LogFrame]) {
         let count = record.payload.count
         var done = 0
@@ -94,6 +95,7 @@ struct LogGroupEncoder {
         check = unsafe group.encodeSelfChecked(
             into: buffer[0..<group.bytes], groupBytes: used, previous: start.check, segment: segment, seed: check)
         var offset = group.bytes
+        assert(frames.last?.kind == .commit, "A group ends with a complete transaction.")
         for frame in frames {
             check = unsafe frame.encode(into: buffer[offset..<offset + frame.bytes], seed: check)
             offset += frame.bytes

@@ -1,7 +1,7 @@
-// A segment as text, for inspection: header, groups, frames, and what stands where the chain ends.
+// A segment as text, for inspection: header, groups, frames, and the bytes after the chain's end.
 
 extension LogReader {
-    /// Writes one line for the header, each group and each frame of a segment, and one for what follows the last.
+    /// Prints one line for the header, each group and each frame of a segment, and one for the bytes after the last.
     package func dump(_ number: LogSegmentNumber, to line: (String) -> Void) throws(EngineError) {
         let segment = try open(number)
         let header = segment.header
@@ -18,7 +18,7 @@ extension LogReader {
 }
 
 extension LogSegment {
-    /// What stands where a group could.
+    /// Describes the bytes at a position without a valid group.
     fileprivate func tail(at position: LogPosition) throws(EngineError) -> String {
         guard let block = try bytes(at: position, count: LogFrame.blockBytes) else { return "end of segment" }
         if unsafe block.withBytes({ unsafe $0.isZero }) { return "end: zeros" }

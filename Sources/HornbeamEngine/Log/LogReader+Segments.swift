@@ -1,4 +1,4 @@
-// Finding the segments that a replay reads, and refusing those that are missing, foreign or cut short.
+// Finds the segments that a replay reads, and refuses missing, foreign and truncated segments.
 
 extension LogReader {
     /// The segments from the one that holds the mark on, verified to follow each other.
@@ -20,8 +20,8 @@ extension LogReader {
         return try relevant(chain, mark, cleanlyClosed: cleanlyClosed)
     }
 
-    /// Drops the segments that end before the mark, and those that a crash left behind empty: without a group, or with
-    /// one of which not all was written, so that the next segment begins at the same position. Segments without a group at the end stay.
+    /// Drops the segments that end before the mark, and empty ones before others: a crash leaves a segment without a group, or with an
+    /// incomplete one, and the next segment then begins at the same position. Segments without a group at the end stay.
     private func relevant(_ chain: [LogSegment], _ mark: LogMark, cleanlyClosed: Bool) throws(EngineError) -> [LogSegment] {
         guard let start = chain.lastIndex(where: { $0.start.map { $0.position <= mark.position } ?? false }) else {
             guard let first = chain.lazy.compactMap(\.start).first?.position else {

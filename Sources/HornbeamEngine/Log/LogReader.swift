@@ -1,11 +1,11 @@
-// Reads the log back: finds the segments, checks that they are of this store and follow each other, and delivers every
-// transaction from a mark on, whole groups at a time.
+// Reads the log: finds the segments, verifies that they belong to the store and follow each other, and delivers every transaction from a
+// mark on, in complete groups.
 //
-// What tells the end of a log from damage: where the chain of checks breaks, nothing later may exist that proves the
-// missing part to have been durable. Such proof is a group in a later segment (begun only when all before it was durable), a
-// later group of the same segment that vouches for itself and names a durable position beyond the break, a seal without the
-// segment that it names, or a position vouched for from outside. With proof the log is damaged and nothing is cut; without it
-// the rest is the torn tail of writes that nobody was promised.
+// The end of the log and damage look alike where the chain of checks breaks. It is damage if later bytes prove that the missing part was
+// durable. Such a proof is a group in a later segment (begun only when everything before it was durable), a later group of the same
+// segment whose own check is valid and that names a durable position beyond the break, a seal whose segment is missing, or a durable
+// position known from elsewhere. With a proof the reader throws `logDamaged` and nothing is cut. Without one the rest is the torn tail of
+// writes that were never acknowledged.
 
 /// Reads the log of one store.
 package final class LogReader: Sendable {
@@ -14,7 +14,7 @@ package final class LogReader: Sendable {
     let store: StoreIdentifier
     private let listing: [String]?
 
-    /// `listing` is what is in the folder, if the caller knows and nobody changes it.
+    /// `listing` holds the names in the folder, if the caller knows them and the folder does not change.
     package init(directory: String, fileSystem: any FileSystem, store: StoreIdentifier, listing: [String]? = nil) {
         self.listing = listing
         self.directory = directory
@@ -27,16 +27,16 @@ package final class LogReader: Sendable {
         try fileSystem.list(directory, known: listing).compactMap(LogSegmentNumber.init(fileName:)).sorted()
     }
 
-    /// Calls `body` with each transaction logged at or after `mark`, in order, and the end of its group; returns
-    /// where the log ends. Writes nothing.
+    /// Calls `body` with each transaction logged at or after `mark`, in order, and the end of its group. Returns the end of the log. Writes
+    /// nothing.
     ///
-    /// Segments before `oldest` are ignored. That there is no segment at all is allowed only when the store was
-    /// `cleanlyClosed`. `vouched` is a position known from elsewhere to have been durable. Throws `logDamaged` when
-    /// acknowledged commits are missing, possibly after some transactions were delivered.
+    /// Ignores segments before `oldest`. All segments may be missing only if the store was `cleanlyClosed`. `knownDurable` is a position known
+    /// from elsewhere to have been durable. Throws `logDamaged` when acknowledged commits are missing, possibly after some transactions were
+    /// delivered.
     ///
-    /// `limit` ends the reading at a position known to be durable, without a look at what follows: a writer may be at it.
+    /// `limit` ends the reading at a durable position. The bytes after it are not read, since a writer may be writing them.
     package func replay(
-        from mark: LogMark, oldest: LogSegmentNumber, cleanlyClosed: Bool, vouched: LogPosition = .zero,
+        from mark: LogMark, oldest: LogSegmentNumber, cleanlyClosed: Bool, knownDurable: LogPosition = .zero,
         upTo limit: LogPosition? = nil,
         _ body: (TransactionNumber, UnsafeRawBufferPointer, LogPosition) throws(EngineError) -> Void
     ) throws(EngineError) -> LogEnd {
@@ -45,7 +45,7 @@ package final class LogReader: Sendable {
         let chain = try openSegments(from: oldest, mark: mark, cleanlyClosed: cleanlyClosed)
         end.lastSegment = chain.last?.header.number
         if !chain.isEmpty { unsafe try replay(chain, &end, upTo: limit, body) }
-        let promised = max(vouched, limit ?? .zero)
+        let promised = max(knownDurable, limit ?? .zero)
         guard promised <= end.mark.position else {
             throw .logDamaged(
                 from: end.mark.position, to: promised, "the log ends before the position that was acknowledged",
@@ -54,7 +54,7 @@ package final class LogReader: Sendable {
         return end
     }
 
-    /// Reads segment after segment.
+    /// Reads the segments in order.
     private func replay(
         _ chain: [LogSegment], _ end: inout LogEnd, upTo limit: LogPosition?,
         _ body: (TransactionNumber, UnsafeRawBufferPointer, LogPosition) throws(EngineError) -> Void
@@ -86,7 +86,7 @@ package final class LogReader: Sendable {
             seed = next.header.check
         }
         guard limit == nil else { return }
-        // Of a segment after the last, made ahead, nothing was written; or what was written did not get to the disk whole.
+        // The segments after the last one are preallocated: without a group, or with one that did not reach the disk completely.
         let unused = chain[begun.endIndex...]
         try begun.last?.checkEnd(at: end.mark.position, isFollowed: !unused.isEmpty)
         for (index, segment) in zip(unused.indices, unused) {
@@ -94,7 +94,7 @@ package final class LogReader: Sendable {
         }
     }
 
-    /// What seeds the first frame after the mark.
+    /// The seed of the first frame after the mark.
     private func startSeed(_ segment: LogSegment?, _ mark: LogMark) throws(EngineError) -> UInt64 {
         guard let segment, let start = segment.start else { return mark.check }
         guard start.position == mark.position else {

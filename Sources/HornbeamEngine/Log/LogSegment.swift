@@ -1,13 +1,13 @@
-// One segment being read: groups out of hostile bytes, and what lies behind the last of them.
+// One segment open for reading: its groups as untrusted bytes, and the bytes after the last group.
 
 /// A segment open for reading.
 struct LogSegment {
     let file: any File
     let header: LogSegmentHeader
-    /// Where the log stood when the segment's first group was written; nil while nobody has written one.
+    /// The end of the log when the segment's first group was written; nil if it has no group.
     let start: LogMark?
 
-    /// As found by its first frame, which vouches for itself.
+    /// Takes the start from the first frame, if that frame's own check is valid.
     init(file: any File, header: LogSegmentHeader) throws(EngineError) {
         var block = [UInt8](repeating: 0, count: LogFrame.groupFrameBytes)
         _ = unsafe try block.withMutableBytes { (bytes) throws(EngineError) in
@@ -17,7 +17,7 @@ struct LogSegment {
         self.init(file: file, header: header, start: start)
     }
 
-    /// What it is if a group in it could only follow a mark.
+    /// The same segment under the assumption that its first group follows a mark.
     func beginning(at mark: LogMark) -> LogSegment { LogSegment(file: file, header: header, start: mark) }
 
     private init(file: any File, header: LogSegmentHeader, start: LogMark?) {
@@ -26,13 +26,13 @@ struct LogSegment {
         self.start = start
     }
 
-    /// Where a position lies in the file.
+    /// The offset of a position in the file.
     func offset(of position: LogPosition) -> UInt64 {
         guard let start else { preconditionFailure("A segment without a group has no positions.") }
         return LogSegmentHeader.offset(of: position, from: start.position)
     }
 
-    /// The whole group at a position; nil when the bytes there are no complete group of the chain.
+    /// The complete group at a position; nil if the bytes there are no complete group of the chain.
     func group(at position: LogPosition, seed: UInt64) throws(EngineError) -> LogGroup? {
         guard let first = try bytes(at: position, count: LogFrame.blockBytes) else { return nil }
         guard let length = groupBytes(first, position, seed: seed) else { return nil }
@@ -41,7 +41,7 @@ struct LogSegment {
         return LogGroup(decoding: whole, count: length, at: position, seed: seed, path: file.path)
     }
 
-    /// The length that the group frame at the start of the bytes gives, if the frame is of the chain.
+    /// The length in the group frame at the start of the bytes; nil if the frame does not belong to the chain.
     private func groupBytes(_ block: [UInt8], _ position: LogPosition, seed: UInt64) -> Int? {
         unsafe block.withBytes { bytes in
             guard let (frame, _) = unsafe LogFrame.decode(bytes, seed: seed), frame.kind == .group,
@@ -61,8 +61,8 @@ struct LogSegment {
         return done == count ? buffer : nil
     }
 
-    /// Throws `logDamaged` if anything behind the end of the log proves that more was durable; `isFollowed` by a segment
-    /// that is there, but has no group.
+    /// Throws `logDamaged` if a frame after the end of the log proves that more was durable. `isFollowed`: the next segment exists, without a
+    /// group.
     func checkEnd(at end: LogPosition, isFollowed: Bool) throws(EngineError) {
         guard let start else { return }
         var position = end
@@ -77,7 +77,7 @@ struct LogSegment {
         }
     }
 
-    /// The first self-valid frame in a window that says that something beyond the end was durable.
+    /// The first frame of a window whose own check is valid and which proves that bytes beyond the end were durable.
     private func proof(in window: [UInt8], at start: LogPosition, beyond end: LogPosition, isFollowed: Bool) -> (LogPosition, String)? {
         unsafe window.withBytes { bytes in
             for offset in stride(from: 0, to: bytes.count, by: LogFrame.blockBytes) {

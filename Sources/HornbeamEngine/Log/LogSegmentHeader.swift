@@ -5,16 +5,16 @@
 //      | "HBEAMLOG" | version | reserved | store (2× 64) | number | salt | segment bytes |               | check |
 //      +------------+---------+----------+---------------+--------+------+---------------+---------------+-------+
 //
-// The check is XXH64 of the 4,088 bytes before it and seeds the check of the segment's first frame, so a frame belongs
-// to one segment of one store. Where in the log a segment begins is said by its first group, not by the header: so the
-// segment can be made before that is known, and the step into it needs no sync of its own.
+// The check is XXH64 of the 4,088 bytes before it and seeds the check of the segment's first frame, so a frame belongs to one segment of
+// one store. The first group, not the header, holds the position at which the segment begins. So a segment can be preallocated, and the
+// first group needs no extra sync.
 
 /// The header of a log segment.
 struct LogSegmentHeader: Hashable {
     static let bytes = 4096
     static let magic: UInt64 = 0x474F_4C4D_4145_4248  // "HBEAMLOG"
     static let version: UInt32 = 2
-    /// What is read of a segment is at most so long.
+    /// Readers accept segments up to this length.
     static let segmentBytesMax: UInt64 = 1 << 32
 
     // Offsets of the fields.
@@ -41,7 +41,7 @@ struct LogSegmentHeader: Hashable {
         self.segmentBytes = segmentBytes
     }
 
-    /// Where a position lies in the file of a segment whose first group has another.
+    /// The offset of a position in the file of a segment, given the position of its first group.
     static func offset(of position: LogPosition, from first: LogPosition) -> UInt64 {
         position.rawValue - first.rawValue + UInt64(bytes)
     }
@@ -59,7 +59,7 @@ struct LogSegmentHeader: Hashable {
         unsafe block.set(check, at: LogSegmentHeader.checkOffset)
     }
 
-    /// The header in a hostile block of exactly 4 KiB; a word on the first wrong field if there is one.
+    /// Decodes the header in an untrusted block of exactly 4 KiB. Throws the name of the first wrong field.
     init(decoding block: UnsafeRawBufferPointer) throws(LogFault) {
         guard unsafe block.integer(at: 0, as: UInt64.self) == LogSegmentHeader.magic else { throw .header("magic number") }
         let check = unsafe block.integer(at: LogSegmentHeader.checkOffset, as: UInt64.self)
@@ -80,7 +80,7 @@ struct LogSegmentHeader: Hashable {
     }
 }
 
-/// Why a segment cannot be read.
+/// The reason why a segment cannot be read.
 enum LogFault: Error {
     /// A field of the header.
     case header(String)

@@ -1,21 +1,22 @@
-// The segments of the log: the step from one to the next, and what becomes of those that are not needed any more.
+// The segments of the log: the switch to the next one, and the release of those that are no longer needed.
 
 internal import HornbeamThreads
 internal import Synchronization
 
 extension LogWriter {
-    /// Goes on in the next segment, which has room for a group.
+    /// Switches to the next segment, which has room for a group.
     ///
-    /// It has a header and a durable name, made ahead as a rule. The order makes its first group prove that all before it is
-    /// durable, and the seal that it is there: sync the old segment, then seal it; the group comes after that.
+    /// As a rule it is preallocated, with a header and a durable name. The order of steps proves durability: first sync the old segment, then
+    /// write its seal, then the new segment's first group. So the group proves that everything before it is durable, and the seal that the
+    /// next segment exists.
     func beginSegment(for bound: Int, frees: Bool) throws(EngineError) {
         try syncing.withLock { (_) throws(EngineError) in
             try state.withLock { (state) throws(EngineError) in
                 if let refusal = state.refusal { throw refusal }
                 if hasRoom(state, for: bound, frees: frees) { return }
-                let next: LogSpare
+                let next: PreparedSegment
                 do throws(EngineError) {
-                    next = try takeSpare(
+                    next = try takePrepared(
                         bytes: state.nextSegmentBytes, atLeast: bound + LogSegmentHeader.bytes + LogFrame.blockBytes, mayBeShort: frees)
                 } catch {
                     if error.code == .durabilityLost { state.refusal = error }
@@ -23,10 +24,12 @@ extension LogWriter {
                 }
                 try syncOld(&state)
                 do throws(EngineError) { try sealOld(&state, next: next.header) } catch {
-                    // The next segment has its name: the next step goes into this one.
-                    if error.code == .full { keepSpare(next) }
+                    // The next segment has its name already, so the next attempt uses it.
+                    if error.code == .full { keepPrepared(next) }
                     throw error
                 }
+                assert(state.current.map { $0.header.number < next.header.number } ?? true, "Segments begin in the order of their numbers.")
+                assert(durable >= state.mark.position, "A segment begins when everything before it is durable.")
                 state.file = next.file
                 state.seed = next.header.check
                 state.begun.append(BegunSegment(header: next.header, first: state.mark.position))
@@ -42,7 +45,7 @@ extension LogWriter {
         } catch {
             throw state.poison(error, in: directory)
         }
-        noteDurable(state.mark.position)
+        setDurable(state.mark.position)
     }
 
     private func sealOld(_ state: inout State, next: LogSegmentHeader) throws(EngineError) {
@@ -61,11 +64,11 @@ extension LogWriter {
         }
     }
 
-    /// Segments grow up to this length from now on, as far as the options let them; the first after an opening has a
-    /// quarter of it.
-    package func aim(at bytes: Int) {
+    /// Sets the length that segments grow to, within the options. The first segment after an opening has a quarter of it.
+    package func setSegmentBytesGoal(_ bytes: Int) {
         let goal = min(max(bytes, options.firstSegmentBytes), options.largestSegmentBytes)
         state.withLock { state in
+            assert(goal >= options.firstSegmentBytes, "Segments have at least the first one's length.")
             state.segmentBytesGoal = goal
             state.nextSegmentBytes = min(state.nextSegmentBytes, goal)
             if state.file == nil { state.nextSegmentBytes = max(goal / 4, options.firstSegmentBytes) }
@@ -75,11 +78,11 @@ extension LogWriter {
     /// The segment being filled; nil before the first append.
     package var currentSegment: LogSegmentNumber? { state.withLock { $0.current?.header.number } }
 
-    /// The number of the next segment to be made; kept in the meta file.
+    /// The number of the next segment. The meta file stores it.
     package var nextSegment: LogSegmentNumber { LogSegmentNumber(nextNumber.load(ordering: .relaxed)) }
 
-    /// The segment that replay from a position of this writer's log begins with: the one that ends there, or holds it, since the
-    /// first group of the next may not be durable; or the next when there is none yet.
+    /// The first segment that a replay from a position reads: the one that holds the position or ends there, since the first group of the next
+    /// one may not be durable. If this writer has no segment yet, the next one.
     package func segment(holding position: LogPosition) -> LogSegmentNumber {
         state.withLock { state in
             let segment = state.begun.last { $0.first < position } ?? state.begun.first
@@ -87,54 +90,52 @@ extension LogWriter {
         }
     }
 
-    /// Whether this writer logged anything before a position. If not, its segments may be missing, or have no group, after a crash.
+    /// Whether this writer logged anything before a position. If not, a crash may leave its segments missing or without a group.
     package func hasGroups(before position: LogPosition) -> Bool {
         state.withLock { state in state.begun.first.map { $0.first < position } ?? false }
     }
 
-    /// Lets go of the segments that no state of the meta file needs any more: a few wait to be used again, the others are
-    /// unlinked.
+    /// Releases the segments that no state of the meta file needs: keeps a few for recycling and unlinks the others.
     ///
-    /// Neither is synced: what a crash brings back under the old names is older than the meta file's oldest segment, so nobody
-    /// looks at it. Those that are unlinked give their room back slowly while `mayRest` says so.
-    package func removeSegments(before limit: LogSegmentNumber, mayRest: () -> Bool = { false }) throws(EngineError) {
+    /// Neither is synced: a segment that reappears after a crash under its old name is older than the oldest segment of the meta file, so it
+    /// is not read. While `mayThrottle` returns true, unlinked files release their blocks slowly.
+    package func removeSegments(before limit: LogSegmentNumber, mayThrottle: () -> Bool = { false }) throws(EngineError) {
         let (own, wanted) = state.withLock { state in
             (state.begun.map(\.header).filter { $0.number < limit }, state.nextSegmentBytes)
         }
-        giveUpSegments(mayRest: mayRest) { !LogSpare.fits($0.bytes, wanted) }
+        releaseRecycledSegments(mayThrottle: mayThrottle) { !PreparedSegment.fits($0.bytes, wanted) }
         for header in own { keep(header, wanted: wanted) }
-        try removeFiles(mayRest: mayRest) { LogSegmentNumber(fileName: $0).map { $0 < limit } ?? false }
+        try removeFiles(mayThrottle: mayThrottle) { LogSegmentNumber(fileName: $0).map { $0 < limit } ?? false }
         state.withLock { $0.begun.removeAll { $0.header.number < limit } }
     }
 
-    /// Closes the writer: it writes nothing any more, on any thread, once this returns.
+    /// Closes the writer. After it returns, no thread writes to the log.
     package func close() {
         state.withLock { state in
             state.refusal = state.refusal ?? closedError
             state.file = nil
         }
-        isWaitingForSpare.store(true, ordering: .relaxed)
-        spare.withLock { spare in
-            spare = nil
+        isCommitWaiting.store(true, ordering: .relaxed)
+        prepared.withLock { prepared in
+            prepared = nil
             hasEnded.store(true, ordering: .relaxed)
         }
-        waiting.withLock { $0.removeAll() }
+        recycled.withLock { $0.removeAll() }
     }
 
     var closedError: EngineError { EngineError(.closed, "The log is closed. Open the store again.", path: directory) }
 
-    /// Closes the writer and unlinks the whole log, after the meta file says that none is needed.
+    /// Closes the writer and unlinks the whole log, after the meta file says that no segment is needed.
     ///
-    /// Throws, and unlinks nothing, when the writer was closed or poisoned before, or when the store's files are gone or others are in
-    /// their place.
+    /// Throws, and unlinks nothing, when the writer was closed or poisoned before, or when the store's files were removed or replaced.
     package func removeAll() throws(EngineError) {
         try requireStore()
         close()
         guard hasFiles.load(ordering: .relaxed) else { return }
-        try removeFiles { LogSpare.isName($0) || LogSegmentNumber(fileName: $0) != nil }
+        try removeFiles { PreparedSegment.isName($0) || LogSegmentNumber(fileName: $0) != nil }
     }
 
-    private func removeFiles(mayRest: () -> Bool = { false }, _ isDoomed: (String) -> Bool) throws(EngineError) {
-        for name in try fileSystem.list(directory).filter(isDoomed) { try fileSystem.remove(join(directory, name), mayRest: mayRest) }
+    private func removeFiles(mayThrottle: () -> Bool = { false }, _ isDoomed: (String) -> Bool) throws(EngineError) {
+        for name in try fileSystem.list(directory).filter(isDoomed) { try fileSystem.remove(join(directory, name), mayThrottle: mayThrottle) }
     }
 }

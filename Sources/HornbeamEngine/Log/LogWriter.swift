@@ -1,11 +1,13 @@
-// Appends groups of committed transactions to the log: one positional write of whole 4 KiB blocks into a segment whose
-// blocks exist already, then, when asked, one sync.
+// Appends groups of committed transactions to the log: one positional write of whole 4 KiB blocks into preallocated blocks of a segment,
+// and one sync when asked.
 //
-// Holds: a group is in one segment; a segment gets its first group only when all before it is durable; frames are chained; a
-// failed write or sync of the log poisons the writer for good, since what is durable is then unknown. Errors that come
-// before anything was logged (no room for the next segment) leave the writer as it was, and so does a full disk that refuses the
-// group's own write, as file systems that copy on write may: the group is read back. If a byte of it is missing, no crash can bring it
-// back, since what was never written is on no disk, and the next group takes its place; otherwise it counts as written.
+// Invariants:
+// - A group lies in one segment, and frames are chained by their checks.
+// - A segment gets its first group only when everything before it is durable.
+// - A failed write or sync poisons the writer, since it is unknown which bytes are durable.
+// - Errors before the first write of a group (no space for the next segment) leave the writer unchanged. So does a full disk that refuses
+//   the write itself, as copy-on-write file systems may: the group is read back. If a byte is missing, no crash can restore it, and the
+//   next group overwrites it; otherwise the group counts as written.
 
 internal import HornbeamThreads
 internal import Synchronization
@@ -20,13 +22,13 @@ package final class LogWriter: Sendable {
         /// Seeds the next frame: the mark's check, or the header's at the start of a segment.
         var seed: UInt64
         var nextSegmentBytes: Int
-        /// What the length of segments grows to.
+        /// The length that segments grow to.
         var segmentBytesGoal: Int
         /// Segments begun by this writer, the one being filled at the end.
         var begun: [BegunSegment] = []
         var current: BegunSegment? { begun.last }
         var buffer = WriteBuffer(bytes: 1 << 16)
-        /// Why everything is refused from now on.
+        /// The error that all later calls throw.
         var refusal: EngineError?
     }
 
@@ -35,7 +37,7 @@ package final class LogWriter: Sendable {
         var header: LogSegmentHeader
         var first: LogPosition
 
-        /// Where a position lies in the file.
+        /// The offset of a position in the file.
         func offset(of position: LogPosition) -> UInt64 { LogSegmentHeader.offset(of: position, from: first) }
     }
 
@@ -44,45 +46,45 @@ package final class LogWriter: Sendable {
     let store: StoreIdentifier
     let options: LogOptions
 
-    // Order of locks: syncing, state, spare, waiting.
+    // Lock order: syncing, state, prepared, recycled.
 
-    /// Makes syncs follow one another: of two at once only one would be told of a failure.
+    /// Serialises syncs: of two concurrent syncs, only one would get the error.
     let syncing = Guarded(())
-    /// Guards what an append changes; held across the write on purpose, the next group's place depends on it.
+    /// Guards the state of an append. Held across the write on purpose, since the next group's position depends on it.
     let state: Guarded<State>
-    /// The next segment, ready for its first group.
-    let spare = Guarded<LogSpare?>(nil)
-    /// The number of the next segment to be made; changed by whoever holds `spare`.
+    /// The preallocated next segment.
+    let prepared = Guarded<PreparedSegment?>(nil)
+    /// The number of the next segment; changed under the lock of `prepared`.
     let nextNumber: Atomic<UInt64>
-    /// Segments that were let go, to be the next spares; held while one is renamed. Those that an earlier writer left have
-    /// no length here, so that none is used again.
-    let waiting: Guarded<[LogSpare.Waiting]>
-    /// The spare was taken and has not been made anew.
-    let lacksSpare = Atomic(false)
-    /// It has to be made by now: half of the segment is used up. Sooner it would only take room.
-    let wantsSpare = Atomic(false)
-    /// The last attempt to make a segment met a full disk: the second half of the current one is for transactions that free room.
+    /// Released segments that are kept for recycling; locked during renames. Segments that an earlier writer left have no length here, so
+    /// they are not recycled.
+    let recycled: Guarded<[PreparedSegment.Recycled]>
+    /// The prepared segment was taken and not replaced.
+    let lacksPrepared = Atomic(false)
+    /// Half of the current segment is used, so the next one should be preallocated. Earlier it would only take space.
+    let wantsPrepared = Atomic(false)
+    /// The last preallocation met a full disk. The second half of the current segment is kept for transactions that free space.
     let lacksRoom = Atomic(false)
-    /// Gives room to a full disk, for transactions that free more.
+    /// Released on a full disk, for transactions that free more space.
     let reserve: SpaceReserve?
     /// A commit waits for the next segment.
-    let isWaitingForSpare = Atomic(false)
-    /// No segment is made any more; set by the holder of `spare`.
+    let isCommitWaiting = Atomic(false)
+    /// No segment is made any more; set under the lock of `prepared`.
     let hasEnded = Atomic(false)
-    /// The folder may hold segments or a spare.
+    /// The folder may hold segments, or one under preallocation.
     let hasFiles: Atomic<Bool>
     private let durablePosition: Atomic<UInt64>
-    private let counter: DurableCounter?
-    /// The writer's lock of the store: nothing is logged once it is of a file that is not the store's any more.
+    private let durableHint: DurableLSNHint?
+    /// The writer's lock of the store. Appends fail when its file was removed or replaced.
     let lock: (any FileLock)?
 
-    /// Continues a log in a new segment, made at the first append.
+    /// Continues a log in a new segment, which is made at the first append.
     ///
-    /// `counter` is told of every position that becomes durable. `end` and everything before it must be durable by
-    /// other means than the log's last segment: after an unclean opening, write a checkpoint at `end` first.
+    /// Every durable position is written to `durableHint`. `end` and everything before it must be durable without the log's last segment: after
+    /// an unclean opening, write a checkpoint at `end` first.
     package init(
         directory: String, fileSystem: any FileSystem, store: StoreIdentifier, continuing end: LogMark,
-        nextSegment: LogSegmentNumber, options: LogOptions = LogOptions(), counter: DurableCounter? = nil,
+        nextSegment: LogSegmentNumber, options: LogOptions = LogOptions(), durableHint: DurableLSNHint? = nil,
         listing: [String]? = nil, lock: (any FileLock)? = nil, reserve: SpaceReserve? = nil
     ) throws(EngineError) {
         self.reserve = reserve
@@ -93,8 +95,8 @@ package final class LogWriter: Sendable {
         self.options = options
         let names = try fileSystem.list(directory, known: listing)
         let highest = names.compactMap(LogSegmentNumber.init(fileName:)).max()
-        hasFiles = Atomic(names.contains { LogSpare.isName($0) || LogSegmentNumber(fileName: $0) != nil })
-        waiting = Guarded(names.compactMap(LogSpare.Waiting.init(leftBehind:)))
+        hasFiles = Atomic(names.contains { PreparedSegment.isName($0) || LogSegmentNumber(fileName: $0) != nil })
+        recycled = Guarded(names.compactMap(PreparedSegment.Recycled.init(leftBehind:)))
         let number = highest.map { max($0.next, nextSegment) } ?? nextSegment
         state = Guarded(
             State(
@@ -102,12 +104,12 @@ package final class LogWriter: Sendable {
                 segmentBytesGoal: options.largestSegmentBytes))
         nextNumber = Atomic(number.rawValue)
         durablePosition = Atomic(end.position.rawValue)
-        self.counter = counter
-        // A store that is only looked at is not written to.
-        if let counter, counter.position != end.position { counter.note(end.position) }
+        self.durableHint = durableHint
+        // A store that is only read is not written to.
+        if let durableHint, durableHint.position != end.position { durableHint.note(end.position) }
     }
 
-    /// Throws `durabilityLost`, and refuses everything from then on, if the store's files are gone or others are in their place.
+    /// Throws `durabilityLost`, and refuses all later calls, if the store's files were removed or replaced.
     package func requireStore() throws(EngineError) { try state.withLock { (state) throws(EngineError) in try requireStore(&state) } }
 
     private func requireStore(_ state: inout State) throws(EngineError) {
@@ -127,13 +129,13 @@ package final class LogWriter: Sendable {
         return LogPosition(durablePosition.load(ordering: .acquiring))
     }
 
-    /// Whether a write or a sync of the log has failed: everything throws `durabilityLost` from then on.
+    /// Whether a write or a sync of the log has failed. All later calls throw `durabilityLost`.
     package var isPoisoned: Bool { state.withLock { $0.refusal?.code == .durabilityLost } }
 
     /// Appends transactions as one group, in one write, and returns the end of the group; durable after `sync()`.
     ///
-    /// Throws `full`, or what else kept a next segment from being made, with nothing logged; throws `durabilityLost` when the
-    /// write itself failed for another reason than a full disk.
+    /// Throws `full`, or another error of preallocation, with nothing logged. Throws `durabilityLost` when the write itself failed for another
+    /// reason than a full disk.
     package func append(_ group: some Collection<TransactionRecord>) throws(EngineError) -> LogMark {
         precondition(!group.isEmpty, "A group of the log holds at least one transaction.")
         let bound = LogGroupEncoder.bound(group)
@@ -142,23 +144,23 @@ package final class LogWriter: Sendable {
             do throws(EngineError) {
                 if let mark = try appendIfRoom(group, bound: bound, frees: frees) { return mark }
             } catch {
-                guard error.code == .full, frees, giveReserve() else { throw error }
+                guard error.code == .full, frees, releaseReserve() else { throw error }
                 continue
             }
             try beginSegment(for: bound, frees: frees)
         }
     }
 
-    /// Appends one transaction as a group and lets the device begin to write it, where the current segment has room for it; else
-    /// nothing happens and the answer is nil. Durable after `sync()`. Throws as `append` does.
-    package func appendAhead(_ record: TransactionRecord) throws(EngineError) -> LogMark? {
+    /// Appends one transaction as a group and starts the device's write. Returns nil, and does nothing, if the current segment has no room.
+    /// Durable after `sync()`. Throws as `append` does.
+    package func appendLogFirst(_ record: TransactionRecord) throws(EngineError) -> LogMark? {
         try appendIfRoom(
-            CollectionOfOne(record), bound: LogGroupEncoder.bound(CollectionOfOne(record)), frees: record.frees, isAhead: true)
+            CollectionOfOne(record), bound: LogGroupEncoder.bound(CollectionOfOne(record)), frees: record.frees, beginsWriting: true)
     }
 
     /// Nil when the current segment has no room.
     private func appendIfRoom(
-        _ group: some Collection<TransactionRecord>, bound: Int, frees: Bool, isAhead: Bool = false
+        _ group: some Collection<TransactionRecord>, bound: Int, frees: Bool, beginsWriting: Bool = false
     ) throws(EngineError) -> LogMark? {
         try state.withLock { (state) throws(EngineError) in
             try requireStore(&state)
@@ -172,24 +174,26 @@ package final class LogWriter: Sendable {
             var encoder = LogGroupEncoder(
                 at: state.mark, seed: state.seed, segment: current.header.check, durable: durable, compresses: options.compresses)
             let count = encoder.encode(group, into: state.buffer)
+            assert(count <= bound && count % LogFrame.blockBytes == 0, "A group takes whole blocks within its bound.")
             let offset = current.offset(of: state.mark.position)
+            assert(offset + UInt64(count) <= current.header.segmentBytes, "A group lies in one segment.")
             let bytes = unsafe UnsafeRawBufferPointer(state.buffer[0..<count])
             try unsafe put(bytes, meaningful: encoder.used, into: file, at: offset, &state)
-            if isAhead {
+            if beginsWriting {
                 do throws(EngineError) { try file.beginWriting(at: offset, count: count) } catch {
                     throw state.poison(error, in: directory)
                 }
             }
             state.mark = LogMark(position: state.mark.position + count, check: encoder.check)
             state.seed = encoder.check
-            if lacksSpare.load(ordering: .relaxed), current.offset(of: state.mark.position) > current.header.segmentBytes / 2 {
-                wantsSpare.store(true, ordering: .relaxed)
+            if lacksPrepared.load(ordering: .relaxed), current.offset(of: state.mark.position) > current.header.segmentBytes / 2 {
+                wantsPrepared.store(true, ordering: .relaxed)
             }
             return state.mark
         }
     }
 
-    /// Makes everything appended before the call durable and returns how far the log is; at most one sync runs.
+    /// Makes everything appended before the call durable and returns the durable position. At most one sync runs.
     package func sync() throws(EngineError) -> LogPosition {
         let goal = end.position
         return try syncing.withLock { (_) throws(EngineError) in
@@ -197,19 +201,19 @@ package final class LogWriter: Sendable {
                 if let refusal = state.refusal { throw refusal }
                 return (state.file, state.mark.position)
             }
-            // A sync that this one waited for may have covered it.
+            // A concurrent sync may have covered it.
             guard durable < goal, let file else { return durable }
             do throws(EngineError) {
                 try file.sync(.commits)
             } catch {
                 throw state.withLock { $0.poison(error, in: directory) }
             }
-            noteDurable(position)
+            setDurable(position)
             return position
         }
     }
 
-    /// Writes a group or a seal, which ends with zeros. Throws `full` when the disk refused it and it is not there.
+    /// Writes a group or a seal, which ends with zeros. Throws `full` when the disk refused it and its bytes are not in the file.
     func put(
         _ bytes: UnsafeRawBufferPointer, meaningful count: Int, into file: any File, at offset: UInt64, _ state: inout State
     ) throws(EngineError) {
@@ -234,26 +238,26 @@ package final class LogWriter: Sendable {
         } catch { return nil }
     }
 
-    /// False if there is no room to give.
-    func giveReserve() -> Bool { reserve?.release() ?? false }
+    /// Releases the reserve; false if there is none.
+    func releaseReserve() -> Bool { reserve?.release() ?? false }
 
-    /// Whether a group fits into what it may use of the current segment.
+    /// Whether a group fits into the usable part of the current segment.
     func hasRoom(_ state: borrowing State, for bound: Int, frees: Bool) -> Bool {
         state.hasRoom(for: bound, isHalfHeldBack: !frees && lacksRoom.load(ordering: .relaxed))
     }
 
-    /// Sees to it that readers find the note of how far the log is durable.
-    func restoreNote() { counter?.restore(durable) }
+    /// Rewrites the durable LSN hint, so that readers find it.
+    func restoreDurableHint() { durableHint?.restore(durable) }
 
-    func noteDurable(_ position: LogPosition) {
+    func setDurable(_ position: LogPosition) {
+        assert(position.rawValue >= durablePosition.load(ordering: .relaxed), "The durable position never falls.")
         durablePosition.store(position.rawValue, ordering: .releasing)
-        counter?.note(position)
+        durableHint?.note(position)
     }
 }
 
 extension LogWriter.State {
-    /// Whether a group fits, with the block that the seal needs behind it. A segment that was just begun takes the group that it was
-    /// begun for.
+    /// Whether a group fits, with the block of the seal after it. A segment without a group takes the group for which it was begun.
     func hasRoom(for bound: Int, isHalfHeldBack: Bool) -> Bool {
         guard let current else { return false }
         let end = current.offset(of: mark.position) + UInt64(bound + LogFrame.blockBytes)
@@ -261,7 +265,7 @@ extension LogWriter.State {
         return end <= (isHalf ? current.header.segmentBytes / 2 : current.header.segmentBytes)
     }
 
-    /// Refuses everything from now on and returns the error to throw.
+    /// Refuses all later calls and returns the error to throw.
     mutating func poison(_ cause: EngineError, in directory: String) -> EngineError {
         let error = poisoned(by: cause, current.map { join(directory, $0.header.number.fileName) } ?? directory)
         refusal = error
@@ -269,7 +273,7 @@ extension LogWriter.State {
     }
 }
 
-/// What everything is refused with after writing or syncing the log has failed.
+/// The error of all calls after a failed write or sync of the log.
 func poisoned(by cause: EngineError, _ path: String) -> EngineError {
     EngineError(
         .durabilityLost,

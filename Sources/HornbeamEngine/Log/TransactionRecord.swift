@@ -1,10 +1,10 @@
-// What the log is told and what it tells: numbered redo records, and where a log ends.
+// The input and output of the log: numbered redo records, options, and the end of a log.
 
-/// A committed transaction's redo, opaque to the log.
+/// The redo of a committed transaction; opaque to the log.
 package struct TransactionRecord: Sendable {
     package var number: TransactionNumber
     package var payload: [UInt8]
-    /// It takes away more than it adds, so that it may use room which is held back on a full disk.
+    /// It removes more than it adds, so it may use space that is held back on a full disk.
     package var frees: Bool
 
     package init(number: TransactionNumber, payload: [UInt8], frees: Bool = false) {
@@ -14,14 +14,14 @@ package struct TransactionRecord: Sendable {
     }
 }
 
-/// How a log is made; the defaults suit a store, the small sizes tests.
+/// The options of a log. The defaults suit a store; small sizes are for tests.
 package struct LogOptions: Sendable {
-    /// The least length of a segment. Segments double from one to the next, up to what `LogWriter.aim` asks for.
+    /// The least length of a segment. Lengths double from segment to segment, up to the goal of the writer.
     package var firstSegmentBytes: Int
     package var largestSegmentBytes: Int
     /// Whether payloads of 512 bytes and more are compressed when that saves a tenth.
     package var compresses: Bool
-    /// Where the salts of segments come from.
+    /// The source of the segments' salts.
     package var salt: @Sendable () -> UInt64
 
     package init(
@@ -37,9 +37,9 @@ package struct LogOptions: Sendable {
     }
 }
 
-/// Where a replayed log ends.
+/// The end of a replayed log.
 package struct LogEnd: Hashable, Sendable {
-    /// What a writer continues from.
+    /// The mark from which a writer continues.
     package var mark: LogMark
     /// The newest segment present; nil if there is none.
     package var lastSegment: LogSegmentNumber?

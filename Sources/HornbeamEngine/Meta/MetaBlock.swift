@@ -13,9 +13,8 @@
 //      | next segment | next page file | flags | previous check |                  |   check   |
 //      +--------------+----------------+-------+----------------+------------------+-----------+
 //
-// The check is XXH64 of the 4,088 bytes before it, seeded with the number of the slot (0 or 1). Magic, version and
-// check keep their places in every version of the format, so that an older library can tell a newer file from a
-// damaged one.
+// The check is XXH64 of the 4,088 bytes before it, seeded with the number of the slot (0 or 1). Magic, version and check have the same
+// place in every version of the format, so that an older library can distinguish a newer file from a damaged one.
 
 /// A block of the meta file.
 struct MetaBlock {
@@ -58,7 +57,7 @@ struct MetaBlock {
         self.previousCheck = previousCheck
     }
 
-    /// Why a block cannot be used.
+    /// The reason why a block cannot be used.
     enum Fault: Error {
         case notMeta
         case newer(UInt32)
@@ -68,6 +67,7 @@ struct MetaBlock {
 
     /// Fills a zeroed block and returns its check.
     func encode(into block: UnsafeMutableRawBufferPointer, slot: Int) -> UInt64 {
+        assert(block.count == MetaBlock.bytes && (0..<MetaFile.slotCount).contains(slot), "A state fills a block of a slot.")
         unsafe block.set(MetaBlock.magic, at: 0)
         unsafe block.set(MetaBlock.version, at: MetaBlock.versionOffset)
         unsafe block.set(UInt32(state.pageSize), at: MetaBlock.pageSizeOffset)
@@ -96,7 +96,7 @@ struct MetaBlock {
         unsafe XXH64.hash(block.part(0..<checkOffset), seed: UInt64(slot))
     }
 
-    /// Decodes a hostile block of exactly 4 KiB.
+    /// Decodes an untrusted block of exactly 4 KiB.
     init(decoding block: UnsafeRawBufferPointer, slot: Int) throws(Fault) {
         guard unsafe block.integer(at: 0, as: UInt64.self) == MetaBlock.magic else { throw .notMeta }
         let check = unsafe block.integer(at: MetaBlock.checkOffset, as: UInt64.self)
@@ -118,12 +118,12 @@ struct MetaBlock {
         else { throw .damaged("the reserved bytes") }
     }
 
-    /// The first number of a state that no store reaches; what is counted up from it must not overflow, nor get out of bounds.
+    /// The name of the first field beyond the limits of a store; nil if all are within them. Counting on from a field must not overflow.
     private static func fault(in state: MetaState) -> String? {
-        guard state.checkpoint > 0, state.checkpoint < StoreVersion.numberMax else { return "the checkpoint's number" }
+        guard state.checkpoint > 0, state.checkpoint < StoreLimits.numberMax else { return "the checkpoint's number" }
         guard state.log.position <= .last, state.log.position.rawValue % LogPosition.unit == 0 else { return "the log position" }
-        guard state.transaction.rawValue < StoreVersion.numberMax else { return "the transaction's number" }
-        guard state.nextObjectKey > 0, state.nextObjectKey < StoreVersion.numberMax else { return "the next object key" }
+        guard state.transaction.rawValue < StoreLimits.numberMax else { return "the transaction's number" }
+        guard state.nextObjectKey > 0, state.nextObjectKey < StoreLimits.numberMax else { return "the next object key" }
         guard state.oldestLogSegment.rawValue > 0, state.oldestLogSegment <= state.nextLogSegment else { return "the oldest log segment" }
         guard state.nextLogSegment <= LogSegmentNumber.last.next else { return "the next log segment" }
         guard state.nextPageFile >= .first, state.nextPageFile <= PageFileNumber.last.next else { return "the next page file" }

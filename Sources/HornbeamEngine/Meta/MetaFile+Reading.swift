@@ -1,5 +1,4 @@
-// Choosing among the four blocks: of each slot the newer valid copy, and of a newer format or a foreign file the
-// clearest word that can be said.
+// Reads the four blocks: takes the newer valid copy of each slot, and throws the most specific error for a newer format or a foreign file.
 
 extension MetaFile {
     static func readSlots(of file: any File) throws(EngineError) -> [MetaBlock?] {
@@ -33,7 +32,7 @@ extension MetaFile {
         }
     }
 
-    /// A block of a newer format forbids the whole file, whatever the others hold.
+    /// A block of a newer format makes the whole file unusable, whatever the other blocks hold.
     private static func refusal(_ faults: [MetaBlock.Fault], path: String) -> EngineError? {
         for fault in faults {
             switch fault {
@@ -63,8 +62,8 @@ extension MetaFile {
             .notAStore, "The file is not the meta file of a store. Check the path.", path: path)
     }
 
-    /// Two valid slots must be of one store. The older state counts only if the newer one was written after it: a
-    /// write torn by one crash leaves a copy of a state long gone, which the next torn write would uncover.
+    /// Two valid slots must belong to one store. The older state counts only if the newer one was written after it: a torn write leaves a
+    /// copy of a much older state, and the next torn write would make it the only valid one.
     private static func related(_ slots: [MetaBlock?], path: String) throws(EngineError) -> [MetaBlock?] {
         guard let first = slots[0], let second = slots[1] else { return slots }
         let (older, newer) = first.state.checkpoint < second.state.checkpoint ? (first, second) : (second, first)

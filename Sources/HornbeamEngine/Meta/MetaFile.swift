@@ -6,8 +6,8 @@
 //      | copy 0      | copy 0      | copy 1      | copy 1      |
 //      +-------------+-------------+-------------+-------------+
 //
-// A checkpoint rewrites both copies of the slot that holds the older state, with one sync; the other slot stays as it
-// is, so a crash at any moment leaves a state to start from. It is the only file whose bytes are written twice.
+// A checkpoint rewrites both copies of the slot with the older state, with one sync. The other slot does not change, so after a crash
+// at any moment a valid state exists. It is the only file whose bytes are written twice.
 
 internal import HornbeamThreads
 
@@ -17,7 +17,7 @@ package final class MetaFile: Sendable {
     static let copyCount = 2
 
     private struct Slots {
-        /// What each slot holds; nil if neither copy is valid.
+        /// The content of each slot; nil if neither copy is valid.
         var blocks: [MetaBlock?]
 
         var newest: Int? {
@@ -27,7 +27,7 @@ package final class MetaFile: Sendable {
 
     package let path: String
     private let file: any File
-    /// Guards the slots, on disk and here; held across the write on purpose.
+    /// Guards the slots, on disk and in memory; held across the write on purpose.
     private let slots: Guarded<Slots>
 
     private init(path: String, file: any File, blocks: [MetaBlock?]) {
@@ -36,7 +36,7 @@ package final class MetaFile: Sendable {
         slots = Guarded(Slots(blocks: blocks))
     }
 
-    /// Creates the meta file of a new store with its first state, and syncs it; the folder is the caller's to sync.
+    /// Creates the meta file of a new store with its first state, and syncs it. The caller syncs the folder.
     package static func create(
         _ path: String, fileSystem: any FileSystem, state: MetaState
     ) throws(EngineError) -> MetaFile {
@@ -50,8 +50,8 @@ package final class MetaFile: Sendable {
 
     /// Opens a meta file and reads its states.
     ///
-    /// Throws `notAStore` when the file is missing or is something else, `newerFormat` when a newer library wrote
-    /// it, `damaged` when no slot has a valid copy.
+    /// Throws `notAStore` when the file is missing or of another kind, `newerFormat` when a newer library wrote it, `damaged` when no slot
+    /// has a valid copy.
     package static func open(
         _ path: String, fileSystem: any FileSystem, readOnly: Bool = false
     ) throws(EngineError) -> MetaFile {
@@ -68,8 +68,8 @@ package final class MetaFile: Sendable {
 
     /// Writes a newer state over the older slot, both copies, and syncs.
     ///
-    /// After an error the same slot is rewritten in full once more; if that fails too, the error is thrown and the
-    /// other slot still holds the state before.
+    /// After an error the same slot is written once more in full. If that fails too, the error is thrown and the other slot still holds the
+    /// state before.
     package func write(_ state: MetaState) throws(EngineError) {
         try slots.withLock { (slots) throws(EngineError) in
             let newest = slots.newest
@@ -89,11 +89,10 @@ package final class MetaFile: Sendable {
         }
     }
 
-    /// Makes the newest state durable that the file shows, where perhaps only the system's cache has it: a process that was killed
-    /// left it so, or a sync that failed.
+    /// Makes the newest state of the file durable. After a killed process or a failed sync, it may be in the system's cache only.
     ///
-    /// Its bytes are written once more, since a second sync of the same writes would say nothing; one copy after the other, each
-    /// with a sync, so that one that is durable stays until the other is. A copy that is not of this state goes first.
+    /// Writes the bytes again, since a second sync of the same writes proves nothing. Each copy gets a sync of its own, so that one durable
+    /// copy always exists; a copy that does not hold this state is written first.
     package func confirm() throws(EngineError) {
         try slots.withLock { (slots) throws(EngineError) in
             guard let slot = slots.newest, let block = slots.blocks[slot] else { return }
@@ -120,8 +119,8 @@ package final class MetaFile: Sendable {
         return bytes
     }
 
-    /// Gives up the newest state, whose pages turned out to be damaged, in favour of the one before: the next write
-    /// goes over it. Returns the state that is now the newest, or nil, changing nothing, if there is only one.
+    /// Discards the newest state, whose pages are damaged, in favour of the one before; the next write replaces it. Returns the state that
+    /// is now the newest, or nil if there is only one, which then stays.
     package func disregardNewest() -> MetaState? {
         slots.withLock { slots in
             guard let newest = slots.newest, let other = slots.blocks[1 - newest] else { return nil }

@@ -1,9 +1,9 @@
-// What the meta file says: the identity of the store and one checkpoint of it, from which, with the log behind it, the
-// newest durable state can be rebuilt.
+// The content of the meta file: the identity of the store and one checkpoint. The checkpoint and the log after it yield the newest
+// durable state.
 
-/// One checkpoint as the meta file names it.
+/// One checkpoint as recorded in the meta file.
 package struct MetaState: Hashable, Sendable {
-    // The store's identity; the same in every state of one store.
+    // The store's identity, the same in every state of one store.
     package var store: StoreIdentifier
     /// Seeds the checks of pages.
     package var salt: UInt64
@@ -24,12 +24,12 @@ package struct MetaState: Hashable, Sendable {
     package var catalogue: PageReference
     package var fileTable: PageReference
 
-    // What must be kept and what must not be used again.
+    // Files to keep, and numbers that must not be reused.
     /// The oldest log segment that replay from this state reads.
     package var oldestLogSegment: LogSegmentNumber
     package var nextLogSegment: LogSegmentNumber
     package var nextPageFile: PageFileNumber
-    /// No log existed, or none was needed, when the state was written: a missing log is not a loss.
+    /// The state needs no log, so a missing log is no loss.
     package var isCleanlyClosed: Bool
 
     package init(

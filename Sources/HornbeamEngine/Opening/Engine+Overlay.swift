@@ -1,28 +1,28 @@
-// Transactions that an engine opened for reading shows and never writes: what another store decided about this one, and no
-// writer has carried out yet. They live in memory alone, large values too. The log, once a writer goes on in it, has a
-// transaction of the same number; the next refresh then begins anew from the checkpoint.
+// Transactions that an engine opened for reading applies in memory and never writes: decisions of another store about this one that no
+// writer has applied yet. They exist in memory only, with their blobs. When a writer continues the log, it logs a transaction with the same
+// number; the next refresh then starts again from the checkpoint.
 
 import HornbeamThreads
 
 extension Engine {
-    /// Carries out a transaction in the memory of an engine that was opened for reading; it is the newest state then.
+    /// Applies a transaction in the memory of an engine that was opened for reading, as its newest state.
     ///
-    /// What the body throws leaves the state as it was.
+    /// An error of the body changes nothing.
     package func overlay(_ body: (WriteTransaction) throws -> Void) throws {
-        guard follower != nil else { preconditionFailure("Only an engine that was opened for reading shows what it does not write.") }
+        guard readerPosition != nil else { preconditionFailure("Only an engine that was opened for reading applies transactions without logging them.") }
         try requireOwnProcess()
         let core = core
         let transaction = WriteTransaction(engine: self, base: try core.pipeline.takeTurn(), pool: core.pool)
         do {
             try body(transaction)
-            try transaction.carryOutWaiting()
+            try transaction.applyDeferred()
         } catch {
             transaction.abort()
             throw error
         }
         let version = transaction.makeVersion()
         let (retired, _) = record(transaction)
-        core.pipeline.adopt(version, retired: retired)
+        core.pipeline.publishReplayed(version, retired: retired)
         transaction.finishReplay()
         core.pipeline.endTurn()
     }

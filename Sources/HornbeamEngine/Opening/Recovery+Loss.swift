@@ -1,8 +1,8 @@
-// What an opening at an older state leaves out, and how the store goes on after it: no position of the log, no
-// number of a segment and no object key that the lost part used is given out again.
+// The loss of an opening at an older state, and how the store continues after it: log positions, segment numbers and object keys of the lost
+// part are not reused.
 
 extension Recovery {
-    /// What is missing, if the opening was one that may leave something out and it did.
+    /// The loss, if the opening permitted one and something is missing.
     func loss(_ opened: Opened, _ engine: Engine, _ reason: EngineError?) -> OpeningLoss? {
         guard options.startingPoint != .newest else { return nil }
         let newest = max(opened.states[0].transaction, newestLogged(opened.state))
@@ -12,7 +12,7 @@ extension Recovery {
             nextObjectKey: opened.states.map(\.nextObjectKey).max() ?? 0)
     }
 
-    /// The newest transaction that the log still tells of.
+    /// The newest transaction in the readable log.
     private func newestLogged(_ state: MetaState) -> TransactionNumber {
         var newest = TransactionNumber.zero
         let reader = LogReader(directory: path, fileSystem: fileSystem, store: state.store)
@@ -21,12 +21,12 @@ extension Recovery {
                 from: state.log, oldest: state.oldestLogSegment, cleanlyClosed: state.isCleanlyClosed
             ) { (number, _, _) in newest = max(newest, number) }
         } catch {
-            // A log that breaks off tells of fewer transactions; that it does is known already.
+            // A damaged log yields fewer transactions; the damage itself was reported before.
         }
         return newest
     }
 
-    /// A place in the log beyond all that was written, and a segment's number that nobody used.
+    /// A log position beyond everything that was written, and an unused segment number.
     func beyond(
         _ opened: Opened, _ mark: LogMark, _ next: LogSegmentNumber, _ noted: LogPosition
     ) throws(EngineError) -> (LogMark, LogSegmentNumber) {
@@ -36,7 +36,7 @@ extension Recovery {
         mark.position = opened.states.map(\.log.position).reduce(max(mark.position, noted), max)
         for number in try reader.segments() {
             next = max(next, number.next)
-            // The header of a segment that cannot be read tells nothing, and nobody else will read a position from it.
+            // A segment with an unreadable header yields no position, for other readers either.
             guard let segment = try? reader.open(number) else { continue }
             mark.position = max(mark.position, segment.start?.position ?? mark.position) + Int(segment.header.segmentBytes)
         }
@@ -45,7 +45,7 @@ extension Recovery {
 }
 
 extension Engine {
-    /// Takes the keys of lost objects, and a good many that they may have had, out of the sequence.
+    /// Skips the keys of lost objects, with a margin for unknown ones.
     func skipLostKeys(_ loss: OpeningLoss) throws(EngineError) {
         let margin = 1 << 20
         let transaction = try begin()

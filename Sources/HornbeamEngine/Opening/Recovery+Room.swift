@@ -1,7 +1,7 @@
-// Room for recovery on a full disk: its checkpoint takes the reserve that the crash left, then the place of files that nobody needs.
+// Space for recovery on a full disk: its checkpoint takes the reserve that the crash left, then the space of unneeded files.
 
 extension Recovery {
-    /// Writes what was recovered as a checkpoint. Throws `full` when the disk is, with all given up that can be.
+    /// Writes the recovered state as a checkpoint. Throws `full` if the disk is still full after everything possible was released.
     func checkpoint(_ engine: Engine, _ opened: Opened) throws(EngineError) {
         do throws(EngineError) { return try engine.checkpointer.run(log: nil, isForced: true) } catch {
             guard error.code == .full, try removeLeftOvers(engine, opened) else { throw error }
@@ -9,8 +9,8 @@ extension Recovery {
         try engine.checkpointer.run(log: nil, isForced: true)
     }
 
-    /// Removes segments that were being made, waited to be used again, or are older than all states, and page files that no state, no
-    /// transaction of the log and no catalogue names: what a checkpoint wrote that a crash cut short. False if there was nothing.
+    /// Removes log segments under preallocation, kept for recycling or older than all states, and page files that no state, log transaction or
+    /// catalogue names: the output of an incomplete checkpoint. False if there was nothing to remove.
     private func removeLeftOvers(_ engine: Engine, _ opened: Opened) throws(EngineError) -> Bool {
         try engine.core.requireStore()
         let names = opened.listing ?? []
@@ -18,7 +18,7 @@ extension Recovery {
         let orphans = names.compactMap(PageFileNumber.init(fileName:)).filter { !(needed?.contains($0) ?? true) }
         let oldest = opened.states.map(\.oldestLogSegment).min()
         let segments = names.filter { name in
-            LogSpare.isName(name) || LogSegmentNumber(fileName: name).map { number in oldest.map { number < $0 } ?? false } ?? false
+            PreparedSegment.isName(name) || LogSegmentNumber(fileName: name).map { number in oldest.map { number < $0 } ?? false } ?? false
         }
         var isAnyGone = false
         for name in segments + orphans.map(\.fileName) where try fileSystem.exists(join(path, name)) {
@@ -29,7 +29,7 @@ extension Recovery {
         return isAnyGone
     }
 
-    /// Nil where that cannot be known, since a state is damaged.
+    /// Nil if a state is damaged, so that the files are unknown.
     private func neededFiles(_ engine: Engine, _ opened: Opened) throws(EngineError) -> Set<PageFileNumber>? {
         let (space, files) = (engine.core.space, engine.core.files)
         do throws(EngineError) {
@@ -46,16 +46,16 @@ extension Recovery {
         }
     }
 
-    /// Whether there may be no room for the reserve and a first segment, so that a first delete would fail.
+    /// Whether there may be too little space for the reserve and a first segment, so that a first delete would fail.
     func isShortOfRoom(_ reserve: SpaceReserve) -> Bool {
         guard !reserve.isSpent, let room = fileSystem.availableBytes(path) else { return reserve.isSpent }
         return room < options.reserveSize + 2 * options.log.firstSegmentBytes
     }
 
-    /// Gives up what only the state before recovery's checkpoint needs, the old log above all: there is no room for a new one.
+    /// Releases what only the state before recovery's checkpoint needs, above all the old log, to make space for a new one.
     func freeOldStates(_ engine: Engine, _ log: LogWriter) {
         engine.attempt { () throws(EngineError) in try engine.checkpointer.run(log: log, isForced: true) }
-        log.giveUpSegments()
+        log.releaseRecycledSegments()
         engine.core.reserve.prepare(isUrgent: true)
     }
 }

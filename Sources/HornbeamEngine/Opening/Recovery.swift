@@ -1,10 +1,10 @@
-// Opening a store: from the meta file to the newest durable version.
+// Opens a store: from the meta file to the newest durable version.
 //
-// The newest meta slot whose catalogue can be read is the start; the log behind it is replayed through ordinary
-// transactions. After an unclean end two things may be in the system's cache only, because a process was killed or a sync failed:
-// the newest state of `meta`, which is therefore written once more and synced first, while all that the state before it needs is
-// still there; and the end of the log, which is therefore written as a checkpoint before the first new commit is accepted.
-// Until that checkpoint's meta write nothing else that exists is changed, so recovery can crash and start again.
+// Recovery starts at the newest slot of `meta` with a readable catalogue and replays the log after it through ordinary transactions. After an
+// unclean end, a killed process or a failed sync may have left two things in the system's cache only:
+// - The newest state of `meta`. Recovery writes and syncs it again, while everything that the state before it needs still exists.
+// - The end of the log. Recovery writes it as a checkpoint before the first new commit.
+// Until that checkpoint writes `meta`, no existing file changes otherwise, so recovery can crash and start again.
 
 /// One attempt to open a store.
 struct Recovery {
@@ -29,7 +29,7 @@ struct Recovery {
         }
         let lock = try fileSystem.lock(metaPath, noting: lockPath)
         do throws(EngineError) {
-            // Another store may have taken the place between opening the file and locking it.
+            // Another store may have replaced the file between opening and locking it.
             try lock.verify()
             let (engine, log) = try openForWriting(lock, isNew: isNew)
             return (engine, log, lock)
@@ -42,7 +42,7 @@ struct Recovery {
     var metaPath: String { join(path, "meta") }
     var lockPath: String { join(path, "lock") }
 
-    /// Locks and caches of network file systems keep no promise that a store builds on.
+    /// Network file systems do not guarantee the locks and syncs that a store needs.
     func requireLocalDisk() throws(EngineError) {
         guard !options.allowsNetworkFileSystem, let kind = fileSystem.networkFileSystem(of: path) else { return }
         throw EngineError(
@@ -54,17 +54,17 @@ struct Recovery {
 
     private func openForWriting(_ lock: any FileLock, isNew: Bool) throws(EngineError) -> (Engine, LogWriter) {
         let meta = try MetaFile.open(metaPath, fileSystem: fileSystem)
-        // The file that was opened is the one that is locked.
+        // The opened file must be the locked one.
         try lock.verify()
         let states = meta.states
-        // The process that made, copied or salvaged the store may have ended before the name was durable. The first writer under this
-        // name notes the log's position only after this sync.
-        if !isNew, DurableCounter(lockPath, fileSystem: fileSystem, store: states[0].store).position == nil {
+        // The process that made, copied or salvaged the store may have ended before the name was durable. The first writer under this name writes the
+        // durable LSN hint only after this sync.
+        if !isNew, DurableLSNHint(lockPath, fileSystem: fileSystem, store: states[0].store).position == nil {
             try fileSystem.syncDirectory(parent(ofPath: path), .newStoreName)
         }
         return try withReadableState(states) { (i) throws(EngineError) in
             if i > 0 { _ = meta.disregardNewest() }
-            // Nobody else changes the folder from now on, but an attempt with the newer state may have.
+            // No other process changes the folder from now on, but an attempt with the newer state may have.
             let names = try fileSystem.list(path)
             let files = try PageFiles(
                 directory: path, fileSystem: fileSystem, salt: states[i].salt, nextFile: states[i].nextPageFile, listing: names)
@@ -89,7 +89,7 @@ struct Recovery {
         throw firstError ?? EngineError(.damaged, "The meta file names no checkpoint.", path: metaPath)
     }
 
-    /// What an engine is made from.
+    /// The parts from which an engine is made.
     struct Opened {
         let meta: MetaFile
         /// Newest first.
@@ -97,7 +97,7 @@ struct Recovery {
         let chosen: Int
         let previous: MetaState?
         let files: PageFiles
-        /// What was in the folder when it was opened for writing.
+        /// The names in the folder when it was opened for writing.
         var listing: [String]?
         var state: MetaState { states[chosen] }
     }
@@ -105,12 +105,12 @@ struct Recovery {
     private func openForWriting(_ opened: Opened, _ lock: any FileLock) throws(EngineError) -> (Engine, LogWriter) {
         let engine = try makeEngine(opened, lock: lock)
         let state = opened.state
-        let counter = DurableCounter(lockPath, fileSystem: fileSystem, store: state.store)
-        let noted = counter.position ?? .zero
+        let durableHint = DurableLSNHint(lockPath, fileSystem: fileSystem, store: state.store)
+        let noted = durableHint.position ?? .zero
         let replayed = try replay(opened, engine, reaching: noted)
         engine.loss = replayed.loss
         var mark = replayed.end.mark
-        // No number is left out between the segments that are there and those to come: the older state of `meta` may need both.
+        // Segment numbers are consecutive, since the older state of `meta` may need both the existing segments and the next ones.
         var next = replayed.end.lastSegment?.next ?? state.nextLogSegment
         if replayed.loss != nil { (mark, next) = try beyond(opened, mark, next, noted) }
         let reserve = engine.core.reserve
@@ -125,21 +125,21 @@ struct Recovery {
         }
         let log = try LogWriter(
             directory: path, fileSystem: fileSystem, store: state.store, continuing: mark, nextSegment: next,
-            options: options.log, counter: counter, listing: opened.listing,
+            options: options.log, durableHint: durableHint, listing: opened.listing,
             lock: lock, reserve: reserve)
         if hasRecovered, isShortOfRoom(reserve) { freeOldStates(engine, log) }
         return (engine, log)
     }
 
-    /// Whether perhaps only the system's cache has the newest state of `meta`: all that leads to it from the state before is there.
-    /// Without that the state before was given up, which nobody does before the newest is durable.
+    /// Whether the newest state of `meta` may be in the system's cache only: the previous state still has everything that leads to the newest.
+    /// Otherwise the previous state was released, which happens only after the newest is durable.
     private func isInDoubt(_ opened: Opened) -> Bool {
         guard opened.chosen == 0, let previous = opened.previous else { return false }
         let hasLog = opened.listing?.contains { LogSegmentNumber(fileName: $0) != nil } ?? true
         return hasLog || previous.log == opened.state.log
     }
 
-    /// File systems that copy on write need room even for what is written over.
+    /// Copy-on-write file systems need space for overwriting, too.
     private func confirm(_ meta: MetaFile, _ reserve: SpaceReserve) throws(EngineError) {
         do throws(EngineError) { return try meta.confirm() } catch {
             guard error.code == .full, reserve.release() else { throw error }
@@ -150,7 +150,7 @@ struct Recovery {
     /// An engine that shows the chosen checkpoint, without the log.
     ///
     /// The next checkpoint is numbered after the newest known, even when an older one was chosen.
-    func makeEngine(_ opened: Opened, follower: Follower? = nil, lock: (any FileLock)? = nil) throws(EngineError) -> Engine {
+    func makeEngine(_ opened: Opened, readerPosition: ReaderPosition? = nil, lock: (any FileLock)? = nil) throws(EngineError) -> Engine {
         var state = opened.state
         let (version, table) = try load(state.catalogue, state.fileTable, opened.files, pageSize: state.pageSize)
         guard version.number == state.transaction else {
@@ -165,7 +165,7 @@ struct Recovery {
         state.checkpoint = opened.states[0].checkpoint
         return Engine(
             path: path, parts: Engine.Parts(core, Checkpointer(core, latest: state, previous: opened.previous)),
-            options: options, identifier: state.store, follower: follower)
+            options: options, identifier: state.store, readerPosition: readerPosition)
     }
 
     private func load(
@@ -178,7 +178,7 @@ struct Recovery {
         return (version, try place("file table", fileTable, files) { (bytes) throws(EngineError) in try FileTable.decode(bytes) })
     }
 
-    /// Decodes a record; what is wrong in it is reported with its place.
+    /// Decodes a record; an error names the record's place.
     private func place<R>(
         _ name: String, _ reference: PageReference, _ files: PageFiles, _ decode: ([UInt8]) throws(EngineError) -> R
     ) throws(EngineError) -> R {
@@ -194,16 +194,16 @@ struct Recovery {
 
     // MARK: Replay
 
-    /// Where the log ended, and what is missing then.
+    /// The end of the log, and the loss up to there.
     struct Replayed {
         var end: LogEnd
         var loss: OpeningLoss?
     }
 
-    /// Brings an engine from its checkpoint to where the opening wants it.
+    /// Replays the log, from an engine's checkpoint to the requested state.
     ///
-    /// An older state will do only if the log leads from it to where the newest one was taken, and to `goal`: what
-    /// lies between was acknowledged. `limit` ends the reading where a writer may be at work.
+    /// An older checkpoint is accepted only if the log leads from it to the newest one, and to `goal`: everything in between was acknowledged.
+    /// `limit` ends the reading where a writer may be writing.
     func replay(
         _ opened: Opened, _ engine: Engine, reaching goal: LogPosition, upTo limit: LogPosition? = nil
     ) throws(EngineError) -> Replayed {
@@ -219,7 +219,7 @@ struct Recovery {
                 guard options.startingPoint == .lastReadable, error.code == .damaged || error.code == .logDamaged else {
                     throw error
                 }
-                // The writer beside a reader may have used a segment again: that is no loss, and the reader begins anew.
+                // A writer may have recycled a segment during the reading. That is no loss, and the reader starts again.
                 try requireKept(opened.state)
                 reason = error
             }
@@ -236,15 +236,15 @@ struct Recovery {
         let replay = Replay(engine, keepsEach: options.startingPoint == .lastReadable)
         let end = unsafe try reader.replay(
             from: mark, oldest: state.oldestLogSegment, cleanlyClosed: state.isCleanlyClosed,
-            vouched: goal, upTo: limit
+            knownDurable: goal, upTo: limit
         ) { (number, payload, _) throws(EngineError) in
             let bytes = unsafe Bytes(payload)
             if let (catalogue, fileTable) = try Redo.attached(bytes) {
                 var (version, table) = try load(catalogue, fileTable, engine.core.files, pageSize: state.pageSize)
-                // The file of the table itself may be younger than what the table lists.
+                // The file that holds the table may be newer than the files that the table lists.
                 for file in try engine.core.files.filesOfBlob(fileTable) { table.entries[file, default: .init()].gain(0) }
                 replay.finish()
-                try engine.adopt(version, table, as: number)
+                try engine.publishAttached(version, table, as: number)
             } else {
                 try replay.apply(bytes, as: number)
             }
@@ -255,16 +255,16 @@ struct Recovery {
 }
 
 extension Engine {
-    /// Takes over a version that a big transaction wrote as a checkpoint.
-    fileprivate func adopt(
+    /// Publishes a version that a big transaction wrote like a checkpoint.
+    fileprivate func publishAttached(
         _ version: StoreVersion, _ table: FileTable, as number: TransactionNumber
     ) throws(EngineError) {
         guard version.number == number else {
             throw EngineError(.damaged, "The log attaches transaction \(number), the catalogue is of \(version.number).")
         }
-        core.space.adopt(table, number, isCheckpoint: false)
+        core.space.replaceTable(table, number, isCheckpoint: false)
         let previous = try core.pipeline.takeTurn()
-        core.pipeline.adopt(version, retired: checkpointer.abandonNodes(of: previous))
+        core.pipeline.publishReplayed(version, retired: checkpointer.abandonNodes(of: previous))
         core.pipeline.endTurn()
     }
 }

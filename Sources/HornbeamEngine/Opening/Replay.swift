@@ -1,10 +1,10 @@
 // Applies the transactions of a log to the newest version.
 //
-// They are applied as one: a leaf that a thousand of them change is copied once and not a thousand times. Nobody can ask for the states in
-// between. Only when the log may turn out to be damaged, and what stands before the damage is wanted, each makes a version of its own.
-// What holds: an error leaves the engine at the last version that was finished.
+// They are applied as one transaction, so that a leaf is copied once, even if a thousand transactions change it. The states in between cannot
+// be read. If the log may be damaged and its readable part is wanted, each transaction makes a version of its own.
+// Invariant: after an error the engine has the last finished version.
 
-/// The replay of a log. Used by one thread; dropped before `finish`, what was applied since the last version is forgotten.
+/// The replay of a log. Used by one thread. If it is released before `finish`, the changes since the last version are dropped.
 final class Replay {
     private let engine: Engine
     /// True if each transaction makes a version.
@@ -45,7 +45,7 @@ final class Replay {
         self.transaction = nil
         let version = transaction.makeVersion()
         let (retired, _) = engine.record(transaction)
-        engine.core.pipeline.adopt(version, retired: retired)
+        engine.core.pipeline.publishReplayed(version, retired: retired)
         transaction.finishReplay()
         engine.core.pipeline.endTurn()
     }

@@ -1,4 +1,4 @@
-// Making a new store: complete under another name first, so that no crash leaves half of one.
+// Creates a store under another name and renames it when it is complete, so that a crash leaves no partial store.
 
 /// The creation of a store at a path.
 struct StoreCreation {
@@ -24,15 +24,14 @@ struct StoreCreation {
     }
 }
 
-/// A store's folder that is filled under another name and takes its own when it is complete and durable.
+/// The folder of a new store under a temporary name. It is renamed when it is complete and durable.
 struct StoreDraft {
     let path: String
     let fileSystem: any FileSystem
-    /// What is said when there is something at the path already.
+    /// The message for a path that is already in use.
     var occupied = "The folder holds files already; choose a path where there is nothing yet."
 
-    /// Calls `body` with the folder to fill. Whatever fails leaves nothing at the path; throws `notAStore` when there is
-    /// something already.
+    /// Calls `body` with the folder to fill. After an error nothing is at the path. Throws `notAStore` when the path is in use.
     func fill(_ body: (String) throws(EngineError) -> Void) throws(EngineError) {
         if try fileSystem.exists(path), try !fileSystem.list(path).isEmpty {
             throw EngineError(.notAStore, occupied, path: path)
@@ -52,7 +51,7 @@ struct StoreDraft {
         discardOthers()
     }
 
-    /// Opens what was put into a draft as a store, which replays its log and removes it; proves that it can be opened.
+    /// Opens the content of a draft as a store, which replays its log and removes it. That proves that it can be opened.
     func complete<R>(
         _ draft: String, _ options: EngineOptions, _ body: (Engine) throws(EngineError) -> R
     ) throws(EngineError) -> R {
@@ -68,7 +67,7 @@ struct StoreDraft {
         return result
     }
 
-    /// A draft that stays behind takes room and is no store; the error that ended it is the one to tell.
+    /// Removes a draft. It is no store, and the caller throws the first error.
     private func discard(_ draft: String) {
         for name in (try? fileSystem.list(draft)) ?? [] { try? fileSystem.remove(join(draft, name)) }
         try? fileSystem.remove(draft)
@@ -78,8 +77,7 @@ struct StoreDraft {
 
     private static let mark = ".new-"
 
-    /// The name of a draft proves that it is one: it ends with a random number and the check of the store's name, seeded with
-    /// the number. No folder that somebody copied or named has such a name.
+    /// A draft's name ends with a random number and the check of the store's name, seeded with that number. No other folder has such a name.
     static func draftPath(of path: String, number: UInt64) -> String { path + suffix(of: name(of: path), number) }
 
     private static func suffix(of name: String, _ number: UInt64) -> String {
@@ -89,7 +87,7 @@ struct StoreDraft {
 
     private static func name(of path: String) -> String { path.split(separator: "/").last.map(String.init) ?? path }
 
-    /// Removes the drafts of the path that a crash left. A process that still fills one is too late: the path is taken.
+    /// Removes drafts of the path that crashes left. A process that is still filling one has lost: the path is in use.
     private func discardOthers() {
         let store = StoreDraft.name(of: path)
         let folder = parent(ofPath: path)
@@ -102,7 +100,7 @@ struct StoreDraft {
 }
 
 extension Engine {
-    /// Makes a store with the identity of another and fills it; nothing is at the path before it is complete and durable.
+    /// Creates a store with the identity of another one and fills it. Nothing is at the path before it is complete and durable.
     package static func create(
         _ path: String, as other: Engine, fileSystem: any FileSystem, options: EngineOptions,
         _ body: (Engine) throws(EngineError) -> Void

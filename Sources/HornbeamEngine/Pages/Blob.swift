@@ -1,4 +1,4 @@
-// Writing, reading, walking and moving values that lie in the page files by themselves.
+// Writing, reading, walking and moving blobs: values outside the leaves.
 
 extension PageFiles {
     /// Appends a value in chunks and returns the reference that names it; the reference's count is the length.
@@ -12,7 +12,7 @@ extension PageFiles {
             fanOut: BlobIndex.capacity)
     }
 
-    /// With sizes small enough for tests to reach every level.
+    /// The same with small sizes, so that tests reach every level.
     func appendBlob(
         _ bytes: UnsafeRawBufferPointer, tree: TreeID, checkpoint: UInt64, to appender: PageAppender, chunkBytes: Int,
         fanOut: Int
@@ -33,6 +33,7 @@ extension PageFiles {
                 let heading = PageHeading(kind: .blobIndex, tree: tree, level: level, checkpoint: checkpoint)
                 made.append(try append(BlobIndex(run), heading, to: appender))
             }
+            assert(made.count < references.count, "Each level of an index has fewer records than the one below.")
             references = made
             level += 1
         }
@@ -47,10 +48,11 @@ extension PageFiles {
         let reference = unsafe try payload.withBytes { (buffer) throws(EngineError) in
             unsafe try appender.append(heading, buffer, count: count)
         }
+        assert(reference.count == count, "The reference of an index counts the bytes below it.")
         return reference.flagged(PageReference.blobIndexFlag)
     }
 
-    /// The whole value. Throws `damaged` when a record of it is; allocates no more than the records justify.
+    /// Reads the whole value. Throws `damaged` for a damaged record. Allocates no more than the records justify.
     package func readBlob(_ reference: PageReference) throws(EngineError) -> [UInt8] {
         var bytes: [UInt8] = []
         try forEachBlobRecord(reference, above: Int.max) { (record) throws(EngineError) in
@@ -73,7 +75,7 @@ extension PageFiles {
         try forEachBlobRecord(reference, above: Int.max, body)
     }
 
-    /// Levels must fall on the way down, so that a damaged index cannot lead in circles.
+    /// Levels decrease on the way down, so a damaged index cannot form a cycle.
     private func forEachBlobRecord(
         _ reference: PageReference, above: Int, _ body: (PageReference) throws(EngineError) -> Void
     ) throws(EngineError) {
@@ -98,11 +100,11 @@ extension PageFiles {
         }
     }
 
-    /// Copies a record to a new place as it is stored, verified against its old address and checked for its new one.
+    /// Copies a record as it is stored to a new place. Verifies it against its old address and computes the check for the new one.
     package func copy(
         _ reference: PageReference, to appender: PageAppender, checkpoint: UInt64? = nil
     ) throws(EngineError) -> PageReference {
-        // The record is lent by a closure that throws page faults only, so the append happens on a copy of it.
+        // The closure that lends the record throws only page faults, so a copy of the record is appended after it.
         var stored: [UInt8] = []
         var header = unsafe try withRecord(reference) { (header, payload) throws(PageFault) in
             stored = unsafe [UInt8](payload)
@@ -114,8 +116,7 @@ extension PageFiles {
         }
     }
 
-    /// Moves those records of a blob that lie in the chosen files; returns the new reference, or the old one if
-    /// nothing had to move.
+    /// Moves the records of a blob that lie in the chosen files. Returns the new reference, or the old one if no record was moved.
     package func copyBlob(
         _ reference: PageReference, to appender: PageAppender, checkpoint: UInt64,
         movingFrom isLeft: (PageFileNumber) -> Bool

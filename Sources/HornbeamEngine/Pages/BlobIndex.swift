@@ -22,7 +22,7 @@ struct BlobIndex {
         return bytes
     }
 
-    /// Decodes hostile bytes: the references must add up to `count` bytes and none may be empty.
+    /// Decodes untrusted bytes: the references must add up to `count` bytes, and none may be empty.
     init(decoding bytes: UnsafeRawBufferPointer, count: UInt64) throws(PageFault) {
         guard bytes.count > 0, bytes.count % BlobIndex.referenceBytes == 0 else { throw .blob }
         var found: [PageReference] = []

@@ -1,17 +1,17 @@
-// From the appender's buffer to the disk: flush, sync, and what to do when that fails.
+// Flushes and syncs the appender's files, and discards what a failed sync left.
 
 internal import HornbeamThreads
 
 extension PageAppender {
-    /// Hands what is buffered to the operating system, so that it can be read back from the file.
+    /// Writes the buffer to the file, so that its records can be read.
     package func flush() throws(EngineError) {
         try state.withLock { (state) throws(EngineError) in try writeBuffer(&state) }
     }
 
     /// Makes everything appended so far durable: the bytes of each file, then the folder if files are new.
     ///
-    /// After an error everything appended since the last good sync is void, as by `abandon()`: a failed sync is never
-    /// repeated on the same bytes, since the system may have dropped them and would then report success.
+    /// After an error, everything appended since the last successful sync is void, as after `abandon()`. A failed sync is not repeated on the
+    /// same bytes, since the system may have dropped them and would report success.
     package func sync(_ site: SyncSite = .pages) throws(EngineError) {
         try state.withLock { (state) throws(EngineError) in
             do throws(EngineError) {
@@ -27,21 +27,21 @@ extension PageAppender {
         try writeBuffer(&state)
         for entry in state.unsynced { try entry.file.sync(site) }
         if state.hasNewFiles { try files.syncDirectory() }
+        assert(state.buffered == 0, "A sync covers all buffered records.")
         state.unsynced.removeAll()
         state.hasNewFiles = false
         state.holdsSyncedBytes = state.number != nil
         state.bufferOffset = (state.bufferOffset + PageAppender.blockBytes - 1) & ~(PageAppender.blockBytes - 1)
     }
 
-    /// Ends the current file; the next append begins a new one.
+    /// Closes the current file; the next append begins a new one.
     package func seal() throws(EngineError) {
         try state.withLock { (state) throws(EngineError) in try finishFile(&state) }
     }
 
-    /// Gives up everything appended since the last good sync; the appender goes on in a new file.
+    /// Discards everything appended since the last successful sync; the appender continues in a new file.
     ///
-    /// Files that hold nothing durable are removed as far as the file system lets them be; what stays is an orphan,
-    /// which the next opening removes.
+    /// Removes files without durable records as far as the file system permits. Files that remain are orphans, which the next opening removes.
     package func abandon() {
         state.withLock { abandon(&$0) }
     }

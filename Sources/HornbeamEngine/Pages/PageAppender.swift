@@ -1,15 +1,15 @@
-// Appends page records to files of its own: compresses in the caller's thread without a lock, then takes its lock to
-// assign the address, compute the check that depends on it, and copy the record into a buffer that goes out in large
-// writes. What was appended is durable after `sync()`; nothing may name it in durable form before.
+// Appends page records to files of its own. It compresses in the caller's thread without a lock. Under its lock it assigns the address,
+// computes the check, which depends on the address, and copies the record into a buffer that is flushed in large writes.
+// Records are durable after `sync()`; no durable structure may name them before.
 
 internal import HornbeamThreads
 
-/// Appends pages. Any number of threads may append at once; several appenders write to different files.
+/// Appends pages. Any number of threads may append at once; different appenders write to different files.
 package final class PageAppender: Sendable {
-    /// A payload that is stored compressed must be this much smaller: below 88 % of its raw size.
+    /// A compressed payload is stored only if it is below 88 % of its raw size.
     static let compressedPercentMax = 88
     /// After a sync the next record starts on a fresh device block, so that no later write touches a durable one.
-    static let blockBytes: UInt64 = 4096
+    static let blockBytes = DeviceBlock.bytes
     /// The largest payload of one record.
     package static let payloadBytesMax = 1 << 18
 
@@ -24,7 +24,7 @@ package final class PageAppender: Sendable {
     struct State {
         var number: PageFileNumber?
         var file: (any File)?
-        /// Where the buffer's first byte goes in the file.
+        /// The file offset of the buffer's first byte.
         var bufferOffset: UInt64 = 0
         let buffer: WriteBuffer
         var buffered = 0
@@ -34,14 +34,14 @@ package final class PageAppender: Sendable {
         var holdsSyncedBytes = false
         var fileSizeLimit: UInt64
         var bytesAppended: UInt64 = 0
-        /// Whether nobody waits for what is written, so that it may take its time; nil where somebody does from the start.
-        var mayRest: (@Sendable () -> Bool)?
+        /// Returns true while no thread waits for the writes, so that they may be throttled; nil for writes that are never throttled.
+        var mayThrottle: (@Sendable () -> Bool)?
 
         var end: UInt64 { bufferOffset + UInt64(buffered) }
     }
 
     let files: PageFiles
-    /// Guards everything that an append changes; held across the large writes on purpose, they are the pace.
+    /// Guards all state of an append. Held across the large writes on purpose, which limits the rate of appends.
     let state: Guarded<State>
 
     init(files: PageFiles, fileSizeLimit: Int, bufferBytes: Int) {
@@ -51,7 +51,7 @@ package final class PageAppender: Sendable {
     }
 
     deinit {
-        // What was appended stays readable; a failure shows when it is read.
+        // The records stay readable; a failure appears when they are read.
         state.withLock { state in
             do throws(EngineError) { try writeBuffer(&state) } catch {}
         }
@@ -60,13 +60,13 @@ package final class PageAppender: Sendable {
     /// Sets the length at which the next record begins a new file.
     func limitFiles(toBytes bytes: Int) { state.withLock { $0.fileSizeLimit = UInt64(bytes) } }
 
-    /// Writes a piece at a time from now on, with rests while `mayRest` says so; nil: in one go.
-    func setPace(_ mayRest: (@Sendable () -> Bool)?) { state.withLock { $0.mayRest = mayRest } }
+    /// Throttles later writes while `mayThrottle` returns true; nil ends throttling.
+    func setThrottle(_ mayThrottle: (@Sendable () -> Bool)?) { state.withLock { $0.mayThrottle = mayThrottle } }
 
     /// Bytes of records appended in the appender's life, padding included.
     package var bytesAppended: UInt64 { state.withLock { $0.bytesAppended } }
 
-    /// Appends one page and returns the reference that names it; `count` goes into the reference as it is.
+    /// Appends one page and returns its reference. `count` is stored in the reference unchanged.
     ///
     /// The payload is at most 256 KiB. Throws `full` when the disk is; then call `abandon()`.
     package func append(
@@ -78,13 +78,13 @@ package final class PageAppender: Sendable {
         }
     }
 
-    /// A page as it will be stored but for its place. Safe: its payload lies in memory that the one who encodes it keeps until it is appended.
+    /// A page in its stored form, without an address. Safe: the encoder keeps the payload's memory until the page is appended.
     @safe struct EncodedPage {
         let header: PageHeader
         let payload: UnsafeRawBufferPointer
     }
 
-    /// Compresses a payload into `scratch` if that saves enough. Any thread may do so; what comes out lies in one of the two.
+    /// Compresses a payload into `scratch` if that saves enough. Any thread may call it; the result lies in `payload` or `scratch`.
     static func encode(
         _ heading: PageHeading, _ payload: UnsafeRawBufferPointer, into scratch: UnsafeMutableRawBufferPointer
     ) -> EncodedPage {
@@ -111,8 +111,11 @@ package final class PageAppender: Sendable {
         try state.withLock { (state) throws(EngineError) in
             let length = header.recordBytes
             let number = try prepare(&state, for: length)
+            assert(payload.count == header.storedBytes, "A header names the size of its payload.")
+            assert(state.buffered + length <= state.buffer.count, "The buffer has room for the record.")
             let record = unsafe state.buffer[state.buffered..<state.buffered + length]
             let offset = state.end
+            assert(offset & 7 == 0, "Records begin at multiples of eight bytes.")
             unsafe header.encode(into: record)
             let body = unsafe UnsafeMutableRawBufferPointer(rebasing: record[PageHeader.bytes...])
             unsafe body.copyMemory(from: payload)
@@ -150,14 +153,16 @@ package final class PageAppender: Sendable {
 
     private func noteUnsynced(_ state: inout State) {
         guard let number = state.number, let file = state.file else { return }
+        assert(state.unsynced.allSatisfy { $0.number != number }, "A file is listed once for the next sync.")
         state.unsynced.append(Unsynced(number: number, file: file, holdsSyncedBytes: state.holdsSyncedBytes))
     }
 
     func writeBuffer(_ state: inout State) throws(EngineError) {
+        assert(state.buffered == 0 || state.file != nil, "Buffered records belong to a file.")
         guard state.buffered > 0, let file = state.file else { return }
         let bytes = unsafe UnsafeRawBufferPointer(state.buffer[0..<state.buffered])
-        if let mayRest = state.mayRest {
-            try unsafe file.writeInPieces(bytes, at: state.bufferOffset, mayRest: mayRest)
+        if let mayThrottle = state.mayThrottle {
+            try unsafe file.writeInPieces(bytes, at: state.bufferOffset, mayThrottle: mayThrottle)
         } else {
             try unsafe file.write(bytes, at: state.bufferOffset)
         }

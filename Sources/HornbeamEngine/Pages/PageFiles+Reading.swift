@@ -1,12 +1,10 @@
-// Reading a page: one positional read of the whole record, then magic, sizes, check and the stamp of the reference,
-// and only then the payload is unpacked. A bad record is read once more, since a wrong read may pass; a record that
-// stays bad is an error that names file, offset and field.
+// Reads a page: one positional read of the whole record, then the checks of magic, sizes, checksum and stamp, then decompression. A bad
+// record is read a second time, since a read may fail once. If it stays bad, the error names file, offset and field.
 
 extension PageFiles {
     /// Reads and verifies a page into the start of `buffer`, which holds at least its raw bytes.
     ///
-    /// Throws `damaged` when the record fails its check, is not the one that the reference was made for, or is not
-    /// of the kind expected.
+    /// Throws `damaged` when the record fails its check, does not match the reference, or is of another kind than expected.
     package func read(
         _ reference: PageReference, into buffer: UnsafeMutableRawBufferPointer, expecting kind: PageKind? = nil
     ) throws(EngineError) -> PageInfo {

@@ -1,35 +1,35 @@
-// The page files of a store: append-only files of packed page records, each named by a number that is never used
-// again. No byte is written twice; a file goes away whole. Files grow through appenders, each with files of its own,
-// and are read from any thread. Nothing here knows trees: who references what is the business of the layers above.
+// The page files of a store: append-only files of packed page records, each with a number that is never reused. No byte is written
+// twice, and a file is removed as a whole. Files grow through appenders, each with files of its own, and any thread may read them. This
+// layer does not know trees; higher layers know the references between records.
 
 internal import HornbeamThreads
 
 /// The page files of one store.
 package final class PageFiles: Sendable {
-    /// What is known of one file.
+    /// An open file.
     struct Entry {
         var file: any File
-        /// The appender that may still hold the file's last bytes in its buffer.
+        /// The appender whose buffer may still hold the file's last bytes.
         weak var appender: PageAppender?
     }
 
     private struct State {
         var entries: [PageFileNumber: Entry] = [:]
         var nextFile: PageFileNumber
-        /// Files in memory are numbered downwards, away from those of a writer elsewhere.
+        /// Files in memory are numbered downwards, away from the files of another process that writes.
         var nextInMemory = PageFileNumber.last
 
-        /// Files stay open: a writer elsewhere may unlink them.
+        /// Files stay open, since a writer in another process may unlink them.
         let isHolding: Bool
 
-        /// The next file in memory; nil where files are made on the disk.
+        /// The next number of a file in memory; nil where files are made on disk.
         mutating func takeNumberInMemory() -> PageFileNumber? {
             guard isHolding else { return nil }
             defer { nextInMemory = PageFileNumber(nextInMemory.rawValue - 1) }
             return nextInMemory
         }
 
-        /// Lets go of a file that nobody appends to; it closes when its last reader is done.
+        /// Closes a file that has no appender; its last reader still holds the handle.
         mutating func makeRoom() {
             guard !isHolding, entries.count >= PageFiles.openFilesMax else { return }
             guard let idle = entries.first(where: { $0.value.appender == nil })?.key else { return }
@@ -39,7 +39,7 @@ package final class PageFiles: Sendable {
 
     /// Files kept open for reading; a store may have more than a process may open.
     static let openFilesMax = 256
-    /// Where the last record that a reference can name ends: 2³² places of 8 bytes and a record's length.
+    /// The end of the last record that a reference can name: 2³² places of 8 bytes and a record's length.
     static let fileBytesMax: UInt64 = 1 << 35 + 1 << 19
 
     package let directory: String
@@ -48,8 +48,8 @@ package final class PageFiles: Sendable {
     /// Guards the table of open files and the next number.
     private let state: Guarded<State>
 
-    /// The page files in a folder. New files get numbers from `nextFile` on, above every number present. `listing` is what is
-    /// in the folder, if the caller knows.
+    /// The page files in a folder. New files get numbers from `nextFile` on, above every existing number. `listing` holds the names in the
+    /// folder, if the caller knows them.
     package init(
         directory: String, fileSystem: any FileSystem, salt: UInt64, nextFile: PageFileNumber = .first,
         isHolding: Bool = false, listing: [String]? = nil
@@ -62,13 +62,13 @@ package final class PageFiles: Sendable {
         state = Guarded(State(nextFile: highest.map { max($0.next, nextFile) } ?? nextFile, isHolding: isHolding))
     }
 
-    /// Opens every file that is there now. Whoever made the files with `isHolding` can read them from then on, even
-    /// when a writer unlinks them. Throws `damaged` when one goes away meanwhile.
+    /// Opens every existing file. If the object was made with `isHolding`, the files can be read from then on, even after another process
+    /// unlinks them. Throws `damaged` when a file disappears meanwhile.
     package func hold() throws(EngineError) {
         for number in try fileSystem.list(directory).compactMap(PageFileNumber.init(fileName:)) { _ = try handle(number) }
     }
 
-    /// The number that the next new file gets; kept in the meta file, so that numbers never come back.
+    /// The number of the next new file. The meta file stores it, so that numbers are never reused.
     package var nextFile: PageFileNumber { state.withLock { $0.nextFile } }
 
     /// The files present, by number.
@@ -78,7 +78,7 @@ package final class PageFiles: Sendable {
             do throws(EngineError) {
                 summaries.append(PageFileSummary(number: number, bytes: min(try handle(number).file.size(), PageFiles.fileBytesMax)))
             } catch {
-                // A checkpoint on another thread may have removed it since the folder was listed.
+                // A checkpoint on another thread may have removed it after the folder was listed.
                 guard error.code == .damaged, try !fileSystem.exists(path(of: number)) else { throw error }
             }
         }
@@ -90,20 +90,20 @@ package final class PageFiles: Sendable {
         PageAppender(files: self, fileSizeLimit: fileSizeLimit, bufferBytes: bufferBytes)
     }
 
-    /// Unlinks a file that nothing references any more; durable some time later: what a crash brings back is an orphan.
-    package func remove(_ file: PageFileNumber, mayRest: () -> Bool = { false }) throws(EngineError) {
+    /// Unlinks a file without references. It becomes durable later; a file that reappears after a crash is an orphan.
+    package func remove(_ file: PageFileNumber, mayThrottle: () -> Bool = { false }) throws(EngineError) {
         forget(file)
-        try fileSystem.remove(path(of: file), mayRest: mayRest)
+        try fileSystem.remove(path(of: file), mayThrottle: mayThrottle)
     }
 
-    /// Makes created and removed files durable as entries of the folder.
+    /// Makes the names of created and removed files durable.
     package func syncDirectory() throws(EngineError) {
         try fileSystem.syncDirectory(directory, .pageFileNames)
     }
 
     func path(of file: PageFileNumber) -> String { join(directory, file.fileName) }
 
-    /// The open file, opened for reading at first use.
+    /// The open file; opened for reading at first use.
     func handle(_ number: PageFileNumber) throws(EngineError) -> Entry {
         if let entry = state.withLock({ $0.entries[number] }) { return entry }
         let opened = Entry(file: try openForReading(number), appender: nil)
@@ -128,7 +128,7 @@ package final class PageFiles: Sendable {
 
     var openFileCount: Int { state.withLock { $0.entries.count } }
 
-    /// A new file for an appender, under a number never used before; in memory where a store is only read.
+    /// A new file for an appender, under a new number. It lies in memory if the store is open for reading.
     func create(for appender: PageAppender) throws(EngineError) -> (PageFileNumber, any File) {
         if let number = state.withLock({ $0.takeNumberInMemory() }) {
             let file = MemoryFile(path: path(of: number), content: MemoryFile.Content())
@@ -144,17 +144,18 @@ package final class PageFiles: Sendable {
         }
         let file: any File
         do throws(EngineError) { file = try fileSystem.open(path(of: number), .create) } catch {
-            // Only the folder can be missing.
+            // The folder itself is missing.
             throw error.code == .notAStore ? .storeGone(join(directory, "meta")) : error
         }
         state.withLock { state in
             state.makeRoom()
+            assert(state.entries[number] == nil, "The number of a page file is used once.")
             state.entries[number] = Entry(file: file, appender: appender)
         }
         return (number, file)
     }
 
-    /// The appender will write nothing more to the file.
+    /// Ends the appender's writes to the file.
     func seal(_ number: PageFileNumber) {
         state.withLock { $0.entries[number]?.appender = nil }
     }

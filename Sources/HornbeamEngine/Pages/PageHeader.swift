@@ -8,7 +8,7 @@
 // The check is XXH64 over bytes 0 ..< 24 and the stored payload, seeded with the store's salt and the record's own
 // address, so that a record is valid in one place of one store only.
 
-/// What a page holds.
+/// The kinds of page records.
 package enum PageKind: UInt8, Sendable, Hashable, CaseIterable {
     case indexLeaf = 1
     case tableLeaf = 2
@@ -19,7 +19,7 @@ package enum PageKind: UInt8, Sendable, Hashable, CaseIterable {
     case fileTable = 7
 }
 
-/// What a page says about itself.
+/// The part of a page record's header that describes the page.
 package struct PageHeading: Hashable, Sendable {
     package var kind: PageKind
     package var tree: TreeID
@@ -83,7 +83,7 @@ struct PageHeader {
             of: heading.checkpoint.littleEndian, toByteOffset: PageHeader.checkpointOffset, as: UInt64.self)
     }
 
-    /// The header in hostile bytes; the name of the first bad field instead if there is one.
+    /// The header in untrusted bytes, or the fault of its first bad field.
     static func decode(_ buffer: UnsafeRawBufferPointer) -> Result<PageHeader, PageFault> {
         guard unsafe UInt16(littleEndian: buffer.load(as: UInt16.self)) == magic else { return .failure(.magic) }
         guard let kind = unsafe PageKind(rawValue: buffer[kindOffset]) else { return .failure(.kind) }
@@ -114,7 +114,7 @@ struct PageHeader {
     }
 }
 
-/// What is wrong with a record, in the words of an error message.
+/// The faults of a record, in the words of an error message.
 enum PageFault: String, Error {
     case address = "the reference's address names no page"
     case short = "the file ends before the record does"

@@ -1,9 +1,9 @@
-// Hints to the processor's cache for the modules above, which have no C.
+// Prefetch hints for the modules above, which do not import C.
 
 internal import CSystem
 
 package enum CacheLine {
-    /// Has two lines fetched that will be read soon. Any address will do: nothing is read.
+    /// Prefetches two cache lines that will be read soon. Any address is permitted, since nothing is read.
     package static func fetch(_ first: UnsafeRawPointer, _ second: UnsafeRawPointer) {
         unsafe fetch_line(first)
         unsafe fetch_line(second)

@@ -1,17 +1,17 @@
-// Epochs protect frames of the pool while someone reads them without a lock or a count.
+// Epochs protect frames of the pool during reads without a lock or a reference count.
 //
-// A reader enters before it touches a frame and leaves after; a frame that was taken out of use waits in limbo
-// until every reader that could have seen it has left. Invariant: a frame is unpublished before its epoch is
-// stamped, so a reader that enters later cannot find it any more.
+// A reader enters before it touches a frame and leaves afterwards. A frame out of use waits in limbo until every reader that may have
+// seen it has left.
 //
-// A reader only stores its epoch into a cell of its thread's own, without a barrier, which would make each read wait for
-// the ones before it. The thread that looks for the oldest reader pays instead: it has the kernel put a barrier on every
-// thread of the process first. Before that barrier a reader's epoch was stored, and is seen; or its reads come after it,
-// and they find nothing that was unpublished. Where the kernel has no such call, or refuses it, readers use a barrier.
+// Invariant: a frame is unpublished before its epoch is stamped, so readers that enter later cannot find it.
 //
-// Each thread has a cell of its own, however many threads there are, so a read inside of another read always finds the
-// outer one and no read waits. The first cells are allocated with the epochs; more come in chunks, each as large as all
-// before it, when a thread first needs one.
+// A reader stores its epoch into a cell of its own thread, without a barrier, since a barrier would delay every read. The thread that
+// searches for the oldest reader pays instead: the kernel puts a barrier on every thread of the process first. Either a reader stored its
+// epoch before that barrier, which makes it visible, or its reads follow the barrier and find nothing that was unpublished. If the kernel
+// lacks or refuses the call, readers use a barrier.
+//
+// Each thread has a cell of its own, whatever the number of threads, so a nested read finds the outer one and no read waits. The first
+// cells are allocated with the epochs. More come in chunks when a thread first needs one; each chunk doubles the number of cells.
 
 internal import CSystem
 import Glibc
@@ -22,29 +22,29 @@ import Synchronization
 @safe final class Epochs: Sendable {
     typealias Cell = Atomic<UInt64>
 
-    /// A read under way; without a cell inside of another read of the same thread, which protects the inner one too.
+    /// A read in progress. It has no cell inside another read of the same thread, which protects it too.
     @safe struct Reader {
         let cell: UnsafeMutablePointer<Cell>?
     }
 
-    /// Threads whose cells are allocated at once, by number.
+    /// Threads with smaller numbers have their cells allocated from the start.
     private let firstCount: Int
     /// Cells lie a cache line apart.
     private static let stride = 8
-    /// Chunks double: with the first cells they are enough for more threads than a process can have.
+    /// Each chunk doubles the cells, so these are enough for all threads of a process.
     private static let chunkCount = 24
     /// True where the kernel can put a barrier on the process's threads.
     private static let isBarrierPrepared = membarrier_prepare() == 0
-    /// After the kernel refused a barrier, readers that entered without one are waited for: far longer than a processor keeps a store to itself.
+    /// The wait for readers that entered without a barrier before the kernel refused one: far longer than a processor delays a store.
     private let pauseNanoseconds: UInt64
 
     private let current = Atomic<UInt64>(1)
     private let isInterleaved = Interleaving.isUnderWay
     /// The kernel puts a barrier on all threads; 0 if it did.
     private let putBarrier: @Sendable () -> Int32
-    /// False once the kernel refused a barrier.
+    /// False after the kernel refused a barrier.
     private let hasBarrier: Atomic<Bool>
-    /// When it did.
+    /// The time of the refusal.
     private let refusedAt = Atomic<UInt64>(0)
     private let threadKey = ThreadNumber.key
     nonisolated(unsafe) private let cells: UnsafeMutablePointer<Cell>  // fixed at init; atomic cells
@@ -85,7 +85,7 @@ import Synchronization
         unsafe cells.deallocate()
     }
 
-    /// Starts a read; give the answer back to `leave`.
+    /// Starts a read. Pass the result to `leave`.
     @inline(__always)
     func enter() -> Reader {
         let number = Int(bitPattern: unsafe pthread_getspecific(threadKey)) - 1
@@ -99,9 +99,9 @@ import Synchronization
         let epoch = current.load(ordering: .acquiring)
         point("a reader that has not said so yet")
         unsafe cell.pointee.store(epoch, ordering: .relaxed)
-        // Looked at after the store: a thread that is preempted in between stores its epoch, or sees a refusal.
+        // Loaded after the store: a thread that is preempted in between has stored its epoch, or sees the refusal.
         if hasBarrier.load(ordering: .relaxed) {
-            // Costs nothing: it keeps the compiler from moving reads before the store.
+            // Emits no instruction: it keeps the compiler from moving reads before the store.
             atomicMemoryFence(ordering: .acquiringAndReleasing)
         } else {
             atomicMemoryFence(ordering: .sequentiallyConsistent)
@@ -110,7 +110,7 @@ import Synchronization
         return unsafe Reader(cell: cell)
     }
 
-    /// A thread's first read of any store; or one of a thread whose cell is in a chunk.
+    /// The first read of a thread, or a read of a thread with a cell in a chunk.
     @inline(never)
     private func enterFirst(_ known: Int) -> Reader {
         let number = known >= 0 ? known : ThreadNumber.make()
@@ -130,7 +130,7 @@ import Synchronization
         unsafe UnsafeMutablePointer(bitPattern: chunks[index].load(ordering: .acquiring))
     }
 
-    /// Two threads may make the same chunk; one of the two counts.
+    /// Two threads may make the same chunk; the first one is used.
     private func makeChunk(_ index: Int) -> UnsafeMutablePointer<Cell> {
         let made = unsafe Epochs.makeCells(firstCount << index)
         let (isFirst, other) = unsafe chunks[index].compareExchange(
@@ -146,22 +146,23 @@ import Synchronization
     func leave(_ reader: Reader) {
         guard let cell = unsafe reader.cell else { return }
         point("the end of a read")
+        assert(unsafe cell.pointee.load(ordering: .relaxed) != 0, "A reader leaves an epoch that it has entered.")
         unsafe cell.pointee.store(0, ordering: .releasing)
     }
 
-    /// A place where another thread may go on, if threads are interleaved on purpose; costs next to nothing otherwise.
+    /// A scheduling point of interleaving tests; almost free otherwise.
     @inline(__always)
     func point(_ place: StaticString) {
         if isInterleaved { Interleaving.point(place) }
     }
 
-    /// Stamps what has just been unpublished; it may be reused once `oldestReader()` is beyond the stamp.
+    /// Stamps a frame that was just unpublished. The frame may be reused when `oldestReader()` exceeds the stamp.
     func stamp() -> UInt64 {
         point("a frame that nobody finds any more")
         return current.wrappingAdd(1, ordering: .sequentiallyConsistent).oldValue
     }
 
-    /// The epoch in which the oldest active reader entered; `UInt64.max` if nobody reads, 0 if that is not known just now.
+    /// The epoch in which the oldest active reader entered; `UInt64.max` without readers, 0 if it is unknown at present.
     func oldestReader() -> UInt64 {
         atomicMemoryFence(ordering: .sequentiallyConsistent)
         guard reachedAllReaders() else { return 0 }
@@ -171,7 +172,7 @@ import Synchronization
         guard end > firstCount else { return oldest }
         for number in firstCount..<end {
             let (index, place) = place(number)
-            // Threads of a chunk that is not there have never read.
+            // The threads of a missing chunk have never read.
             if let chunk = unsafe chunk(index) { unsafe look(chunk + place, &oldest) }
         }
         return oldest
@@ -182,17 +183,16 @@ import Synchronization
         if epoch != 0, epoch < oldest { oldest = epoch }
     }
 
-    /// True once the epoch of each reader can be seen. A kernel that prepared barriers may refuse one later: a filter of
-    /// system calls, or no memory. From then on readers use barriers themselves; those that entered before need none
-    /// once a pause is over.
+    /// True when the epoch of every reader is visible. A kernel that prepared barriers may refuse one later, because of a filter of system
+    /// calls or for lack of memory. From then on readers use barriers; readers that entered before are safe after a pause.
     private func reachedAllReaders() -> Bool {
         if hasBarrier.load(ordering: .acquiring) {
             if putBarrier() == 0 { return true }
-            refusedAt.store(Retention.monotonic(), ordering: .relaxed)
+            refusedAt.store(MonotonicClock.nanoseconds, ordering: .relaxed)
             hasBarrier.store(false, ordering: .sequentiallyConsistent)
             return false
         }
         let refused = refusedAt.load(ordering: .relaxed)
-        return refused == 0 || Retention.monotonic() &- refused > pauseNanoseconds
+        return refused == 0 || MonotonicClock.nanoseconds &- refused > pauseNanoseconds
     }
 }

@@ -4,33 +4,34 @@
 // transaction (no disk address; it stays until it is freed or has been written by a checkpoint). Readers find a
 // page through a hint and compare the frame's disk address inside an epoch; only a miss takes the lock.
 //
-// What holds: `table` names exactly the frames whose disk address is set. A frame's generation changes whenever
-// its content stops being what it was. Frames leave use through limbo unless nobody else ever saw them.
+// Invariants:
+// - `table` names exactly the frames whose disk address is set.
+// - A frame's generation changes whenever its content is replaced or removed.
+// - Frames leave use through limbo unless no other thread ever saw them.
 
 import Glibc
 import HornbeamThreads
 import Synchronization
 
-/// What the pool knows of a frame: one line of the cache. Cells that readers look at are atomic; the others belong to the
-/// writer or the lock.
+/// The pool's record of a frame: one cache line. Fields that readers access are atomic; the others belong to the writer or the lock.
 struct FrameInfo: ~Copyable {
     static let size = 64
 
     /// The page's address in the page files; 0 while the frame is free or its node is in memory only.
     let diskAddress = Atomic<UInt64>(0)
-    /// The layouts (by serial) that the leaf was found to fit; `.max` for nodes that we made. Of pages from disk this
-    /// is found out at the first reading as part of a table.
+    /// The serial number of the layouts that the leaf was verified against; `.max` for nodes of this process. A page from disk is verified when
+    /// it is first read as part of a table.
     let verifiedFor = Atomic<UInt64>(0)
-    /// What readers know of a table's leaf, as LeafBrief says; `shape` is 0 where they know nothing.
+    /// The cached header of a table leaf (CachedLeafHeader); `shape` is 0 when there is none.
     let firstKey = Atomic<UInt64>(0)
     let shape = Atomic<UInt64>(0)
-    /// The transaction that made the node; 0 for pages from disk. Written before anyone else sees the frame.
+    /// The transaction that made the node; 0 for pages from disk. Written before other threads see the frame.
     var birth: UInt64 = 0
     /// The transaction that replaced the node; guarded by the writer's turn.
     var death = UInt64.max
     /// The stamp of the reference to the page, once it has a disk address.
     var stamp: UInt64 = 0
-    /// Changes each time the frame changes hands.
+    /// Changes each time the frame gets other content.
     let generation = Atomic<UInt32>(1)
     let bitmaps = Atomic<UInt16>(0)
     /// Set by readers, cleared by the clock.
@@ -41,11 +42,11 @@ struct FrameInfo: ~Copyable {
 
 @safe final class FramePool: Sendable {
     let pageSize: Int
-    /// Frames that the pool aims to stay within; nodes not yet written may exceed it.
+    /// The goal for the number of frames in use; nodes that are not written yet may exceed it.
     let capacity: Int
     let epochs = Epochs()
-    /// Added to the transaction in locations of rows, so that one that was seen in another pool is not believed: a store may be
-    /// closed and opened again, or move, while its objects are held.
+    /// Added to the transaction in locations of rows, so that a location from another pool is not accepted: a store may be closed and opened
+    /// again, or moved, while its objects are held.
     let mark = FramePool.poolsMade.wrappingAdd(1, ordering: .relaxed).newValue &* 0x9E37_79B9
     private static let poolsMade = Atomic<UInt64>(0)
     let files: PageFiles
@@ -67,28 +68,28 @@ struct FrameInfo: ~Copyable {
         var prefaulted: UInt32 = 1
         var hasHugePages = false
         var hand: UInt32 = 1
-        /// Allocations to let pass before the clock is tried again, after it found nothing.
+        /// Allocations to skip before the clock runs again, after it found nothing.
         var patience = 0
         var inUse: Int { Int(end) - 1 - free.count - cold.count - limbo.count }
     }
 
-    /// Frames in limbo from which on it is worth asking all threads what they read.
+    /// Frames in limbo from which on asking all threads for their epochs pays.
     private static let reclaimedAtOnce = 16
 
-    /// Every look-up in a pool beyond the reach of the processor's translation buffer would pay for walking the page
-    /// tables, twice over on a virtual machine; pages of 2 MiB bring a large pool back into reach.
+    /// A lookup beyond the reach of the processor's translation buffer walks the page tables, twice on a virtual machine. Pages of 2 MiB keep a
+    /// large pool within reach.
     private static let hugePageBytes = PoolMemory.hugePageBytes
     private static let adviseHugePages: Int32 = 14  // MADV_HUGEPAGE
     private static let collapseToHugePage: Int32 = 25  // MADV_COLLAPSE
-    /// Smaller pools stay on small pages, whose memory is taken as it is needed.
+    /// Smaller pools use small pages, which take memory only as they are used.
     private static let bytesForHugePages = 32 << 20
     private static let framesOfALook: UInt32 = 8
-    /// What another thread brings in at once.
+    /// Bytes that another thread populates at once.
     private static let bytesAhead = 16 << 20
 
     /// - Parameters:
-    ///   - bytes: what the pool aims to stay within.
-    ///   - ceiling: frames at most, dirty nodes included; beyond it `full` is thrown.
+    ///   - bytes: The goal for the memory in use.
+    ///   - ceiling: The maximum number of frames, dirty nodes included; beyond it `full` is thrown.
     init(pageSize: Int, bytes: Int, ceiling: Int? = nil, files: PageFiles) throws(EngineError) {
         self.pageSize = pageSize
         self.files = files
@@ -101,7 +102,7 @@ struct FrameInfo: ~Copyable {
         }
         self.memory = memory
         unsafe base = unsafe memory.base
-        precondition(MemoryLayout<FrameInfo>.stride == FrameInfo.size, "What the pool knows of a frame is to be one line.")
+        precondition(MemoryLayout<FrameInfo>.stride == FrameInfo.size, "The pool's record of a frame takes one cache line.")
         unsafe infos = UnsafeMutableRawPointer.allocate(byteCount: (maximum + 1) * FrameInfo.size, alignment: FrameInfo.size)
             .bindMemory(to: FrameInfo.self, capacity: maximum + 1)
         unsafe infos.initialize(to: FrameInfo())  // number 0 is "no frame"; the others follow at their first use
@@ -127,7 +128,7 @@ struct FrameInfo: ~Copyable {
         return true
     }
 
-    /// Keeps the clock from taking the frame's page out of use soon.
+    /// Marks the frame as recently used, for the clock.
     @inline(__always)
     func noteUse(of frame: UInt32) {
         if unsafe !infos[Int(frame)].isRecent.load(ordering: .relaxed) {
@@ -140,31 +141,10 @@ struct FrameInfo: ~Copyable {
         unsafe infos[Int(frame)].generation.load(ordering: .acquiring)
     }
 
-    /// A copy is as trustworthy as what it was copied from.
+    /// A copy has the verification of its original.
     func inheritVerification(of frame: UInt32, to copy: UInt32) {
         let serial = unsafe infos[Int(frame)].verifiedFor.load(ordering: .acquiring)
         unsafe infos[Int(copy)].verifiedFor.store(serial, ordering: .relaxed)
-    }
-
-    /// Throws unless the frame holds a leaf that fits a table's layouts.
-    @inline(__always)
-    func verifyLeaf(_ frame: UInt32, _ layouts: TableLayouts) throws(EngineError) {
-        let serial = unsafe infos[Int(frame)].verifiedFor.load(ordering: .acquiring)
-        if serial == layouts.serial || serial == .max { return }
-        try verifyNewLeaf(frame, layouts)
-    }
-
-    @inline(never)
-    private func verifyNewLeaf(_ frame: UInt32, _ layouts: TableLayouts) throws(EngineError) {
-        let page = page(frame)
-        let version: UInt32 = page.load(24)
-        guard page.kind == NodeKind.tableLeaf.rawValue, let own = unsafe layouts.resolve(version)?.own else {
-            throw EngineError(.damaged, "A page of a table is no leaf of a layout that the table has (\(version)).")
-        }
-        if let fault = NodeCheck.tableFault(page, own) {
-            throw EngineError(.damaged, "A leaf of a table contradicts itself: \(fault).")
-        }
-        unsafe infos[Int(frame)].verifiedFor.store(layouts.serial, ordering: .releasing)
     }
 
     /// The reference to a frame's page on disk, if it is there.
@@ -184,6 +164,7 @@ struct FrameInfo: ~Copyable {
                 "The transaction needs more memory than the buffer pool's limit of \(maximum) pages; use smaller transactions or a larger pool."
             )
         }
+        assert(unsafe infos[Int(frame)].diskAddress.load(ordering: .relaxed) == 0, "A free frame holds no page.")
         unsafe infos[Int(frame)].birth = birth
         unsafe infos[Int(frame)].verifiedFor.store(birth == 0 ? 0 : .max, ordering: .relaxed)
         unsafe infos[Int(frame)].shape.store(0, ordering: .relaxed)
@@ -198,7 +179,7 @@ struct FrameInfo: ~Copyable {
         if state.limbo.count >= FramePool.reclaimedAtOnce { reclaim(&state) }
         if let frame = state.free.popLast() ?? state.cold.popLast() { return frame }
         guard state.end <= UInt32(maximum) else {
-            sweep(&state, wanted: 32)
+            runClock(&state, wanted: 32)
             reclaim(&state)
             return state.free.popLast()
         }
@@ -208,20 +189,20 @@ struct FrameInfo: ~Copyable {
         return state.end - 1
     }
 
-    /// Takes pages out of use rather than more frames into use than the pool aims for.
+    /// Evicts pages when the frames in use reach the pool's goal.
     ///
-    /// While a reader is stopped within its epoch, as on a busy machine, others take frames beyond the aim. Their memory goes back later.
+    /// While a reader is suspended within its epoch, frames beyond the goal come into use. Their memory is released later.
     private func makeRoom(_ state: inout State) {
         guard state.patience == 0 else { return state.patience -= 1 }
-        sweep(&state, wanted: 32)
+        runClock(&state, wanted: 32)
         reclaim(&state)
         if state.free.count > capacity / 8 { giveBack(&state, downTo: state.inUse + capacity / 16) }
     }
 
-    /// Maps the next frames in one call: the first touch of a page costs a fault each otherwise. A pool that goes on growing has
-    /// the frames after these brought in by another thread, as far as it aims to go.
+    /// Maps the next frames in one call, since the first touch of each page costs a fault. For a growing pool, another thread populates the
+    /// frames after these, up to the pool's goal.
     private func prefault(_ state: inout State) {
-        // Not the first, and few at first: whoever opens a store for one look reads some pages, and memory takes longer to clear than they to read.
+        // None for the first frames and few for the next: a short opening reads some pages, and clearing memory takes longer than reading them.
         guard state.end >= FramePool.framesOfALook else { return }
         let left = Int(state.prefaulted) - Int(state.end)
         let ahead = min(FramePool.bytesAhead / pageSize, capacity - Int(state.prefaulted))
@@ -238,8 +219,7 @@ struct FrameInfo: ~Copyable {
         state.prefaulted = state.end + count
     }
 
-    /// Once the pool is larger than a huge page it is worth having them. Costs nothing where it is refused: the pool works the
-    /// same with small pages.
+    /// Asks for huge pages once the pool is larger than one. If the system refuses, the pool works the same with small pages.
     private func useHugePages(_ state: inout State) {
         guard !state.hasHugePages, capacity * pageSize >= FramePool.bytesForHugePages,
             Int(state.end + 64) * pageSize > FramePool.hugePageBytes
@@ -249,7 +229,7 @@ struct FrameInfo: ~Copyable {
         _ = unsafe madvise(base, FramePool.hugePageBytes, FramePool.collapseToHugePage)
     }
 
-    /// Moves frames from limbo to the free list once no reader can still see them.
+    /// Moves frames from limbo to the free list when no reader can see them any more.
     private func reclaim(_ state: inout State) {
         guard !state.limbo.isEmpty else { return }
         let oldest = epochs.oldestReader()
@@ -265,8 +245,8 @@ struct FrameInfo: ~Copyable {
         state.limbo.removeLast(state.limbo.count - kept)
     }
 
-    /// The clock: takes up to `wanted` pages that were not read lately out of use.
-    private func sweep(_ state: inout State, wanted: Int) {
+    /// The clock: evicts up to `wanted` pages that were not used recently.
+    private func runClock(_ state: inout State, wanted: Int) {
         var found = 0
         var steps = 2 * Int(state.end)
         while found < wanted, steps > 0 {
@@ -283,6 +263,7 @@ struct FrameInfo: ~Copyable {
 
     /// Unpublishes a frame and puts it in limbo.
     private func withdraw(_ frame: UInt32, _ state: inout State) {
+        assert(frame > 0 && frame < state.end, "A frame in use has been taken before.")
         let address = unsafe infos[Int(frame)].diskAddress.load(ordering: .relaxed)
         if address != 0 {
             unsafe infos[Int(frame)].diskAddress.store(0, ordering: .sequentiallyConsistent)
@@ -293,45 +274,45 @@ struct FrameInfo: ~Copyable {
         state.limbo.append((frame, epochs.stamp()))
     }
 
-    /// Gives back frames that still hold what they held when they were retired.
-    func release(_ retired: [VersionRegistry.Retired]) {
+    /// Releases the frames that still hold their retired content.
+    func release(_ retired: [RetiredFrame]) {
         guard !retired.isEmpty else { return }
         state.withLock { state in
             for item in retired where holds(item) { withdraw(item.frame, &state) }
         }
     }
 
-    /// True if a frame still holds what was retired; of pages, if nothing in memory names the frame either.
-    private func holds(_ item: VersionRegistry.Retired) -> Bool {
+    /// True if a frame still holds its retired content; for pages, only if nothing in memory names the frame either.
+    private func holds(_ item: RetiredFrame) -> Bool {
         guard item.address != 0 else { return generation(item.frame) == item.generation }
         let info = unsafe infos + Int(item.frame)
         return unsafe info.pointee.isEvictable && info.pointee.diskAddress.load(ordering: .relaxed) == item.address
     }
 
-    /// What a transaction retired is not replaced after all: the transaction is undone.
-    func revive(_ retired: [VersionRegistry.Retired]) {
+    /// Cancels retirements of an undone transaction.
+    func revive(_ retired: [RetiredFrame]) {
         for item in retired where item.address == 0 { unsafe infos[Int(item.frame)].death = .max }
     }
 
-    /// Gives back a frame that nobody else ever saw.
+    /// Frees a frame that no other thread ever saw.
     func discard(_ frame: UInt32) {
         unsafe infos[Int(frame)].generation.wrappingAdd(1, ordering: .sequentiallyConsistent)
         state.withLock { $0.free.append(frame) }
     }
 
-    /// Gives the memory of free frames back to the system, down to what the pool aims for or, if more, to a quarter above what is in use.
+    /// Returns the memory of free frames to the system, down to the pool's goal or, if that is more, a quarter above the frames in use.
     ///
-    /// Nodes that wait for a checkpoint, or for a reader of an old version, may need far more for a while. Frames stay where they are; one
-    /// that is taken again costs a fault.
+    /// Nodes that wait for a checkpoint, or for a reader of an old version, may need far more memory for a while. The frames remain; using one
+    /// again costs a fault.
     func trim() {
         state.withLock { state in
-            if state.inUse > capacity { sweep(&state, wanted: state.inUse - capacity) }
+            if state.inUse > capacity { runClock(&state, wanted: state.inUse - capacity) }
             reclaim(&state)
             giveBack(&state, downTo: max(capacity, state.inUse + capacity / 4))
         }
     }
 
-    /// Gives the memory of the highest free frames back, so that no more than so many frames have memory.
+    /// Returns the memory of the highest free frames, so that at most `count` frames have memory.
     private func giveBack(_ state: inout State, downTo count: Int) {
         let excess = min(Int(state.end) - 1 - state.cold.count - count, state.free.count)
         guard excess > 0 else { return }
@@ -352,7 +333,7 @@ struct FrameInfo: ~Copyable {
                 first = next
                 rest = rest.dropFirst()
             }
-            // Whole pages of the system only: those at the ends may hold frames in use.
+            // Only whole pages of the system: the pages at the ends may hold frames in use.
             let unit = Int(getpagesize())
             let start = (Int(first) * pageSize + unit - 1) / unit * unit
             let end = (Int(last) + 1) * pageSize / unit * unit
@@ -360,8 +341,8 @@ struct FrameInfo: ~Copyable {
         }
     }
 
-    /// Takes cached pages out of use that a transaction has replaced: whoever needs one again reads it again. So a change of
-    /// a whole tree does not touch as much fresh memory, which costs far more than copying into warm memory does.
+    /// Evicts cached pages that a transaction has replaced; a reader that needs one reads it again. So a change of a whole tree reuses warm
+    /// memory. Untouched memory costs far more than a copy.
     func evict(_ frames: [UInt32]) {
         state.withLock { state in
             for frame in frames where unsafe infos[Int(frame)].isEvictable { withdraw(frame, &state) }
@@ -370,25 +351,14 @@ struct FrameInfo: ~Copyable {
 
     // MARK: Pages from disk
 
-    /// The frame that holds a page, read from its file if it is not here. Only inside an epoch.
-    func load(address: UInt64, stamp: UInt64) throws(EngineError) -> UInt32 {
-        if let frame = state.withLock({ $0.table[address] }) { return frame }
-        let frame = try allocate(birth: 0)
-        do throws(EngineError) {
-            let page = page(frame)
-            let info = unsafe try files.read(
-                PageReference(address: address, stamp: stamp, count: 0),
-                into: unsafe UnsafeMutableRawBufferPointer(start: page.base, count: pageSize))
-            if let fault = NodeCheck.fault(in: page, bytes: info.rawBytes) {
-                throw EngineError(
-                    .damaged, "The page at \(PageReference.describe(address)) contradicts itself: \(fault).")
-            }
-        } catch {
-            discard(frame)
-            throw error
-        }
+    /// The frame that holds the page of an address; nil if none does.
+    func frame(holding address: UInt64) -> UInt32? { state.withLock { $0.table[address] } }
+
+    /// Publishes a page that was read into a new frame. Returns the frame to use: another one if another thread was faster.
+    func admit(_ frame: UInt32, address: UInt64, stamp: UInt64) -> UInt32 {
         unsafe infos[Int(frame)].stamp = stamp
         return state.withLock { state in
+            assert(address != 0 && address >> 63 == 0, "A page that was read has an address in a page file.")
             if let other = state.table[address] {
                 state.free.append(frame)
                 return other
@@ -400,8 +370,10 @@ struct FrameInfo: ~Copyable {
         }
     }
 
-    /// A node has been written: it may be found by its address from now on, and evicted unless `isPinned`.
+    /// Publishes a written node under its address. It may be evicted from now on unless `isPinned`.
     func markWritten(_ frame: UInt32, address: UInt64, stamp: UInt64, isPinned: Bool) {
+        assert(address != 0 && address >> 63 == 0, "A written node has an address in a page file.")
+        assert(unsafe infos[Int(frame)].birth > 0, "A transaction made the node.")
         unsafe infos[Int(frame)].stamp = stamp
         state.withLock { state in
             state.table[address] = frame
@@ -410,7 +382,7 @@ struct FrameInfo: ~Copyable {
         }
     }
 
-    /// Lets written nodes be evicted: nothing in memory names them by frame any more.
+    /// Permits the eviction of written nodes: nothing in memory names them by frame any more.
     func unpin(_ frames: [UInt32]) {
         state.withLock { _ in
             for frame in frames where unsafe infos[Int(frame)].diskAddress.load(ordering: .relaxed) != 0 {
@@ -419,15 +391,15 @@ struct FrameInfo: ~Copyable {
         }
     }
 
-    /// True if so many more frames can be had now, whatever readers hold; others may take them first.
+    /// True if that many frames are available now, whatever readers hold. Other threads may take them first.
     func hasRoom(for count: Int) -> Bool {
         state.withLock { $0.free.count + $0.cold.count + maximum + 1 - Int($0.end) >= count }
     }
 
-    /// True when three quarters of the frames that there may ever be hold something that cannot be evicted.
+    /// True when three quarters of the maximum number of frames cannot be evicted.
     var isShort: Bool { state.withLock { $0.inUse - $0.table.count > maximum / 4 * 3 } }
 
-    /// Frames of nodes that are on no disk yet, and of old ones that somebody may still read.
+    /// Frames of nodes that are not on disk yet, and of old nodes that readers may need.
     var unwritten: Int { state.withLock { $0.inUse - $0.table.count } }
 
     /// Frames in use and pages that could be evicted.

@@ -1,7 +1,7 @@
 // The bytes of one page in memory, with typed loads and stores at offsets.
 //
-// This is the room for unsafe memory access: everything above reads and writes pages through `Page`. Offsets
-// come from pages that were verified at load or built by us; debug builds check them all the same.
+// Unsafe access to page memory is confined to `Page`; all other code reads and writes pages through it. Offsets come from pages that were
+// verified when loaded, or that this process built; debug builds check them too.
 
 import Glibc
 import Synchronization
@@ -56,8 +56,8 @@ package struct Page {
         return unsafe Bytes(UnsafeRawPointer(base + offset), count)
     }
 
-    /// Reads a byte of each cache line of a range. The loads do not wait for one another, as they would in a walk that
-    /// learns from one line where the next one is; and what is read in order the processor fetches ahead.
+    /// Reads a byte of each cache line of a range. The loads are independent, unlike those of a walk that learns from one line where the next
+    /// one is, and the processor prefetches sequential reads.
     @inline(__always)
     func touch(_ start: Int, _ end: Int) {
         var sum: UInt64 = 0
@@ -66,7 +66,7 @@ package struct Page {
             sum &+= UInt64(load(offset, as: UInt8.self))
             offset &+= 64
         }
-        // Never true; without a use of the sum the compiler would leave the loads out.
+        // Never true. Without a use of the sum the compiler would remove the loads.
         if sum > UInt64(Page.sizeMax) * 256 { fatalError("A page has more bytes than it can have.") }
     }
 
@@ -78,77 +78,5 @@ package struct Page {
     /// A 64-bit cell that several threads read and one writes.
     func atomic64(_ offset: Int) -> UnsafeMutablePointer<Atomic<UInt64>> {
         unsafe (base + offset).assumingMemoryBound(to: Atomic<UInt64>.self)
-    }
-}
-
-/// A borrowed run of bytes: a key, a value, a cell. Valid only while its owner lends it.
-@safe @usableFromInline
-package struct Bytes {
-    @usableFromInline let base: UnsafeRawPointer
-    @usableFromInline let count: Int
-
-    @inlinable @inline(__always)
-    init(_ base: UnsafeRawPointer, _ count: Int) {
-        unsafe self.base = base
-        self.count = count
-    }
-
-    /// No bytes; an address that is never read.
-    @usableFromInline static var none: Bytes { unsafe Bytes(UnsafeRawPointer(bitPattern: 8)!, 0) }
-
-    @inlinable init(_ buffer: UnsafeRawBufferPointer) {
-        if let base = buffer.baseAddress {
-            unsafe self.init(base, buffer.count)
-        } else {
-            self = .none
-        }
-    }
-
-    @inlinable var buffer: UnsafeRawBufferPointer { unsafe UnsafeRawBufferPointer(start: base, count: count) }
-
-    @inlinable @inline(__always)
-    func load<T: BitwiseCopyable>(_ offset: Int, as type: T.Type = T.self) -> T {
-        assert(offset >= 0 && offset + MemoryLayout<T>.size <= count)
-        return unsafe base.loadUnaligned(fromByteOffset: offset, as: T.self)
-    }
-
-    @inlinable func dropFirst(_ n: Int) -> Bytes { unsafe Bytes(base + n, count - n) }
-    @inlinable func prefix(_ n: Int) -> Bytes { unsafe Bytes(base, n) }
-
-    @inlinable var array: [UInt8] { unsafe Array(buffer) }
-
-    /// The first eight bytes as a big-endian number, padded with zeros: orders as the bytes do.
-    @inline(__always)
-    var head: UInt64 {
-        if count >= 8 { return UInt64(bigEndian: load(0)) }
-        var value: UInt64 = 0
-        for i in 0..<count { value |= UInt64(load(i, as: UInt8.self)) << UInt64(56 - 8 * i) }
-        return value
-    }
-
-    /// Unsigned lexicographic order: negative, zero or positive.
-    func compare(_ other: Bytes) -> Int {
-        let order = unsafe memcmp(base, other.base, min(count, other.count))
-        return order != 0 ? Int(order) : count - other.count
-    }
-
-    /// How many leading bytes are equal.
-    func commonPrefix(_ other: Bytes) -> Int {
-        let limit = min(count, other.count)
-        var n = 0
-        while n < limit, load(n, as: UInt8.self) == other.load(n, as: UInt8.self) { n += 1 }
-        return n
-    }
-}
-
-extension Array where Element == UInt8 {
-    /// Lends the array as `Bytes`.
-    @inlinable
-    func lend<R, E: Error>(_ body: (Bytes) throws(E) -> R) throws(E) -> R {
-        var result: Result<R, E>?
-        unsafe withUnsafeBytes { raw in
-            do throws(E) { result = .success(try body(unsafe Bytes(raw))) } catch { result = .failure(error) }
-        }
-        return try result!.get()
     }
 }

@@ -1,12 +1,12 @@
 // The memory of a pool's frames: address space that is reserved at once and takes memory as it is touched.
 //
-// A store that was opened for a look and closed has touched a few frames. Reserving address space anew, taking a fault for each
-// page of it and giving it back is a sixth of such an opening, so the memory of the last such pool waits for the next of its size.
+// A short opening of a store touches a few frames. Reserving and returning address space, with a fault for each page, takes a sixth of such
+// an opening. So the memory of the last such pool is kept for the next one of its size.
 
 import Glibc
 internal import HornbeamThreads
 
-/// Reserved address space, owned by one pool until it gives it up.
+/// Reserved address space. One pool owns it until it gives it back.
 @safe struct PoolMemory: Sendable {
     nonisolated(unsafe) private let mapping: UnsafeMutableRawPointer  // fixed at init
     private let bytes: Int
@@ -14,11 +14,11 @@ internal import HornbeamThreads
     nonisolated(unsafe) let base: UnsafeMutableRawPointer  // fixed at init
 
     static let hugePageBytes = 2 << 20
-    /// Frames that may have memory in what waits for the next pool.
+    /// The number of frames with memory up to which a mapping is kept.
     private static let framesKept = 32
     private static let spare = Guarded<PoolMemory?>(nil)
 
-    /// Nil where the system refuses. What the memory holds means nothing.
+    /// Nil if the system refuses. The content of the memory is undefined.
     static func reserve(frames: Int, pageSize: Int) -> PoolMemory? {
         let bytes = frames * pageSize + hugePageBytes
         let kept: PoolMemory? = spare.withLock { spare in
@@ -38,7 +38,7 @@ internal import HornbeamThreads
         unsafe base = UnsafeMutableRawPointer(bitPattern: start)!
     }
 
-    /// The pool is gone that used so many frames of it.
+    /// Ends the use by a pool that touched that many frames.
     func giveUp(framesUsed: Int) {
         var superfluous: PoolMemory? = self
         if framesUsed <= PoolMemory.framesKept {

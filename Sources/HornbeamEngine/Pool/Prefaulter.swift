@@ -1,12 +1,11 @@
-// Memory brought in ahead of its use. The first touch of a page costs a clearing by the kernel, and on a virtual machine often a
-// fault of the host beneath it, which is a hundred times as long as copying into it; a pool that grows fast has another processor
-// do that meanwhile.
+// Populates memory ahead of its use. The first touch of a page makes the kernel clear it, and on a virtual machine it often causes a fault
+// of the host, which takes a hundred times as long as a copy. For a pool that grows fast, another processor does that in parallel.
 
 import Glibc
 internal import HornbeamThreads
 import Synchronization
 
-/// Populates one range of a pool's memory after the other on a thread that lives as long as the range takes.
+/// Populates ranges of a pool's memory on a thread that lives as long as its range takes.
 @safe final class Prefaulter: Sendable {
     private let isBusy = Atomic(false)
     private let isStopped = Atomic(false)
@@ -25,7 +24,7 @@ import Synchronization
             self.bytes = bytes
         }
 
-        /// In pieces, since whoever maps memory elsewhere waits for each.
+        /// In pieces, since other threads that map memory wait for each.
         func populate() {
             for offset in stride(from: 0, to: bytes, by: PoolMemory.hugePageBytes) where !prefaulter.isStopped.load(ordering: .relaxed) {
                 unsafe Prefaulter.populate(start + offset, min(PoolMemory.hugePageBytes, bytes - offset))
@@ -34,12 +33,12 @@ import Synchronization
         }
     }
 
-    /// At once, on the calling thread.
+    /// Populates a range on the calling thread.
     static func populate(_ start: UnsafeMutableRawPointer, _ bytes: Int) {
         _ = unsafe madvise(start, bytes, populateForWriting)
     }
 
-    /// Begins with a range; false if another one is under way, or the system has no thread to give.
+    /// Starts with a range; false if another range is in progress, or if the system has no thread.
     func begin(_ start: UnsafeMutableRawPointer, _ bytes: Int) -> Bool {
         guard !isBusy.load(ordering: .acquiring) else { return false }
         join()
@@ -61,7 +60,7 @@ import Synchronization
         return true
     }
 
-    /// Ends what is under way, before the memory goes.
+    /// Ends the work in progress. Called before the memory is released.
     func stop() {
         isStopped.store(true, ordering: .relaxed)
         join()
@@ -69,7 +68,7 @@ import Synchronization
 
     private func join() {
         guard let running = unsafe thread else { return }
-        // Threads are not forked with their process.
+        // A forked child does not have its parent's threads.
         if forks == ProcessForks.count { pthread_join(running, nil) }
         unsafe thread = nil
     }

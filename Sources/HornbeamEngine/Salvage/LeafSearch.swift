@@ -1,9 +1,8 @@
-// Leaves whose parents are damaged, looked for in all page files.
+// Searches all page files for leaves whose parents are damaged.
 //
-// A record that verifies at its place was written there as it is. Of the leaves of one tree that hold keys of a gap, the
-// newest counts wherever several overlap: a leaf is replaced by newer ones that cover its keys. What cannot be told is
-// whether a leaf was dropped with all its rows; the number of entries that the gap's link names tells whether all is
-// as it was.
+// A record whose check is valid at its place was written there in this form. Among overlapping leaves of one tree with keys of a gap, the
+// newest counts, since a leaf is replaced by newer ones that cover its keys. A leaf that was dropped with all its rows cannot be recognised;
+// the count in the gap's link tells whether the result is complete.
 
 internal import HornbeamThreads
 
@@ -16,7 +15,7 @@ package final class LeafSearch: Sendable {
     }
 
     private let pool: FramePool
-    /// Records of later checkpoints are none of the state's.
+    /// Records of later checkpoints do not belong to the state.
     private let checkpoint: UInt64
     /// By tree; nil before the files were read.
     private let found = Guarded<[TreeID: [Found]]?>(nil)
@@ -51,7 +50,7 @@ package final class LeafSearch: Sendable {
         }
     }
 
-    /// Nil for a record that is no leaf of the tree after all.
+    /// Nil for a record that is not a leaf of the tree.
     private func interval(_ reference: PageReference, _ tree: TreeRecord) throws(EngineError) -> Interval? {
         do throws(EngineError) {
             return try pool.reading { () throws(EngineError) in

@@ -1,17 +1,16 @@
-// What of a tree can be read when some of its pages cannot.
+// The readable part of a tree with unreadable pages.
 //
-// The tree is walked from the root. A page below which nothing can be reached leaves a gap: its keys lie between the
-// separators beside its link, and the link says how many entries there were. Leaves below a damaged inner page are
-// still in the page files; LeafSearch looks for them there.
+// A walk starts at the root. A page below which nothing can be reached leaves a gap: its keys lie between the separators beside its link, and
+// the link counts its entries. Leaves below a damaged inner page are still in the page files, where LeafSearch finds them.
 
 /// A part of a tree whose pages cannot be reached.
 package struct UnreadablePart: Sendable, Hashable {
-    /// The keys that belong into it.
+    /// The keys of the part.
     package var range: KeyRange
-    /// Entries that were there.
+    /// The number of its entries.
     package var entries: Int
-    /// Entries in leaves that were found without their parents. As many as there were: nothing is lost. Another
-    /// number: some may be missing, or older than the state.
+    /// Entries in leaves that were found without their parents. If the number equals `entries`, nothing is lost. Otherwise entries may be missing,
+    /// or older than the state.
     package var found = 0
     package var reason: String
 
@@ -19,13 +18,13 @@ package struct UnreadablePart: Sendable, Hashable {
     package var lost: Int { max(entries - found, 0) }
 }
 
-/// A tree of a snapshot, as far as it can be read.
+/// A tree of a snapshot, as far as it is readable.
 package struct ReadableTree: Sendable {
     let snapshot: Snapshot
     let record: TreeRecord
-    /// Ascending, but for those that were found without their parents, which come last.
+    /// Ascending, except for leaves that were found without their parents, which come last.
     fileprivate(set) var leaves: [PageReference] = []
-    /// What cannot be reached, ascending.
+    /// The unreachable parts, ascending.
     package fileprivate(set) var gaps: [UnreadablePart] = []
 
     package var name: String { record.name }
@@ -49,7 +48,7 @@ package struct ReadableTree: Sendable {
         }
     }
 
-    /// Lends the entries of an index; the value is nil where it lies in a page of its own that cannot be read.
+    /// Lends the entries of an index. The value is nil if it is a blob that cannot be read.
     package func forEachEntry(
         _ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer?) throws(EngineError) -> Void
     ) throws(EngineError) {
@@ -71,8 +70,8 @@ package struct ReadableTree: Sendable {
 }
 
 extension Snapshot {
-    /// Reads all pages of a tree and tells which can be reached. Page files are searched for leaves whose parents are
-    /// damaged; that reads the whole store, once for all trees that share a `search`.
+    /// Reads all pages of a tree and reports which can be reached. Searches the page files for leaves whose parents are damaged; that reads the
+    /// whole store, once for all trees that share a `search`.
     ///
     /// O(n); the leaves are remembered, 24 bytes each.
     package func readable(_ id: TreeID, _ search: LeafSearch) throws(EngineError) -> ReadableTree {
@@ -81,7 +80,7 @@ extension Snapshot {
         return walk.tree
     }
 
-    /// What finds leaves without their parents in the store's page files.
+    /// A search for leaves without their parents in the store's page files.
     package func leafSearch(upTo checkpoint: UInt64) -> LeafSearch { LeafSearch(pool: pool, checkpoint: checkpoint) }
 
     /// The next number of the store-wide sequence.
@@ -91,7 +90,7 @@ extension Snapshot {
     package var allTrees: [(name: String, id: TreeID)] { version.trees.map { ($0.name, $0.id) } }
 }
 
-/// One walk over a tree. As deep as the tree is high, which the levels of its pages bound.
+/// One walk over a tree. Its depth is the tree's height, which the levels of its pages bound.
 private struct ReadableWalk {
     var tree: ReadableTree
     let search: LeafSearch
@@ -146,7 +145,7 @@ extension FramePool {
         return try body()
     }
 
-    /// The frame of a page that is what its link says. Only inside an epoch.
+    /// The frame of a page that matches its link. Only inside an epoch.
     fileprivate func requireNode(_ link: PageReference, level: Int?, of tree: TreeRecord) throws(EngineError) -> UInt32 {
         let frame = try rootFrame(link)
         let page = page(frame)
@@ -161,7 +160,7 @@ extension FramePool {
         return frame
     }
 
-    /// Throws unless a leaf is one of the tree's.
+    /// Throws unless a leaf belongs to the tree.
     func requireLeaf(_ frame: UInt32, of tree: TreeRecord) throws(EngineError) {
         if let layouts = tree.layouts { return try verifyLeaf(frame, layouts) }
         guard page(frame).kind == NodeKind.indexLeaf.rawValue else {
@@ -182,7 +181,7 @@ extension SlottedNode {
 }
 
 extension PageFiles {
-    /// The value of an entry; nil where it lies in a page of its own that is damaged.
+    /// The value of an entry; nil if it is a damaged blob.
     fileprivate func readableValue(_ leaf: SlottedNode, _ i: Int) throws(EngineError) -> [UInt8]? {
         guard leaf.isBlob(i) else { return leaf.value(i).array }
         do throws(EngineError) { return try readBlob(leaf.value(i).load(0)) } catch {

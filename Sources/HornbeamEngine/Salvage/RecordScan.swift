@@ -1,12 +1,12 @@
-// All records of a page file that verify, whoever names them: at each multiple of eight bytes one may begin, after a
-// sync at the next block.
+// Scans a page file for valid records, independent of references. A record may begin at each multiple of eight bytes, or after a sync at the
+// next block.
 
 extension PageFiles {
     private static let windowBytes = 1 << 20
     /// Header, payload and padding of the largest record.
     private static let recordBytesMax = PageHeader.bytes + PageAppender.payloadBytesMax + 8
 
-    /// Calls `body` with each record that is what it says at its place. Reads the whole file, a piece at a time.
+    /// Calls `body` with each record whose check is valid at its place. Reads the whole file in pieces.
     func forEachRecord(
         in summary: PageFileSummary, _ body: (PageReference, PageHeading) -> Void
     ) throws(EngineError) {
@@ -18,7 +18,7 @@ extension PageFiles {
                 unsafe try file.read(into: buffer, at: start)
             }
             guard filled >= PageHeader.bytes else { return }
-            // Records that begin in the last part may end beyond the window: they are looked at in the next one.
+            // A record that begins near the end may extend beyond the window; the next window contains it.
             let isLast = start + UInt64(filled) >= summary.bytes
             let end = isLast ? filled - PageHeader.bytes + 1 : PageFiles.windowBytes
             var offset = 0
@@ -37,7 +37,7 @@ extension PageFiles {
         }
     }
 
-    /// The record at the beginning of some bytes; nil if none verifies.
+    /// The record at the beginning of some bytes; nil if its check is not valid.
     private func record(
         _ bytes: UnsafeRawBufferPointer, in file: PageFileNumber, at offset: UInt64
     ) -> (PageReference, PageHeading)? {

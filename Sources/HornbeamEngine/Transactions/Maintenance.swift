@@ -1,17 +1,17 @@
-// The background threads of an engine: one for checkpoints, which may take long, one for the log: lazy syncs and the next
-// segment, which must not wait for a checkpoint.
+// The background threads of an engine: one for checkpoints, which may take long, and one for lazy syncs and the next log segment, which must
+// not wait for a checkpoint.
 
 import Glibc
 import HornbeamThreads
 
-/// A thread that tends an engine until it is stopped or the engine goes.
+/// A thread that maintains an engine until it is stopped or the engine is released.
 @safe final class Maintenance: Sendable {
     private let monitor = Monitor()
     nonisolated(unsafe) private var isStopped = false  // guarded by the monitor
     nonisolated(unsafe) private var isAwake = false  // guarded by the monitor
     nonisolated(unsafe) private var thread: pthread_t?  // guarded by the monitor
     private let forks = ProcessForks.watch()
-    /// False where the system is to have no thread to give, in tests.
+    /// False in tests that simulate a system without free threads.
     private let mayStart: @Sendable () -> Bool
 
     init(mayStart: @escaping @Sendable () -> Bool = { true }) { self.mayStart = mayStart }
@@ -27,7 +27,7 @@ import HornbeamThreads
         }
     }
 
-    /// Does some work now and then, and when it is woken. False if it was stopped before, or the system has no thread to give.
+    /// Runs the work periodically, and when it is woken. False if it was stopped before, or if the system has no thread.
     func start(_ engine: Engine, _ work: @escaping @Sendable (Engine) -> Void) -> Bool {
         monitor.withLock {
             if unsafe thread == nil, unsafe !isStopped, mayStart() { unsafe thread = makeThread(Start(self, engine, work)) }
@@ -42,7 +42,7 @@ import HornbeamThreads
             &id, nil,
             { argument in
                 let start = unsafe Unmanaged<Start>.fromOpaque(argument!).takeRetainedValue()
-                while start.maintenance.rest() { if let engine = unsafe start.engine { start.work(engine) } }
+                while start.maintenance.waitForWork() { if let engine = unsafe start.engine { start.work(engine) } }
                 return nil
             }, start)
         guard created == 0 else {
@@ -52,8 +52,8 @@ import HornbeamThreads
         return id
     }
 
-    /// Waits for work; false when it is time to end.
-    private func rest() -> Bool {
+    /// Waits for work; false when the thread is to end.
+    private func waitForWork() -> Bool {
         monitor.withLock {
             if unsafe !isAwake, unsafe !isStopped { monitor.wait(.turn, milliseconds: 20) }
             unsafe isAwake = false
@@ -68,9 +68,9 @@ import HornbeamThreads
         }
     }
 
-    /// Ends the thread and waits for it, unless it is the caller.
+    /// Ends the thread and waits for it, unless it is the calling thread.
     func stop() {
-        // Threads are not forked with their process.
+        // A forked child does not have its parent's threads.
         guard forks == ProcessForks.count else { return }
         let running: pthread_t? = monitor.withLock {
             unsafe isStopped = true

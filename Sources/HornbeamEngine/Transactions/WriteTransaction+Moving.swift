@@ -1,10 +1,10 @@
-// A transaction that changes no content: it takes live nodes and blobs out of page files that are to go.
+// Moves live nodes and blobs out of page files that are to be removed, without changing content.
 //
-// The log gets a record that does nothing when it is replayed: after a crash the nodes lie where they were, since a
-// page file stays until both checkpoints have done without it.
+// The log gets a record without effect: after a crash the nodes lie in their old places, since a page file remains until neither checkpoint
+// needs it.
 
 extension WriteTransaction {
-    /// Moves what a tree has in the chosen files, from a key on, as far as the budget goes.
+    /// Moves a tree's nodes and blobs out of the chosen files, from a key on, within the budget.
     func move(_ tree: TreeID, _ moves: inout PageMoves, from key: [UInt8]) throws(EngineError) {
         let editor = try editor(tree)
         let files = moves.files
@@ -12,7 +12,7 @@ extension WriteTransaction {
         try mutate { () throws(EngineError) in
             try editor.move(&moves, from: key) { blob throws(EngineError) in try engine.moveBlob(blob, outOf: files) }
         }
-        // A transaction of which nothing is logged could not be told from one that is missing.
+        // A transaction without a log record would look like a missing one.
         if moves.moved > 0 { setNextObjectKey(nextObjectKey) }
     }
 }

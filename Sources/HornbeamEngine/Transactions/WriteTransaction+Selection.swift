@@ -1,15 +1,15 @@
-// Changes of many rows of a table at once, chosen by a scan: each leaf is built anew once, and the log gets which rows and
-// what became of them, not their values.
+// Changes many rows of a table that a scan selected: each leaf is rebuilt once, and the log gets the selection and the change, not the
+// values.
 
 extension WriteTransaction {
-    /// Changes columns of the chosen rows. The table must be as it was when they were chosen.
+    /// Changes columns of the selected rows. The table must not have changed since the selection.
     package func alter(_ rows: RowSelection, by changes: [ColumnChange], in table: TreeID) throws(EngineError) {
         let columns = try layout(of: table).columns
         for change in changes { try require(change, fits: columns[change.column], of: table) }
         guard !rows.isEmpty else { return }
         let editor = try editor(table)
         try inSteps { () throws(EngineError) in
-            // Leaves that were sparse before stay so.
+            // Leaves that were sparse before stay sparse.
             for rest in try editor.alter(rows, changes) where rest.isUnfit {
                 try mutate { () throws(EngineError) in try editor.alterUnfit(rest, rows, changes) }
             }
@@ -27,7 +27,7 @@ extension WriteTransaction {
         throw EngineError(.tooLarge, "A change of column \(column.id) of table \(table) does not fit its width.")
     }
 
-    /// Deletes the chosen rows. The table must be as it was when they were chosen.
+    /// Deletes the selected rows. The table must not have changed since the selection.
     package func delete(_ rows: RowSelection, from table: TreeID) throws(EngineError) {
         _ = try layout(of: table)
         let editor = try editor(table)
@@ -38,7 +38,7 @@ extension WriteTransaction {
                     if rest.isUnfit {
                         _ = try editor.delete(rows.keys(of: rows.leaves[rest.position]))
                     } else {
-                        try editor.settle(rest) { editor.joinLeaves($0, $1) }
+                        try editor.finish(rest) { editor.joinLeaves($0, $1) }
                     }
                 }
             }
@@ -46,8 +46,8 @@ extension WriteTransaction {
         redo.deleteRows(table, rows)
     }
 
-    /// Deletes the entries of rows, given by ascending keys, from an index whose entries name their rows in one place. Reads the whole
-    /// index: worth it when a good part of the entries go.
+    /// Deletes the entries of rows, given by ascending keys, from an index whose entries hold the row's key in one place. Reads the whole index,
+    /// which pays when many entries are deleted.
     package func deleteEntries(of rows: [UInt64], at place: RowKeyPlace, from index: TreeID) throws(EngineError) {
         let editor = try editor(index)
         guard !editor.isTable else { throw EngineError(.unknownTree, "Tree \(index) is a table, not an index.") }
@@ -56,7 +56,7 @@ extension WriteTransaction {
         try inSteps { () throws(EngineError) in
             for rest in try editor.deleteEntries(of: keys, at: place) {
                 try mutate { () throws(EngineError) in
-                    try editor.settle(rest) { editor.joinSlotted($0, $1, separator: nil) }
+                    try editor.finish(rest) { editor.joinSlotted($0, $1, separator: nil) }
                 }
             }
         }

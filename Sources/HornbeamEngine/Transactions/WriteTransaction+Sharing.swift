@@ -1,30 +1,11 @@
-// Several transactions that are carried out as one.
+// Several transactions that are executed as one.
 //
-// Each has its own number, its own record in the log and is told of by itself, as if it had been committed alone. They share the nodes that they
-// change, which are copied once, and the version that readers see: after a crash any number of the first may be there, and while the store
-// is open all of them or none. An abort drops all.
-
-/// A transaction whose changes are part of the version that a later one makes.
-struct EndedTransaction: Sendable {
-    let number: TransactionNumber
-    let payload: [UInt8]
-    let published: (@Sendable (TransactionNumber) -> Void)?
-}
-
-/// What is called on the way through a commit, where it is not committed by a checkpoint.
-package struct CommitSteps {
-    /// The next transaction may begin.
-    let executed: () -> Void
-    /// The log has it (true), or refused it; what follows may wait for other writers.
-    let logged: (Bool) -> Void
-
-    package init(executed: @escaping () -> Void = {}, logged: @escaping (Bool) -> Void = { _ in }) {
-        (self.executed, self.logged) = (executed, logged)
-    }
-}
+// Each has its own number, its own log record and its own `published` callback, like a transaction that is committed alone. They share the
+// changed nodes, which are copied once, and the version that readers see. After a crash any number of the first may be present; in an open
+// store all of them are, or none. An abort drops all.
 
 extension WriteTransaction {
-    /// Bytes of the log from which on no transaction is added.
+    /// With more bytes of redo, no transaction is added.
     private static let sharedBytesMax = 64 << 10
 
     /// True while another transaction can share this one's version: its changes are few, and all in the log.
@@ -32,30 +13,31 @@ extension WriteTransaction {
         !redo.isAbandoned && ledger.newBlobs.isEmpty && sharedBytes < Self.sharedBytesMax && ended.count < 64
     }
 
-    /// What the log gets for this and those that ended in its nodes.
+    /// Bytes of redo of this transaction and of those that ended before it in its nodes.
     var sharedBytes: Int { ended.reduce(redo.bytes.count) { $0 + $1.payload.count } }
 
-    /// Ends a transaction here and begins another in its place, which sees its changes. One without changes leaves no trace.
+    /// Ends a transaction here and begins the next one in its nodes, which sees its changes. A transaction without changes is dropped.
     ///
-    /// - Parameter published: Called with the number of the ended one once readers see it, before `commit` returns.
+    /// - Parameter published: Called with the number of the ended transaction when readers see it, before `commit` returns.
     /// - Returns: The number of the newest transaction that changed something.
     package func goOn(published: (@Sendable (TransactionNumber) -> Void)?) throws(EngineError) -> TransactionNumber {
         precondition(canGoOn, "A transaction that is large or has large values is committed by itself.")
-        try carryOutWaiting()
+        try applyDeferred()
         if redo.bytes.isEmpty { return ended.last?.number ?? base.number }
+        assert((ended.last?.number ?? base.number) < number, "Transactions end in the order of their numbers.")
         ended.append(EndedTransaction(number: number, payload: redo.bytes, published: published))
         redo = Redo()
         defer { number = number.next }
         return number
     }
 
-    /// Whether the version that the transaction makes has fewer entries than the one before. Of several that are carried out as one it
-    /// is never said: an insert would pass beside a large delete. On a full disk they are refused, and each is tried by itself.
+    /// Whether the version has fewer entries than the one before. Never true for several transactions in one version, since an insert would
+    /// pass beside a large delete. On a full disk they are refused, and the caller tries each alone.
     func frees(_ version: StoreVersion) -> Bool { ended.isEmpty && version.entries < base.entries }
 
-    /// Takes the last of the ended ones back when nothing was changed since, so that the version has the number of a change.
+    /// Takes back the last ended transaction if nothing was changed since, so that the version has the number of a change.
     ///
-    /// - Returns: Who is to be told of it; nil when there was none.
+    /// - Returns: Its `published` callback; nil when there was no such transaction.
     func reopenLast() -> (@Sendable (TransactionNumber) -> Void)?? {
         guard redo.bytes.isEmpty, !redo.isAbandoned, let last = ended.popLast() else { return nil }
         redo.bytes = last.payload

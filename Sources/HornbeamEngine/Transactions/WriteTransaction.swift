@@ -1,24 +1,23 @@
-// The one writer: changes trees privately, then commits them as the next version.
+// A write transaction: changes trees privately, then commits them as the next version.
 //
-// A transaction holds the writer's turn from `begin` until it is executed or aborted. What it changes is recorded
-// twice: in nodes of its own, which may come last, and as redo for the log. After an error inside a change the transaction can only be
-// aborted, since a tree may be half changed.
+// It has the writer's turn from `begin` until it is executed or aborted. Its changes are recorded twice: in nodes of its own, possibly later
+// than the log, and as redo for the log. After an error inside a change it can only be aborted, since a tree may be half changed.
 
-/// A transaction that writes. Used by one thread; dropped without a commit it aborts.
+/// A transaction that writes. Used by one thread. It aborts if it is released without a commit.
 package final class WriteTransaction {
     let engine: Engine
     let base: StoreVersion
     let ledger: NodeLedger
-    /// The number that the commit will have. Replay, which applies several as one, counts up.
+    /// The number that the commit will have. A replay, which applies several transactions as one, counts up.
     package internal(set) var number: TransactionNumber
     var redo = Redo()
     private(set) var nextObjectKey: UInt64
     private var nextTree: UInt32
     private var editors: [TreeID: TreeEditor] = [:]
-    /// The editors used last: changes come in runs.
+    /// The last used editors, since changes of one tree follow each other.
     private var recentIndex: TreeEditor?
     private var recentTable: TreeEditor?
-    /// The transactions that ended in this one's nodes; see WriteTransaction+Sharing.swift.
+    /// The transactions that ended in this one's nodes (WriteTransaction+Sharing.swift).
     var ended: [EndedTransaction] = []
     private var created: [TreeID: String] = [:]
     private var dropped: Set<TreeID> = []
@@ -26,8 +25,8 @@ package final class WriteTransaction {
     private var isOpen = true
     var hasFailed = false
     private var replayRow: (tree: TreeID, row: RowBuffer)?
-    /// The changes that are recorded and not carried out yet; see WriteTransaction+Waiting.swift.
-    var waiting = WaitingChanges()
+    /// The changes that are recorded and not applied yet (WriteTransaction+DeferredApply.swift).
+    var deferred = DeferredChanges()
 
     var pageSize: Int { ledger.pool.pageSize }
     var blobThreshold: Int { pageSize / 4 }
@@ -70,7 +69,7 @@ package final class WriteTransaction {
 
     func create(_ id: TreeID, named name: String, layout: ColumnLayout?) throws(EngineError) {
         try requireOpen()
-        try carryOutWaiting()
+        try applyDeferred()
         guard names[name] == nil else { throw EngineError(.unknownTree, "There is a tree named \(name) already.") }
         guard id.rawValue >= nextTree, id < TreeID.max, name.utf8.count <= 1024 else {
             throw EngineError(.tooLarge, "Tree \(id) cannot be created: its number or its name is out of range.")
@@ -83,7 +82,7 @@ package final class WriteTransaction {
         if let layout { redo.createTable(id, name, layout) } else { redo.createIndex(id, name) }
     }
 
-    /// Gives a table a new layout; no row is touched.
+    /// Gives a table a new layout. Changes no row.
     package func setLayout(_ layout: ColumnLayout, of table: TreeID) throws(EngineError) {
         let editor = try self.table(editing: table)
         if let fault = TableLayouts.fault(in: layout, pageSize: pageSize) {
@@ -92,7 +91,7 @@ package final class WriteTransaction {
         guard let all = editor.layouts?.all, let last = all.last, layout.version > last.version else {
             throw EngineError(.unknownTree, "A new layout of table \(table) needs a higher version.")
         }
-        try carryOutWaiting()
+        try applyDeferred()
         redo.setLayout(table, layout)
         editor.layouts = TableLayouts(all + [layout])
         editor.forgetPath()
@@ -120,12 +119,12 @@ package final class WriteTransaction {
 
     // MARK: The sequence and named values
 
-    /// Reserves numbers of the store-wide sequence; gives back the first.
+    /// Reserves numbers of the store-wide sequence; returns the first.
     package func reserve(_ count: Int) throws(EngineError) -> UInt64 {
         try requireOpen()
         precondition(count >= 0, "The number of keys to reserve is negative.")
         let first = nextObjectKey
-        guard first + UInt64(count) < StoreVersion.numberMax else { throw full("object keys") }
+        guard first + UInt64(count) < StoreLimits.numberMax else { throw full("object keys") }
         setNextObjectKey(first + UInt64(count))
         return first
     }
@@ -162,7 +161,7 @@ package final class WriteTransaction {
         }
     }
 
-    /// False, changing nothing, when the key is there already.
+    /// Returns false, and changes nothing, when the key exists already.
     package func putNew(
         _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, in index: TreeID
     ) throws(EngineError) -> Bool {
@@ -183,16 +182,13 @@ package final class WriteTransaction {
         try key.lend { key throws(EngineError) in try delete(key, from: index) }
     }
 
-    /// The longest key of an index.
-    package static let keyLengthMax = 1024
-
     private func put(_ key: Bytes, _ value: Bytes, in index: TreeID, onlyNew: Bool) throws(EngineError) -> Bool {
         let editor = try self.index(editing: index)
-        guard key.count <= min(WriteTransaction.keyLengthMax, pageSize / 8) else {
+        guard key.count <= min(StoreLimits.keyLengthMax, pageSize / 8) else {
             throw EngineError(
-                .tooLarge, "A key of \(key.count) bytes is too long for an index; the limit is \(min(WriteTransaction.keyLengthMax, pageSize / 8)).")
+                .tooLarge, "A key of \(key.count) bytes is too long for an index; the limit is \(min(StoreLimits.keyLengthMax, pageSize / 8)).")
         }
-        if let isPut = try putLater(key, value, in: editor, onlyNew: onlyNew) { return isPut }
+        if let isPut = try putDeferred(key, value, in: editor, onlyNew: onlyNew) { return isPut }
         return try mutate { () throws(EngineError) in
             guard value.count > blobThreshold else {
                 return try store(editor, key, value, isBlob: false, onlyNew: onlyNew)
@@ -216,7 +212,7 @@ package final class WriteTransaction {
         return true
     }
 
-    /// Stops recording once it is plain that the transaction will be committed by a checkpoint.
+    /// Stops recording when a checkpoint is certain to commit the transaction.
     private func abandonRedoOfBigTransaction() {
         let count = redo.bytes.count
         guard ended.isEmpty, count > engine.options.attachThreshold, count * 2 > ledger.born.count * pageSize else { return }
@@ -241,7 +237,7 @@ package final class WriteTransaction {
 
     // MARK: Tables
 
-    /// Inserts a row, or replaces one and answers false. Values too large for a leaf go to the page files at once.
+    /// Inserts a row, or replaces one and returns false. Values too large for a leaf are written to the page files at once.
     @discardableResult
     package func put(_ row: RowBuffer, key: UInt64, in table: TreeID) throws(EngineError) -> Bool {
         let editor = try self.table(editing: table)
@@ -250,7 +246,7 @@ package final class WriteTransaction {
         }
         let current = editor.layouts!.current
         let room = blobThreshold - current.fixedPerRow - current.bitmapCount / 8
-        if let isNew = try putLater(row, key: key, in: editor, room: room) { return isNew }
+        if let isNew = try putDeferred(row, key: key, in: editor, room: room) { return isNew }
         let isNew = try mutate { () throws(EngineError) in
             let cells = try row.spill(to: room) { value throws(EngineError) in
                 let reference = try engine.appendBlob(value, tree: table)
@@ -288,7 +284,7 @@ package final class WriteTransaction {
         try delete([key], from: table) == 1
     }
 
-    /// Deletes rows by ascending keys; gives back how many there were.
+    /// Deletes rows by ascending keys; returns how many existed.
     package func delete(_ keys: [UInt64], from table: TreeID) throws(EngineError) -> Int {
         let editor = try self.table(editing: table)
         guard !keys.isEmpty else { return 0 }
@@ -341,7 +337,7 @@ package final class WriteTransaction {
 
     func editor(_ id: TreeID) throws(EngineError) -> TreeEditor {
         try requireOpen()
-        if let editor = editors[id] { return try settled(editor) }
+        if let editor = editors[id] { return try applied(editor) }
         guard !dropped.contains(id) else { throw EngineError(.unknownTree, "Tree \(id) was dropped in this transaction.") }
         let record = try base.record(id)
         let editor = TreeEditor(id: id, root: record.root, layouts: record.layouts, ledger: ledger)
@@ -352,7 +348,7 @@ package final class WriteTransaction {
     private func index(editing id: TreeID) throws(EngineError) -> TreeEditor {
         if let recentIndex, recentIndex.id == id {
             try requireOpen()
-            return try settled(recentIndex)
+            return try applied(recentIndex)
         }
         let editor = try editor(id)
         guard !editor.isTable else { throw EngineError(.unknownTree, "Tree \(id) is a table, not an index.") }
@@ -363,7 +359,7 @@ package final class WriteTransaction {
     private func table(editing id: TreeID) throws(EngineError) -> TreeEditor {
         if let recentTable, recentTable.id == id {
             try requireOpen()
-            return try settled(recentTable)
+            return try applied(recentTable)
         }
         let editor = try editor(id)
         guard editor.isTable else { throw EngineError(.unknownTree, "Tree \(id) is an index, not a table.") }
@@ -388,9 +384,9 @@ package final class WriteTransaction {
         return try inSteps(change)
     }
 
-    /// The same for a change that enters epochs itself, one for each step, so that frames come free meanwhile.
+    /// The same for a change that enters an epoch for each of its steps, so that frames are freed in between.
     func inSteps<R>(_ change: () throws(EngineError) -> R) throws(EngineError) -> R {
-        try carryOutWaiting()
+        try applyDeferred()
         do throws(EngineError) { return try change() } catch {
             hasFailed = true
             throw error
@@ -399,23 +395,23 @@ package final class WriteTransaction {
 
     // MARK: The end
 
-    /// Makes the changes the next version. Returns when they are safe at the level asked for; throws, with nothing
-    /// changed, when they cannot be made so (`full`), or with the store poisoned (`durabilityLost`).
-    /// `published` is called once readers can see the version, for one version after the other, on any thread.
+    /// Commits the changes as the next version. Returns when they have the requested durability. Throws `full` with nothing changed, or
+    /// `durabilityLost` with the store poisoned. `published` is called when readers can see the version, for one version after the other, on any
+    /// thread.
     package func commit(
         _ durability: Durability = .full, published: (@Sendable (TransactionNumber) -> Void)? = nil
     ) throws(EngineError) -> TransactionNumber {
         try commit(durability, published: published, isUpkeep: false)
     }
 
-    /// As above, for who wants to know how far it is.
+    /// The same with callbacks during the commit.
     package func commit(
         _ durability: Durability, steps: CommitSteps, published: (@Sendable (TransactionNumber) -> Void)?
     ) throws(EngineError) -> TransactionNumber {
         try commit(durability, steps: steps, published: published, isUpkeep: false)
     }
 
-    /// `isUpkeep`: a part of a checkpoint, which must not ask for another.
+    /// `isUpkeep`: the commit is part of a checkpoint, so it must not start another one.
     func commit(
         _ durability: Durability, steps: CommitSteps = CommitSteps(), published: (@Sendable (TransactionNumber) -> Void)? = nil,
         isUpkeep: Bool
@@ -429,7 +425,7 @@ package final class WriteTransaction {
         return try engine.commit(self, durability, steps: steps, published: published, isUpkeep: isUpkeep)
     }
 
-    /// Replay has recorded the transaction's changes itself.
+    /// Ends the transaction of a replay, which publishes its version itself.
     func finishReplay() { isOpen = false }
 
     package func abort() {
@@ -438,9 +434,9 @@ package final class WriteTransaction {
         engine.abort(self)
     }
 
-    /// Throws when the transaction counts beyond what a store may: it would be refused at the next opening.
+    /// Throws when a count exceeds the limits of a store: the next opening would refuse it.
     func requireBounds() throws(EngineError) {
-        guard number.rawValue < StoreVersion.numberMax else { throw full("transaction numbers") }
+        guard number.rawValue < StoreLimits.numberMax else { throw full("transaction numbers") }
         guard editors.values.allSatisfy({ $0.root.count <= NodeCheck.countMax }) else { throw full("entries of a tree") }
     }
 
@@ -451,7 +447,7 @@ package final class WriteTransaction {
     /// True if there is something to commit.
     var hasChanges: Bool { !redo.bytes.isEmpty || redo.isAbandoned }
 
-    /// The version that the changes make of the base.
+    /// The version after the changes.
     func makeVersion() -> StoreVersion {
         var trees = base.trees
         for (id, editor) in editors where created[id] == nil {
@@ -465,6 +461,9 @@ package final class WriteTransaction {
             guard let editor = editors[id] else { continue }
             trees.append(TreeRecord(id: id, name: name, root: editor.root, layouts: editor.layouts))
         }
+        assert(zip(trees, trees.dropFirst()).allSatisfy { $0.id < $1.id }, "The trees of a version ascend.")
+        assert(trees.allSatisfy { $0.id.rawValue < nextTree }, "The next tree has a new number.")
+        assert(base.number < number, "A version follows its base.")
         return StoreVersion(
             number: number, trees: trees, names: names, nextTree: nextTree, nextObjectKey: nextObjectKey)
     }

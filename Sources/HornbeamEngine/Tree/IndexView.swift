@@ -1,4 +1,4 @@
-// Reading an index of one version: look-ups, counts, ranks and ordered walks.
+// Reading an index of one version: lookups, counts, ranks and ordered walks.
 
 /// A byte-ordered index as a snapshot (or a transaction, until its next change) sees it.
 package struct IndexView: Sendable {
@@ -19,7 +19,7 @@ package struct IndexView: Sendable {
         return result
     }
 
-    /// What `withValue` does, without a generic parameter that would have to cross the module's border.
+    /// The implementation of `withValue`, without a generic parameter that would cross the module's border.
     @usableFromInline
     package func lendValue(
         of key: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) throws(EngineError) -> Void
@@ -53,7 +53,7 @@ package struct IndexView: Sendable {
         }
     }
 
-    /// The eight-byte value of a key as a little-endian number: the way of unique look-ups.
+    /// The eight-byte value of a key as a little-endian number, for unique lookups.
     package func getObjectKey(_ key: UnsafeRawBufferPointer) throws(EngineError) -> UInt64? {
         let found = try withValue(unsafe Bytes(key)) { value throws(EngineError) -> UInt64? in
             value.count == 8 ? UInt64(littleEndian: value.load(0)) : nil
@@ -61,7 +61,7 @@ package struct IndexView: Sendable {
         return found ?? nil
     }
 
-    /// Entries before the place of a key. O(log n).
+    /// The number of entries before a key. O(log n).
     package func rank(of key: [UInt8]) throws(EngineError) -> Int {
         guard !root.reference.isEmpty else { return 0 }
         return try key.lend { bytes throws(EngineError) in
@@ -88,7 +88,7 @@ package struct IndexView: Sendable {
         }
     }
 
-    /// Walks entries in key order (or backwards); buffers live during the call, `false` stops.
+    /// Walks entries in key order (or backwards). Buffers are valid during the call; `false` stops.
     package func forEach(
         in range: KeyRange, reversed: Bool = false, skipping skipped: Int = 0,
         _ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) throws(EngineError) -> Bool
@@ -122,7 +122,7 @@ package struct IndexView: Sendable {
 
     // MARK: Walking
 
-    /// Visits a range leaf by leaf; starts again from the last key after some leaves to renew the epoch.
+    /// Visits a range leaf by leaf. After some leaves it starts again from the last key, to renew the epoch.
     private func walk(
         _ range: KeyRange, _ reversed: Bool, _ skipped: Int,
         _ visit: (SlottedNode, Range<Int>) throws(EngineError) -> Bool
@@ -136,7 +136,7 @@ package struct IndexView: Sendable {
         while let rest = try walkSome(range, reversed, visit) { range = rest }
     }
 
-    /// The range without its first (or last) entries; nil if nothing is left.
+    /// The range without its first (or last) entries; nil if nothing remains.
     private func skip(_ skipped: Int, in range: KeyRange, _ reversed: Bool) throws(EngineError) -> KeyRange? {
         let start = range.lower.isEmpty ? 0 : try rank(of: range.lower)
         let end = if let key = range.upper { try rank(of: key) } else { count }
@@ -149,7 +149,7 @@ package struct IndexView: Sendable {
         return KeyRange(from: first.key, to: range.upper)
     }
 
-    /// Visits some leaves in one epoch; gives back the range that is left, nil when done.
+    /// Visits some leaves in one epoch; returns the remaining range, nil at the end.
     private func walkSome(
         _ range: KeyRange, _ reversed: Bool, _ visit: (SlottedNode, Range<Int>) throws(EngineError) -> Bool
     ) throws(EngineError) -> KeyRange? {

@@ -1,9 +1,9 @@
-// Testing how the variable cells of a leaf end, without a branch or a call for each.
+// Tests the ends of a leaf's variable cells, without a branch or a call for each.
 //
-// Cells lie in the heap behind the page's header, so that the eight bytes before a cell's end are always bytes of the
-// page. Which of them belong to the cell its length says.
+// Cells lie in the heap behind the page's header, so the eight bytes before a cell's end always belong to the page. The cell's length tells
+// which of them belong to the cell.
 
-/// Up to eight bytes that a cell is to end with.
+/// Up to eight bytes, compared with the end of a cell.
 package struct CellTail: Sendable {
     let bytes: UInt64
     let mask: UInt64
@@ -19,10 +19,10 @@ package struct CellTail: Sendable {
 }
 
 extension LeafView {
-    /// Clears the bits of the rows whose cell does not end with the tail; null cells are empty and do not.
+    /// Clears the bits of the rows whose cell does not end with the tail. Null cells are empty and have no tail.
     ///
-    /// Asks only about rows whose bit is set. Answers false, with bits cleared rightly so far, at a cell outside the leaf and
-    /// in a leaf that lacks the column: these take a closer look.
+    /// Tests only rows whose bit is set. Returns false at a cell outside the leaf, and for a leaf without the column; the bits cleared so far
+    /// are correct, and the caller tests the other rows one by one.
     package func keepRows(_ words: inout [UInt64], endingWith tail: CellTail, in column: Int) -> Bool {
         let c = unsafe columns[column]
         guard !c.isAbsent else { return false }
@@ -38,7 +38,7 @@ extension LeafView {
                     let cell = unsafe cells.loadUnaligned(fromByteOffset: (index &* 64 &+ bit) &* 4, as: UInt32.self)
                     guard cell < 0x8000_0000 else { return false }
                     let length = Int(cell >> 16)
-                    // The start of an empty cell says nothing.
+                    // The offset of an empty cell is undefined.
                     let end = length == 0 ? 8 : Int(cell & 0xFFFF) &+ length
                     assert(end >= 8 && end <= Page.sizeMax, "a cell ends at \(end)")
                     let last = unsafe page.base.loadUnaligned(fromByteOffset: end &- 8, as: UInt64.self)

@@ -1,18 +1,18 @@
-// Rows of one table, chosen leaf by leaf: what a scan found, to be changed or deleted without looking for each row again.
+// Rows of one table, selected leaf by leaf by a scan, to be changed or deleted without a lookup for each row.
 //
-// A chosen leaf has a bit for each of its rows. What holds: leaves ascend by key and have at least one row chosen; bits
-// beyond the last row are zero. A selection is of one state of the table: a leaf is known again by its first key and its
-// number of rows.
+// Each leaf with selected rows has a bit for each of its rows.
+// Invariants: leaves ascend by key and have at least one selected row; bits beyond the last row are zero. A selection belongs to one state
+// of the table: a leaf is identified by its first key and its number of rows.
 
-/// Chosen rows of a table.
+/// Selected rows of a table.
 package struct RowSelection: Sendable {
-    /// A leaf with chosen rows.
+    /// A leaf with selected rows.
     struct Leaf {
         let firstKey: UInt64
         let rows: Int
-        /// Where its bits begin.
+        /// The index of the first word of its bits.
         let start: Int
-        /// Where the keys of its chosen rows begin; nil where keys are consecutive, and follow from the bits.
+        /// The index of the first key of its selected rows; nil where keys are consecutive, so that the bits yield them.
         var keysStart: Int?
 
         var words: Int { (rows + 63) / 64 }
@@ -21,17 +21,17 @@ package struct RowSelection: Sendable {
     private(set) var leaves: [Leaf] = []
     private(set) var words: [UInt64] = []
     private var sparseKeys: [UInt64] = []
-    /// Rows chosen.
+    /// The number of selected rows.
     package private(set) var count = 0
 
     package init() {}
 
     package var isEmpty: Bool { count == 0 }
 
-    /// Leaves with chosen rows.
+    /// Leaves with selected rows.
     package var leafCount: Int { leaves.count }
 
-    /// Adds rows of a leaf behind those chosen so far, or more of the same leaf: bit i of word j chooses row 64 j + i.
+    /// Adds rows of a leaf after those selected so far, or more rows of the same leaf: bit i of word j selects row 64 j + i.
     package mutating func append(_ leaf: LeafView, _ bits: [UInt64]) {
         let chosen = bits.reduce(0) { $0 + $1.nonzeroBitCount }
         guard chosen > 0 else { return }
@@ -46,7 +46,7 @@ package struct RowSelection: Sendable {
         add(added)
     }
 
-    /// Adds rows that follow those chosen so far; the last leaf may be the other's first.
+    /// Adds the rows of a selection that follows; the last leaf may be the other's first.
     package mutating func append(_ other: RowSelection) {
         for leaf in other.leaves {
             var moved = Leaf(firstKey: leaf.firstKey, rows: leaf.rows, start: words.count)
@@ -62,7 +62,7 @@ package struct RowSelection: Sendable {
         }
     }
 
-    /// Adds a leaf whose bits are the last words; joins it with the last leaf if that is the same.
+    /// Adds a leaf whose bits are the last words; merges it with the last leaf if both are the same.
     private mutating func add(_ leaf: Leaf) {
         guard let last = leaves.last, last.firstKey == leaf.firstKey else { return leaves.append(leaf) }
         // The keys of the second half follow those of the first.
@@ -86,7 +86,7 @@ package struct RowSelection: Sendable {
         }
     }
 
-    /// The rows of a leaf that have the next keys; moves on behind those up to the leaf's last.
+    /// The rows of a leaf with the next keys. Advances `next` beyond the leaf's last key.
     fileprivate static func bits(of keys: [UInt64], _ next: inout Int, in leaf: LeafView) -> [UInt64] {
         var bits = [UInt64](repeating: 0, count: (leaf.count + 63) / 64)
         let last = leaf.key(leaf.count - 1)
@@ -98,7 +98,7 @@ package struct RowSelection: Sendable {
         return bits
     }
 
-    /// Calls the body with the key of each chosen row, ascending.
+    /// Calls the body with the key of each selected row, ascending.
     package func forEachKey(_ body: (UInt64) -> Void) {
         for leaf in leaves { forEachKey(of: leaf, body) }
     }
@@ -111,7 +111,7 @@ package struct RowSelection: Sendable {
         }
     }
 
-    /// The keys of the chosen rows, ascending.
+    /// The keys of the selected rows, ascending.
     package var keys: [UInt64] {
         var keys: [UInt64] = []
         keys.reserveCapacity(count)
@@ -136,7 +136,7 @@ extension TableView {
             try forEachLeaf(from: keys[next]) { (leaf) throws(EngineError) -> Bool in
                 let start = next
                 selection.append(leaf, RowSelection.bits(of: keys, &next, in: leaf))
-                // A key that belongs into the leaf and is not there is nowhere.
+                // A key that belongs into the leaf and is not in it does not exist.
                 if isFirst, next == start { next += 1 }
                 isFirst = false
                 return next > start && next < keys.count
@@ -147,7 +147,7 @@ extension TableView {
     }
 }
 
-/// Keys to be looked up many times: a bit for each number where they lie close together, else an ordered list.
+/// Keys for many lookups: a bitmap where they are dense, otherwise a sorted list.
 struct RowKeySet {
     private let first: UInt64
     private let bits: [UInt64]

@@ -1,7 +1,7 @@
-// Rows and leaves lent to a closure: typed reads of cells straight from the page.
+// Rows and leaves lent to a closure, with typed reads of cells directly from the page.
 //
-// A view is valid inside the closure that received it, and no longer. Columns are numbered as in the table's
-// current layout; a leaf of an older layout shows fill values for what it lacks.
+// A view is valid inside its closure only. Columns have the numbers of the table's current layout; a leaf of an older layout shows fill
+// values for the columns that it lacks.
 
 import Synchronization
 
@@ -17,7 +17,7 @@ import Synchronization
     let pool: Unmanaged<FramePool>
     let frame: UInt32
     let transaction: UInt64
-    /// Which of the first bitmaps have a bit set, as far as that is known.
+    /// The bitmaps, among the first 16, that may have a set bit.
     @usableFromInline let bitmaps: UInt16
 
     /// Rows in the leaf.
@@ -37,26 +37,26 @@ import Synchronization
         unsafe self.pool = .passUnretained(pool)
         self.frame = frame
         self.transaction = transaction
-        bitmaps = LeafBrief.allBitmaps
+        bitmaps = CachedLeafHeader.allBitmaps
         count = page.count
     }
 
-    /// The same leaf without a look at it.
+    /// The same leaf from its cached header, without a read of the page.
     @inline(__always)
-    init?(_ pool: FramePool, _ frame: UInt32, _ brief: LeafBrief, _ layouts: TableLayouts, transaction: UInt64) {
-        guard let (columns, bitmapCount) = unsafe layouts.columns(of: brief.version) else { return nil }
+    init?(_ pool: FramePool, _ frame: UInt32, _ cachedHeader: CachedLeafHeader, _ layouts: TableLayouts, transaction: UInt64) {
+        guard let (columns, bitmapCount) = unsafe layouts.columns(of: cachedHeader.version) else { return nil }
         page = pool.page(frame)
         unsafe self.columns = unsafe columns
-        capacity = brief.capacity
-        bitmapsStart = TableLeaf.arraysStart(capacity: capacity, keyWidth: brief.keyWidth)
+        capacity = cachedHeader.capacity
+        bitmapsStart = TableLeaf.arraysStart(capacity: capacity, keyWidth: cachedHeader.keyWidth)
         bitmapBytes = (capacity + 63) / 64 * 8
         columnsStart = bitmapsStart + bitmapBytes * bitmapCount
         unsafe self.layouts = .passUnretained(layouts)
         unsafe self.pool = .passUnretained(pool)
         self.frame = frame
         self.transaction = transaction
-        bitmaps = brief.bitmaps
-        count = brief.count
+        bitmaps = cachedHeader.bitmaps
+        count = cachedHeader.count
     }
 
     /// The key of a row.
@@ -65,7 +65,7 @@ import Synchronization
     /// A row.
     @inlinable package func row(_ slot: Int) -> RowView { RowView(leaf: self, slot: slot) }
 
-    /// Where a row lies: a hint for later.
+    /// The row's location, as a hint for later reads.
     package func location(_ slot: Int) -> RowLocation {
         let generation = unsafe pool._withUnsafeGuaranteedRef { $0.generation(frame) }
         return RowLocation(
@@ -105,7 +105,7 @@ import Synchronization
         return unsafe page.bytes(Int(page.load(offset, as: UInt16.self)), Int(word)).buffer
     }
 
-    /// What every row of the leaf shows in a column that the leaf lacks.
+    /// The value of every row of the leaf in a column that the leaf lacks.
     @usableFromInline func fill(_ column: Int) -> [UInt8]? {
         unsafe layouts._withUnsafeGuaranteedRef { $0.fills[column] }
     }
@@ -199,25 +199,25 @@ package struct RowView {
     }
 }
 
-/// Where a row was last seen: a hint, checked on use. `RowLocation()` knows nothing. Fourteen bytes, since every object has one.
+/// The last known place of a row: a hint, checked on use. `RowLocation()` is unknown. Fourteen bytes, since every object has one.
 package struct RowLocation: Sendable, Hashable {
-    /// The frame (low half) and its generation, in one word, since every read is handed them.
+    /// The frame (low half) and its generation, in one word, which is passed to every read.
     @usableFromInline let place: UInt64
-    /// The low half of the number of the version it was seen in.
+    /// The low half of the version's number.
     @usableFromInline let transaction: UInt32
-    /// The row's place in its leaf; the top bit says that its neighbours were seen too.
+    /// The row's slot in its leaf; the top bit is set if its neighbours were found too.
     @usableFromInline let row: UInt16
     @usableFromInline static let neighboursFlag: UInt16 = 0x8000
 
     var frame: UInt32 { UInt32(truncatingIfNeeded: place) }
     var generation: UInt32 { UInt32(truncatingIfNeeded: place >> 32) }
     var slot: Int { Int(row & ~RowLocation.neighboursFlag) }
-    /// True for a row of many that a scan found: who reads it is likely to read the next ones soon.
+    /// True for a row of a scan: the next rows are likely to be read soon.
     var hasNeighbours: Bool { row & RowLocation.neighboursFlag != 0 }
 
     package init() { self.init(frame: 0, generation: 0, transaction: 0, slot: 0) }
 
-    /// Another row of the same leaf, one of several that were seen together.
+    /// Another row of the same leaf, found together with this one.
     @inlinable @inline(__always)
     package func neighbour(_ slot: Int) -> RowLocation {
         RowLocation(place: place, transaction: transaction, row: UInt16(truncatingIfNeeded: slot) | RowLocation.neighboursFlag)

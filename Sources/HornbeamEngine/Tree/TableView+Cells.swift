@@ -1,14 +1,14 @@
-// Reading one cell of one row: the way of property getters. No closure, no generic parameter and no reference
-// count crosses the module's border, and the answer is a plain value.
+// Reads single cells of rows, for property getters. No closure, no generic parameter and no reference count crosses the module's border,
+// and the result is a plain value.
 //
-// A location is believed when it was seen in this version and its frame still holds what it held (TableView.leaf). The leaf's
-// header is not touched where the frame's brief is known (LeafBrief): the cells are the first that is waited for.
+// A location is valid if it comes from this version and its frame still holds the same content (TableView.leaf). If the frame's header is
+// cached (CachedLeafHeader), the page's header is not read, so the cells are the first cache miss.
 
 internal import CSystem
 import Glibc
 import Synchronization
 
-/// What a read of a fixed cell found.
+/// The result of reading a fixed cell.
 package struct FixedCell: Sendable {
     package enum State: UInt8, Sendable { case noRow, null, value }
 
@@ -22,20 +22,20 @@ package struct FixedCell: Sendable {
     }
 }
 
-/// What a read of a text cell found.
+/// The result of reading a text cell.
 package enum TextCell: Sendable {
     case noRow, null
     /// The text; invalid UTF-8 is repaired.
     case text(String)
 }
 
-/// Bytes of a page that are lent without a closure: they stay what they are until they are given back, by the thread that took them.
+/// Bytes of a page, lent without a closure. They stay unchanged until the thread that borrowed them returns them.
 ///
-/// Three words, which are handed on in registers.
+/// Three words, which are passed in registers.
 @safe package struct BorrowedBytes {
     package let start: UnsafeRawPointer
     package let count: Int
-    /// What says that the thread reads; nil inside of another read.
+    /// The reader's epoch cell; nil inside another read.
     package let reader: UnsafeMutableRawPointer?
 
     package static func giveBack(_ reader: UnsafeMutableRawPointer?) {
@@ -43,26 +43,26 @@ package enum TextCell: Sendable {
     }
 }
 
-/// A table of one version, read a cell at a time without counting references. An object, so that a call is handed one word.
+/// A table of one version, read cell by cell without counting references. An object, so that a call passes one word.
 @safe package final class TableCells: Sendable {
     private let view: TableView
     private let pool: Unmanaged<FramePool>  // the view holds it
     private let layouts: Unmanaged<TableLayouts>  // the view holds it
     private let transaction: UInt64
     private let isEmpty: Bool
-    private let leaves: LeafMemory
+    private let leaves: LeafHintCache
     /// The variable columns among the first 64.
     private let texts: UInt64
-    /// The columns that were read so far, of the first 64: those worth fetching ahead.
+    /// The columns read so far, of the first 64. Only these are prefetched.
     private let columnsRead = Atomic<UInt64>(0)
-    /// Where texts are likely to lie, of the first two columns among the first 64 that are read one by one.
-    private let firstGuess = TextGuess()
-    private let secondGuess = TextGuess()
+    /// The predicted offsets of texts, for the first two columns, among the first 64, that are read one by one.
+    private let firstPredictor = TextOffsetPredictor()
+    private let secondPredictor = TextOffsetPredictor()
     private let pageSize: Int
-    /// What a row takes of the arrays of a leaf, without bitmaps.
+    /// Bytes of a row in the arrays of a leaf, without bitmaps.
     private let bytesPerRow: Int
 
-    /// - Parameter usesMin: the look-up from which on leaves are remembered.
+    /// - Parameter usesMin: The lookup from which on leaves are remembered.
     package init(_ view: TableView, rememberingLeavesFrom usesMin: Int = 256) {
         self.view = view
         unsafe pool = unsafe .passUnretained(view.root.pool)
@@ -71,19 +71,19 @@ package enum TextCell: Sendable {
         pageSize = view.root.pool.pageSize
         bytesPerRow = view.layouts.current.fixedPerRow
         isEmpty = view.root.reference.isEmpty
-        leaves = LeafMemory(rows: view.count, usesMin: usesMin)
+        leaves = LeafHintCache(rows: view.count, usesMin: usesMin)
         texts = view.layout.columns.enumerated().reduce(0) { $1.element.kind == .bytes ? $0 | TableCells.bit($1.offset) : $0 }
     }
 
     private static func bit(_ column: Int) -> UInt64 { column < 64 ? 1 << UInt64(column) : 0 }
 
-    /// True when the location was seen in this version, so that there is a row whether or not it is still there.
+    /// True when the location comes from this version, so that the row exists whether or not its frame is still valid.
     @inline(__always)
     package func saw(_ location: RowLocation) -> Bool { location.isOf(transaction) }
 
     // MARK: Looking up
 
-    /// Finds out where the row of a key lies, and has its cells fetched into the cache; false when there is none.
+    /// Locates the row of a key and prefetches its cells; false when there is no row.
     package func find(_ key: UInt64, at location: inout RowLocation) throws(EngineError) -> Bool {
         if let isThere = findKnown(key, at: &location) { return isThere }
         var isThere = false
@@ -91,7 +91,7 @@ package enum TextCell: Sendable {
         return isThere
     }
 
-    /// Nil when something on the way is not in memory, or not as it should be, which the view sees to.
+    /// Nil when a page on the way is not in memory, or not as expected; the view handles these cases.
     @inline(__always)
     private func findKnown(_ key: UInt64, at location: inout RowLocation) -> Bool? {
         guard !isEmpty else { return nil }
@@ -107,32 +107,32 @@ package enum TextCell: Sendable {
         }
     }
 
-    /// Finds a key in a leaf that was found before; false where there has to be a walk.
+    /// Finds a key in a remembered leaf; false where a walk is necessary.
     @inline(__always)
     private func find(_ pool: FramePool, rememberedFor key: UInt64, at location: inout RowLocation) -> Bool {
         guard let frame = leaves.frame(near: key, pool) else { return false }
         if find(pool, frame, key, at: &location) { return true }
-        guard let brief = pool.brief(frame), let other = leaves.frame(near: LeafMemory.neighbour(of: key, beside: brief), pool) else {
+        guard let cachedHeader = pool.cachedHeader(frame), let other = leaves.frame(near: LeafHintCache.neighbour(of: key, beside: cachedHeader), pool) else {
             return false
         }
         return find(pool, other, key, at: &location)
     }
 
-    /// Finds a key in a leaf of consecutive keys whose brief is known; false where it has to be searched, or is not there.
+    /// Finds a key in a leaf of consecutive keys with a cached header; false if the leaf must be searched, or lacks the key.
     @inline(__always)
     private func find(_ pool: FramePool, _ frame: UInt32, _ key: UInt64, at location: inout RowLocation) -> Bool {
-        guard let brief = pool.brief(frame), let slot = brief.slot(key), let leaf = leaf(pool, frame, brief) else { return false }
+        guard let cachedHeader = pool.cachedHeader(frame), let slot = cachedHeader.slot(key), let leaf = leaf(pool, frame, cachedHeader) else { return false }
         leaf.touchAhead(slot, columnsRead.load(ordering: .relaxed))
-        let place = TextGuess.Place(slot: slot, of: leaf.count)
+        let place = TextOffsetPredictor.Place(slot: slot, of: leaf.count)
         let arraysEnd = unsafe UnsafeRawPointer(leaf.page.base) + leaf.columnsStart + leaf.capacity * bytesPerRow
         let pageEnd = unsafe UnsafeRawPointer(leaf.page.base) + pageSize
-        unsafe firstGuess.fetchAhead(place, arraysEnd, pageEnd)
-        unsafe secondGuess.fetchAhead(place, arraysEnd, pageEnd)
+        unsafe firstPredictor.fetchAhead(place, arraysEnd, pageEnd)
+        unsafe secondPredictor.fetchAhead(place, arraysEnd, pageEnd)
         location = leaf.location(slot)
         return true
     }
 
-    /// Looks for a key among those of a leaf.
+    /// Searches the keys of a leaf.
     @inline(never)
     private func search(_ pool: FramePool, _ frame: UInt32, _ key: UInt64, at location: inout RowLocation) -> Bool? {
         guard pool.page(frame).kind == NodeKind.tableLeaf.rawValue, let leaf = leaf(pool, frame) else { return nil }
@@ -143,22 +143,22 @@ package enum TextCell: Sendable {
         return true
     }
 
-    /// The columns whose texts are read as a rule, and were not fetched ahead with the look-up.
+    /// The columns whose texts are usually read and were not prefetched by the lookup.
     @inline(__always)
     private var textsToFetch: UInt64 {
-        columnsRead.load(ordering: .relaxed) & texts & ~(firstGuess.sureColumn | secondGuess.sureColumn)
+        columnsRead.load(ordering: .relaxed) & texts & ~(firstPredictor.sureColumn | secondPredictor.sureColumn)
     }
 
-    /// Has the texts of a row that was looked up fetched into the cache, those that are read as a rule. Better some time after the
-    /// look-up: where they lie says a cell that is on its way then.
+    /// Prefetches the usually read texts of a row that was looked up. Best called some time after the lookup: the cell with the text's offset
+    /// must have arrived.
     package func fetchTexts(at location: RowLocation) {
         let wanted = textsToFetch
         guard wanted != 0 else { return }
         _ = withRow(at: location) { $0.touchTexts(wanted) }
     }
 
-    /// True if the row of a key, which was found at the location, has this text in a column; false, too, where the text lies outside of
-    /// the leaf. Has the texts fetched that are read as a rule.
+    /// True if the row of a key, found at the location, has this text in a column. False, too, where the text lies outside the leaf.
+    /// Prefetches the usually read texts.
     package func isText(
         _ key: UInt64, at location: inout RowLocation, _ column: Int, _ text: UnsafeRawBufferPointer
     ) throws(EngineError) -> Bool {
@@ -177,7 +177,7 @@ package enum TextCell: Sendable {
 
     // MARK: Cells
 
-    /// The bits of a cell of at most eight bytes that has a value and lies where it was seen; nil sends to `fixedCell`.
+    /// The bits of a cell of at most eight bytes that is not null and lies at its location; nil: use `fixedCell`.
     package func plainCell(at location: RowLocation, _ column: Int) -> UInt64? {
         note(column)
         return withRow(at: location) { row in
@@ -187,7 +187,7 @@ package enum TextCell: Sendable {
         } ?? nil
     }
 
-    /// A text that lies in the leaf where it was seen; nil sends to `textCell`.
+    /// A text in the leaf at its location; nil: use `textCell`.
     package func plainText(at location: RowLocation, _ column: Int) -> String? {
         note(column)
         return withRow(at: location) { row in
@@ -198,23 +198,23 @@ package enum TextCell: Sendable {
         } ?? nil
     }
 
-    /// Takes note of where a text lies.
+    /// Updates the prediction with the offset of a text.
     @inline(__always)
     private func learn(_ column: Int, _ row: RowView, _ bytes: UnsafeRawBufferPointer) {
         guard column < 64, bytes.count > 0, let start = bytes.baseAddress else { return }
         let offset = unsafe start - UnsafeRawPointer(row.leaf.page.base) - row.leaf.columnsStart - row.leaf.capacity * bytesPerRow
-        let place = TextGuess.Place(slot: row.slot, of: row.leaf.count)
-        if !firstGuess.learn(column, place, offset) { _ = secondGuess.learn(column, place, offset) }
+        let place = TextOffsetPredictor.Place(slot: row.slot, of: row.leaf.count)
+        if !firstPredictor.learn(column, place, offset) { _ = secondPredictor.learn(column, place, offset) }
     }
 
-    /// Lends a text that lies in the leaf where it was seen, until it is given back; nil sends to `lendText`.
+    /// Lends a text in the leaf at its location, until it is returned; nil: use `lendText`.
     package func borrowText(at location: RowLocation, _ column: Int) -> BorrowedBytes? {
         note(column)
         guard saw(location) else { return nil }
         return unsafe pool._withUnsafeGuaranteedRef { pool -> BorrowedBytes? in
             let epoch = pool.epochs.enter()
             let frame = location.frame
-            if pool.generation(frame) == location.generation, let brief = pool.brief(frame), let leaf = leaf(pool, frame, brief) {
+            if pool.generation(frame) == location.generation, let cachedHeader = pool.cachedHeader(frame), let leaf = leaf(pool, frame, cachedHeader) {
                 let row = leaf.row(location.slot)
                 if location.hasNeighbours { row.fetchNeighbour(column) }
                 if !row.isNull(column), let bytes = unsafe leaf.bytesInLeaf(column, location.slot), let start = bytes.baseAddress {
@@ -226,7 +226,7 @@ package enum TextCell: Sendable {
         }
     }
 
-    /// A cell of at most eight bytes, looked for first where its row was seen last; updates the location.
+    /// A cell of at most eight bytes, read at the row's location first; updates the location.
     package func fixedCell(
         _ key: UInt64, at location: inout RowLocation, _ column: Int
     ) throws(EngineError) -> FixedCell {
@@ -237,7 +237,7 @@ package enum TextCell: Sendable {
         return cell
     }
 
-    /// The text of a variable cell, looked for first where its row was seen last; updates the location.
+    /// The text of a variable cell, read at the row's location first; updates the location.
     package func textCell(
         _ key: UInt64, at location: inout RowLocation, _ column: Int
     ) throws(EngineError) -> TextCell {
@@ -250,7 +250,7 @@ package enum TextCell: Sendable {
         return cell
     }
 
-    /// Lends the bytes of a variable cell as they are, nil for null; false when there is no row. Updates the location.
+    /// Lends the bytes of a variable cell, nil for null; false when there is no row. Updates the location.
     package func lendText(
         _ key: UInt64, at location: inout RowLocation, _ column: Int, _ body: (UnsafeRawBufferPointer?) -> Void
     ) throws(EngineError) -> Bool {
@@ -272,7 +272,7 @@ package enum TextCell: Sendable {
         return isThere
     }
 
-    /// Remembers that a column is read.
+    /// Adds a column to the columns read.
     @inline(__always)
     private func note(_ column: Int) {
         let bit = TableCells.bit(column)
@@ -281,7 +281,7 @@ package enum TextCell: Sendable {
 
     // MARK: Leaves
 
-    /// Lends the row at a location; nil when it cannot be believed.
+    /// Lends the row at a location; nil when the location is not valid.
     @inline(__always)
     private func withRow<R>(at location: RowLocation, _ body: (RowView) -> R) -> R? {
         guard saw(location) else { return nil }
@@ -290,29 +290,29 @@ package enum TextCell: Sendable {
             defer { pool.epochs.leave(epoch) }
             let frame = location.frame
             guard pool.generation(frame) == location.generation else { return nil }
-            if let brief = pool.brief(frame), let leaf = leaf(pool, frame, brief) { return body(leaf.row(location.slot)) }
+            if let cachedHeader = pool.cachedHeader(frame), let leaf = leaf(pool, frame, cachedHeader) { return body(leaf.row(location.slot)) }
             return leaf(pool, frame).map { body($0.row(location.slot)) }
         }
     }
 
     @inline(__always)
-    private func leaf(_ pool: FramePool, _ frame: UInt32, _ brief: LeafBrief) -> LeafView? {
-        unsafe layouts._withUnsafeGuaranteedRef { LeafView(pool, frame, brief, $0, transaction: transaction) }
+    private func leaf(_ pool: FramePool, _ frame: UInt32, _ cachedHeader: CachedLeafHeader) -> LeafView? {
+        unsafe layouts._withUnsafeGuaranteedRef { LeafView(pool, frame, cachedHeader, $0, transaction: transaction) }
     }
 
-    /// A leaf that nothing was known of yet.
+    /// A leaf without a cached header.
     @inline(never)
     private func leaf(_ pool: FramePool, _ frame: UInt32) -> LeafView? {
         unsafe layouts._withUnsafeGuaranteedRef { layouts in
             guard let leaf = LeafView(pool, frame, layouts, transaction: transaction) else { return nil }
-            leaf.keepBrief()
+            leaf.cacheHeader()
             return leaf
         }
     }
 }
 
 extension FramePool {
-    /// True when the frame is known to hold a leaf that fits a table's layouts.
+    /// True when the frame was verified to hold a leaf of a table's layouts.
     @inline(__always)
     fileprivate func isVerified(_ frame: UInt32, _ layouts: Unmanaged<TableLayouts>) -> Bool {
         let serial = unsafe infos[Int(frame)].verifiedFor.load(ordering: .acquiring)
@@ -321,7 +321,7 @@ extension FramePool {
 }
 
 extension TreeRoot {
-    /// The leaf where a key belongs, if all on the way to it is in memory. Does not look at the leaf, which may be of another kind in a
+    /// The leaf where a key belongs, if all pages on the way are in memory. Does not check the kind of the leaf, which may be wrong in a
     /// damaged file. Inside an epoch.
     @inline(__always)
     fileprivate func knownLeaf(_ pool: FramePool, _ key: UInt64) -> UInt32? {
@@ -342,7 +342,7 @@ extension TreeRoot {
 }
 
 extension LeafView {
-    /// Has some cells of a row fetched into the cache together, so that reading them does not wait for one after the other.
+    /// Prefetches some cells of a row together, so that their cache misses overlap.
     @inline(__always)
     fileprivate func touchAhead(_ slot: Int, _ wanted: UInt64) {
         var rest = wanted
@@ -363,7 +363,7 @@ extension LeafView {
 }
 
 extension RowLocation {
-    /// True when it was seen in the version of that number.
+    /// True for a location from the version of that number.
     @inline(__always)
     func isOf(_ transaction: UInt64) -> Bool {
         frame != 0 && transaction != TableView.noTransaction && self.transaction == UInt32(truncatingIfNeeded: transaction)
@@ -371,11 +371,11 @@ extension RowLocation {
 }
 
 extension RowView {
-    /// Rows ahead of the one that is read whose cells are fetched: they are read when the memory has answered.
+    /// The distance, in rows, at which cells are prefetched: a row is read when its memory has arrived.
     private static let rowsAhead = 8
 
-    /// Has the cell of a row a little further on fetched. Whoever counts a reference between two reads waits for all memory that was asked
-    /// for, so that the misses of one row do not overlap with those of the next by themselves.
+    /// Prefetches the cell of a later row. Counting a reference between two reads waits for all outstanding loads, so the misses of one row
+    /// would not overlap with those of the next.
     @inline(__always)
     fileprivate func fetchNeighbour(_ column: Int) {
         let next = slot + RowView.rowsAhead
@@ -395,7 +395,7 @@ extension RowView {
         }
     }
 
-    /// Has the bytes of a text fetched, if they lie in the leaf: their first line and their last.
+    /// Prefetches the first and the last line of a text, if it lies in the leaf.
     @inline(__always)
     fileprivate func touchText(_ column: Int) {
         guard let bytes = unsafe leaf.bytesInLeaf(column, slot), let start = bytes.baseAddress else { return }

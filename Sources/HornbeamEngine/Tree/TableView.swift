@@ -29,7 +29,7 @@ package struct TableView: Sendable {
         return result
     }
 
-    /// Lends the row of a key, looking first where it was seen last; updates the location.
+    /// Lends the row of a key, read at its location first; updates the location.
     @inlinable @inline(__always)
     package func withRow<R>(
         _ key: UInt64, at location: inout RowLocation, _ body: (RowView) throws(EngineError) -> R
@@ -39,7 +39,7 @@ package struct TableView: Sendable {
         return result
     }
 
-    /// What `withRow` does, without a generic parameter that would have to cross the module's border.
+    /// The implementation of `withRow`, without a generic parameter that would cross the module's border.
     @usableFromInline
     package func lendRow(_ key: UInt64, _ body: (RowView) throws(EngineError) -> Void) throws(EngineError) {
         guard !root.reference.isEmpty else { return }
@@ -49,7 +49,7 @@ package struct TableView: Sendable {
         }
     }
 
-    /// The same for a row that was seen before.
+    /// The same for a row with a known location.
     @usableFromInline
     package func lendRow(
         _ key: UInt64, at location: inout RowLocation, _ body: (RowView) throws(EngineError) -> Void
@@ -63,7 +63,7 @@ package struct TableView: Sendable {
         }
     }
 
-    /// Finds out where the row of a key lies; the location stays as it is when there is none.
+    /// Locates the row of a key. The location does not change when there is none.
     package func locate(_ key: UInt64, _ location: inout RowLocation) throws(EngineError) {
         try lendRow(key, at: &location) { _ in }
     }
@@ -72,7 +72,7 @@ package struct TableView: Sendable {
         try withRow(key) { _ throws(EngineError) in true } ?? false
     }
 
-    /// The leaf of a location, if the frame still holds what it held and this version is the one it was seen in.
+    /// The leaf of a location, if the frame still holds the same content and the location comes from this version.
     @inline(__always)
     private func leaf(at location: RowLocation) -> LeafView? {
         guard location.isOf(transaction), root.pool.generation(location.frame) == location.generation
@@ -108,7 +108,7 @@ package struct TableView: Sendable {
         }
     }
 
-    /// Lends rows from some leaves in one epoch; gives back the position of the next key.
+    /// Lends rows from some leaves in one epoch; returns the position of the next key.
     private func rowsOfSomeLeaves(
         _ keys: [UInt64], from start: Int, _ body: (Int, RowView, RowLocation) throws(EngineError) -> Bool
     ) throws(EngineError) -> Int {
@@ -130,8 +130,8 @@ package struct TableView: Sendable {
 
     /// Lends the leaves in key order from the one where `key` belongs (or backwards from it); `false` stops.
     ///
-    /// - Parameter fetching: The columns that are going to be read of each leaf, a bit each of the first 64: those of the next leaf are
-    ///   fetched into the cache while one is read.
+    /// - Parameter fetching: The columns to be read, one bit each for the first 64. Those of the next leaf are prefetched while one leaf is
+    ///   read.
     package func forEachLeaf(
         from key: UInt64? = nil, reversed: Bool = false, fetching columns: UInt64 = 0, _ body: (LeafView) throws(EngineError) -> Bool
     ) throws(EngineError) {
@@ -140,7 +140,7 @@ package struct TableView: Sendable {
         while let next = try someLeaves(from: start, reversed, reversed ? 0 : columns, body) { start = next }
     }
 
-    /// Lends some leaves in one epoch; gives back the key to go on from, nil when done.
+    /// Lends some leaves in one epoch; returns the key to continue from, nil at the end.
     private func someLeaves(
         from key: UInt64, _ reversed: Bool, _ columns: UInt64, _ body: (LeafView) throws(EngineError) -> Bool
     ) throws(EngineError) -> UInt64? {
@@ -157,23 +157,23 @@ package struct TableView: Sendable {
         }
     }
 
-    /// Has columns of a leaf fetched that is read next.
+    /// Prefetches columns of the next leaf.
     private func fetchColumns(_ columns: UInt64, of frame: UInt32?) {
-        guard let frame, let brief = root.pool.brief(frame),
-            let leaf = LeafView(root.pool, frame, brief, layouts, transaction: transaction)
+        guard let frame, let cachedHeader = root.pool.cachedHeader(frame),
+            let leaf = LeafView(root.pool, frame, cachedHeader, layouts, transaction: transaction)
         else { return }
         leaf.fetch(columns)
     }
 
-    /// A leaf, without a look at its header where its brief is known.
+    /// A leaf; its header is not read if it is cached.
     @inline(__always)
     private func briefView(_ frame: UInt32) throws(EngineError) -> LeafView {
         try root.pool.verifyLeaf(frame, layouts)
-        if let brief = root.pool.brief(frame), let leaf = LeafView(root.pool, frame, brief, layouts, transaction: transaction) {
+        if let cachedHeader = root.pool.cachedHeader(frame), let leaf = LeafView(root.pool, frame, cachedHeader, layouts, transaction: transaction) {
             return leaf
         }
         let leaf = try view(frame)
-        if transaction != TableView.noTransaction { leaf.keepBrief() }
+        if transaction != TableView.noTransaction { leaf.cacheHeader() }
         return leaf
     }
 

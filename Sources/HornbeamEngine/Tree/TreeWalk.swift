@@ -1,19 +1,18 @@
 // Reading a tree: from a reference to its frame, and from leaf to leaf.
 //
-// Everything here happens inside an epoch, which the views enter: a frame found here stays what it is until the
-// epoch is left.
+// All reads happen inside an epoch, which the views enter: a frame keeps its content until the epoch is left.
 
 import Synchronization
 
 extension FramePool {
-    /// The frame of a child, by its hint if that still holds.
+    /// The frame of a child, by its hint if that is still valid.
     @inline(__always)
     func child(_ node: SlottedNode, _ i: Int) throws(EngineError) -> UInt32 {
         if let known = knownChild(node, i) { return known }
         return try loadChild(node, i, unsafe node.addressCell(i).pointee.load(ordering: .acquiring))
     }
 
-    /// The same, if the child is in memory and known to be.
+    /// The same, if the child is known to be in memory.
     @inline(__always)
     func knownChild(_ node: SlottedNode, _ i: Int) -> UInt32? {
         let address = unsafe node.addressCell(i).pointee.load(ordering: .acquiring)
@@ -47,14 +46,13 @@ extension FramePool {
         return (0..<node.count).reduce(0) { $0 &+ node.childCount($1) }
     }
 
-    /// Fetches the heads of the next leaves into the cache, those that are in the pool: a walk that waits for each head
-    /// before it can look at the next leaf is as slow as the memory.
+    /// Prefetches the headers of the next leaves that are in the pool. Otherwise a walk waits for memory at each leaf.
     func touchChildren(of node: SlottedNode, from first: Int) {
         for i in first..<min(first + TreeWalk.leavesAhead, node.count) {
             let address = unsafe node.addressCell(i).pointee.load(ordering: .acquiring)
             let hint = unsafe node.hintCell(i).pointee.load(ordering: .relaxed)
             let frame = address >> 63 != 0 ? UInt32(truncatingIfNeeded: address) : hint
-            guard frame != 0, address >> 63 != 0 || holds(frame, address), brief(frame) == nil else { continue }
+            guard frame != 0, address >> 63 != 0 || holds(frame, address), cachedHeader(frame) == nil else { continue }
             page(frame).touch(0, 64)
         }
     }
@@ -65,13 +63,13 @@ extension FramePool {
     }
 }
 
-/// A tree as one version has it. Safe: its version outlives it, since whoever holds the view holds the snapshot.
+/// A tree of one version. Safe: the owner of a view holds the snapshot, so the version outlives the view.
 @safe struct TreeRoot: Sendable {
     let pool: FramePool
     let reference: PageReference
-    /// Remembers the frame of a root on disk.
+    /// Remembers the frame of a root that is on disk.
     let hint: RootHint
-    /// What the leaves must be; a hostile file may say otherwise.
+    /// The expected kind of the leaves; a malicious file may contain others.
     let leafKind: NodeKind
     /// The version that is read; nil for a writer's own trees. The view's owner keeps it alive.
     let version: Unmanaged<StoreVersion>?
@@ -94,19 +92,19 @@ extension FramePool {
         return frame
     }
 
-    /// Runs a body inside an epoch, in which the version's nodes stay what they are.
+    /// Runs a body inside an epoch, during which the version's nodes do not change.
     @inline(__always)
     func reading<R>(_ body: () throws(EngineError) -> R) throws(EngineError) -> R {
         let slot = pool.epochs.enter()
         defer { pool.epochs.leave(slot) }
         if isExpired { throw expiry }
         do throws(EngineError) { return try body() } catch {
-            // Once a version is expired its page files may go too; what a reader under way then meets is no damage.
+            // The page files of an expired version may have been removed, so an error of a read in progress is no damage.
             throw isExpired && error.code == .damaged ? expiry : error
         }
     }
 
-    /// True when the version was given up.
+    /// True after the version expired.
     @inline(__always)
     var isExpired: Bool {
         guard let version = unsafe version else { return false }
@@ -116,7 +114,7 @@ extension FramePool {
     private var expiry: EngineError {
         EngineError(
             .snapshotExpired,
-            "The snapshot was given up: its state was replaced longer ago than the limit on the age of snapshots allows. Take a new one."
+            "The snapshot expired: its state was replaced longer ago than the age limit of snapshots permits. Take a new one."
         )
     }
 
@@ -165,7 +163,7 @@ extension FramePool {
     }
 }
 
-/// The frame in which the root of a version was last seen.
+/// The frame that last held the root of a version.
 final class RootHint: Sendable {
     let frame = Atomic<UInt32>(0)
 }
@@ -177,7 +175,7 @@ struct TreeWalk {
 
     init(_ root: TreeRoot) { self.root = root }
 
-    /// Goes to the leaf that `choose` leads to.
+    /// Descends to the leaf that `choose` leads to.
     mutating func descend(_ choose: (SlottedNode) -> Int) throws(EngineError) -> UInt32 {
         path.removeAll(keepingCapacity: true)
         return try sink(from: try root.frame(), choose)
@@ -192,8 +190,8 @@ struct TreeWalk {
             let index = choose(node)
             path.append((frame, index))
             frame = try root.pool.child(node, index)
-            // A leaf whose brief is known was looked at before, and need not be again.
-            if page.level == 1, root.leafKind == .tableLeaf, root.pool.brief(frame) != nil { return frame }
+            // A leaf with a cached header was checked before.
+            if page.level == 1, root.leafKind == .tableLeaf, root.pool.cachedHeader(frame) != nil { return frame }
         }
     }
 
@@ -210,16 +208,16 @@ struct TreeWalk {
         return nil
     }
 
-    /// The leaf after the current one, if both are below the same node and it is known to be in memory. Looks at neither.
+    /// The leaf after the current one, if both are below the same node and the next one is known to be in memory. Reads neither.
     func nextKnown() -> UInt32? {
         guard let (frame, index) = path.last else { return nil }
         let node = SlottedNode(root.pool.page(frame))
         return index + 1 < node.count ? root.pool.knownChild(node, index + 1) : nil
     }
 
-    /// Leaves whose heads are fetched together.
+    /// Leaves whose headers are prefetched together.
     static let leavesAhead = 8
 
-    /// Leaves read in one epoch before it is renewed, so that long scans do not hold up the pool.
+    /// Leaves read in one epoch before it is renewed, so that a long scan does not keep frames in limbo.
     static let leavesPerEpoch = 32
 }

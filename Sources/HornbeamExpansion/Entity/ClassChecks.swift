@@ -1,4 +1,4 @@
-/// What cannot be an entity, and where.
+/// Refuses declarations that cannot be entities, with their places.
 struct ClassChecks {
     private let found: ClassSyntax
     private let list: TokenList

@@ -1,4 +1,4 @@
-/// What cannot be a property of the store, and where.
+/// Refuses declarations that cannot be properties of the store, with their places.
 struct PropertyChecks {
     private let property: PropertySyntax
     private let list: TokenList

@@ -1,4 +1,4 @@
-/// What cannot be a relationship though it is marked as one.
+/// Refuses properties that are marked as relationships and cannot be any.
 struct RelationshipChecks {
     private let property: PropertySyntax
     private let list: TokenList

@@ -78,7 +78,7 @@ struct TokenExpansion {
 
     private var quotedName: String { "\"\(property.name)\"" }
 
-    /// What the initialisers of tokens do not take.
+    /// Arguments that the initialisers of tokens do not accept.
     private var notes: String {
         let mark = property.attribute("Attribute") ?? property.attribute("Relationship")
         let arguments = ["rules", "version", "userInfo"].compactMap { mark?[$0]?.source }

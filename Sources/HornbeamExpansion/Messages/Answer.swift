@@ -4,7 +4,7 @@ package enum Messages {
     package static func answer(to bytes: [UInt8]) -> [UInt8] { Array(Answer(to: Request(bytes)).json.description.utf8) }
 }
 
-/// What the plug-in answers.
+/// A response of the plug-in.
 enum Answer {
     case capability
     case expansion(source: String, diagnostics: [Diagnostic], part: SourcePart)

@@ -1,6 +1,6 @@
 /// Something that the plug-in refuses, at its place in the source.
 struct Diagnostic: Equatable {
-    /// What an editor offers to do about it.
+    /// A change that an editor offers for it.
     struct Fix: Equatable {
         var message: String
         /// The bytes of the source that are replaced.

@@ -161,10 +161,10 @@ private struct JSONReader {
     /// The place of the next quotation mark or backslash. Messages are long and plug-ins are often built without optimisation, which is
     /// why the bytes between are not looked at one by one elsewhere.
     private func nextSpecial() -> Int? {
-        bytes.withUnsafeBufferPointer { bytes in
+        unsafe bytes.withUnsafeBufferPointer { bytes in
             var index = place
             while index < bytes.count {
-                let byte = bytes[index]
+                let byte = unsafe bytes[index]
                 if byte == 0x22 || byte == 0x5C { return index }
                 index &+= 1
             }
@@ -172,7 +172,7 @@ private struct JSONReader {
         }
     }
 
-    /// What follows a backslash.
+    /// The escape after a backslash.
     private mutating func escape() -> Unicode.Scalar? {
         guard place < bytes.count else { return nil }
         place += 1

@@ -18,7 +18,7 @@ struct SourcePart: Equatable {
     }
 }
 
-/// What the compiler asks for.
+/// A request of the compiler.
 ///
 /// The protocol is that of the compiler's executable plug-ins, version 7 (Swift 6.3). Later versions have so far only added members.
 enum Request: Equatable {

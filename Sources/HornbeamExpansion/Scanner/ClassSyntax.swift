@@ -27,7 +27,7 @@ struct AttributeSyntax: Equatable {
 /// A word before a declaration: `public`, `private(set)`.
 struct Modifier: Equatable {
     var name: String
-    /// What stands between the brackets: `set`.
+    /// The text between the brackets: `set`.
     var detail: String?
     var place: Int
 }

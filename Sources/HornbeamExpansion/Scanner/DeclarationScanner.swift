@@ -192,7 +192,7 @@ struct DeclarationScanner {
         return AttributeSyntax(name: name, arguments: arguments, place: place)
     }
 
-    /// What stands between the brackets at the index.
+    /// The text between the brackets at the index.
     private mutating func scanArguments() -> [Argument] {
         guard let closing = list.closing(of: index) else { return [] }
         var arguments: [Argument] = []

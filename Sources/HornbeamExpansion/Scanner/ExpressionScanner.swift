@@ -64,7 +64,7 @@ struct ExpressionScanner {
     }
 }
 
-/// Tells a block of accessors from a closure.
+/// Distinguishes a block of accessors from a closure.
 struct AccessorWords {
     private let list: TokenList
     private static let observers: Set<String> = ["willSet", "didSet"]

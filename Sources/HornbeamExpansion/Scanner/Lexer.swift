@@ -39,7 +39,7 @@ struct Lexer {
     private func isAt(_ index: Int, _ text: StaticString) -> Bool {
         let length = text.utf8CodeUnitCount
         guard index + length <= bytes.count else { return false }
-        return text.withUTF8Buffer { bytes[index..<index + length].elementsEqual($0) }
+        return text.withUTF8Buffer { unsafe bytes[index..<index + length].elementsEqual($0) }
     }
 
     // MARK: Space and comments

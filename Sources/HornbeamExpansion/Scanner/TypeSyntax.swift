@@ -8,7 +8,7 @@ struct TypeSyntax: Equatable {
         indirect case implicitlyUnwrapped(TypeSyntax)
         indirect case array(TypeSyntax)
         indirect case dictionary(TypeSyntax, TypeSyntax)
-        /// What no property of the store can have, and its name in messages: a tuple, a function, `any P`.
+        /// A type that no property of the store can have, by its name in messages: a tuple, a function, `any P`.
         case other(String)
     }
 

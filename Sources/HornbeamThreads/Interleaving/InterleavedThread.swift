@@ -31,7 +31,7 @@ import Glibc
     var isReady: Bool { if case .ready = state { true } else { false } }
     var hasEnded: Bool { if case .ended = state { true } else { false } }
 
-    /// What the thread does, after its name.
+    /// The state of the thread in words, for a text that begins with its name.
     var place: String {
         switch state {
         case .ready: "can go on"
@@ -76,7 +76,7 @@ import Glibc
 
     private func take(_ monitor: Monitor) {
         while !monitor.tryLock() {
-            // Held by a thread that takes no part: it lets go by itself.
+            // Held by a thread outside the interleaving, which releases it by itself.
             guard interleaving.owners[monitor.address] != nil else {
                 monitor.lockDirectly()
                 break

@@ -2,7 +2,7 @@
 // that code names is a place where another thread may go on. So a race, a lost wake-up or a deadlock that needs an
 // unlucky moment happens at will, and again.
 //
-// What holds: only the thread that has the turn touches an interleaving or its threads; the turn passes through
+// Invariant: only the thread that has the turn touches an interleaving or its threads; the turn passes through
 // semaphores. Other threads of the process take no part, and pay one load of an atomic at each lock.
 
 import Glibc
@@ -29,14 +29,14 @@ import Synchronization
         package var description: String { "\(point): \(from) \(reason), \(to) goes on" }
     }
 
-    /// What happened.
+    /// The outcome of an interleaving.
     package struct Outcome: Sendable {
         /// The places where a preemption was possible.
         package var points = 0
         package var switches: [Switch] = []
         /// Why no thread could go on, or why all went on for ever; nil if all ended.
         package var stuck: String?
-        /// What the bodies threw, by name.
+        /// The errors of the bodies, by name.
         package var failures: [(name: String, error: any Error)] = []
     }
 
@@ -61,7 +61,7 @@ import Synchronization
     private var outcome = Outcome()
     private let end = TurnSemaphore()
 
-    /// What is to be interleaved is made after this: it asks `isUnderWay` once where asking each time would cost.
+    /// Make the objects of an interleaving after this call: some read `isUnderWay` only once, for speed.
     package init(_ schedule: Schedule) {
         self.schedule = schedule
         preemptions = schedule.preemptions[...]
@@ -128,7 +128,7 @@ import Synchronization
             if threads.contains(where: { !$0.hasEnded }) { return stop(thread, "no thread can go on:\n" + places()) }
             return end.signal()
         }
-        // Asked before the turn goes: whoever has it may write any thread's state.
+        // Evaluated before the turn is passed on: the next thread may write any thread's state.
         let hasEnded = thread?.hasEnded ?? true
         give(to: candidates[choice(candidates.count)], from: thread, reason: reason)
         if let thread, !hasEnded { thread.turn.wait() }

@@ -1,4 +1,4 @@
-// Who runs when, as a few numbers that can be printed and run again.
+// The order in which threads run, as a few numbers that can be printed and replayed.
 
 /// An order in which threads take turns: each goes on until it must wait, except at the preemptions.
 ///

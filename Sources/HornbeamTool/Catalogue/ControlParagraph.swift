@@ -1,6 +1,6 @@
 import Foundation
 
-/// The fields of one paragraph, as places in bytes that somebody else owns.
+/// The fields of one paragraph, as places in borrowed bytes.
 struct ControlParagraph {
     private struct Field {
         let value: UnsafeRawBufferPointer

@@ -4,7 +4,7 @@
 ///     clause      = alternative *( "|" alternative )
 ///     alternative = name [ ":" architecture ] [ "(" relation version ")" ] [ "[" architectures "]" ] *( "<" profiles ">" )
 struct DependencyParser {
-    /// What is wrong, and where in the field.
+    /// The fault and its place in the field.
     struct Failure: Error, Equatable {
         let offset: Int
         let reason: String

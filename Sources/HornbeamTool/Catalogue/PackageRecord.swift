@@ -1,4 +1,4 @@
-/// What one paragraph of the catalogue says about a package.
+/// The record of a package in one paragraph of the catalogue.
 struct PackageRecord: Equatable, Sendable {
     var name: String
     var version: String

@@ -1,7 +1,7 @@
 /// The words after a subcommand, taken one by one by the command that understands them.
 ///
 /// Options are taken first, by name (`--limit 20` or `--limit=20`), then the remaining words by
-/// position; `finish` complains of whatever nobody took.
+/// position; `finish` rejects the words that are left.
 struct Arguments {
     private var words: [String]
     /// Words after `--`: positions, even if they begin with a dash.

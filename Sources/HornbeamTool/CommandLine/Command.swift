@@ -3,7 +3,7 @@ struct Command: Sendable {
     let name: String
     /// Half a line for the list of commands.
     let summary: String
-    /// What `hornbeam help NAME` prints below the summary: usage, options, examples.
+    /// The output of `hornbeam help NAME` below the summary: usage, options, examples.
     let help: String
     /// Hidden commands serve the tool itself and are not listed.
     var isHidden = false

@@ -2,7 +2,7 @@ import Hornbeam
 import HornbeamEngine
 import HornbeamModel
 
-/// What a failed command says of its error.
+/// The text of a failed command for its error.
 enum FailureText {
     /// The error's own message, with each of its details on a line below.
     static func describe(_ error: any Error) -> String {

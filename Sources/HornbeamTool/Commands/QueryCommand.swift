@@ -66,7 +66,7 @@ extension Command {
 
 extension Query {
     /// The store and the query that a command line asks for.
-    /// - Parameter limit: What holds without `--limit`; 0 for all objects.
+    /// - Parameter limit: The limit without `--limit`; 0 for all objects.
     fileprivate static func parse(_ arguments: inout Arguments, limit: Int) throws -> (path: String, query: Query) {
         let format = try arguments.option("--where")
         let sorts = try arguments.options("--sort").flatMap { $0.split(separator: ",").map { sort(String($0)) } }

@@ -7,7 +7,7 @@ struct Answer {
     /// Rows that the store had to look at to find the objects; none where an index knew them.
     let rowsRead: Int
     let elapsed: Duration
-    /// What else is worth saying, below the table.
+    /// Remarks below the table.
     var remark: String?
 
     var description: String {

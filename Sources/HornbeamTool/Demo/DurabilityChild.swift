@@ -5,7 +5,7 @@ import HornbeamStore
 
 /// The process that is killed: saves for ever, and reports each save once it is acknowledged.
 enum DurabilityChild {
-    /// What the child says of one save: `SERIAL SYNCS`, a line each.
+    /// The child's report of one save: `SERIAL SYNCS`, a line each.
     struct Report: Equatable {
         let serial: Int
         /// Syncs of the store's files by this process so far.
@@ -25,7 +25,7 @@ enum DurabilityChild {
         var line: String { "\(serial) \(syncs)\n" }
     }
 
-    /// Runs until killed, or until nobody reads its reports.
+    /// Runs until it is killed, or until its reports are no longer read.
     static func run(storePath: String) throws {
         let container = try CatalogueModel.open(at: storePath)
         try container.performAndWait { context in

@@ -1,7 +1,7 @@
 import Foundation
 import Hornbeam
 
-/// What the durability trial writes, so that a child can write it and the parent can say what must be there.
+/// The content that the durability trial writes. The child writes it, and the parent computes the expected content.
 ///
 /// Save number n stamps n on four packages, chosen by n alone, adds a `TrialSave` n and deletes the one that is a
 /// hundred older. After any number of whole saves there is exactly one state that the store may be in.
@@ -59,7 +59,7 @@ enum DurabilityTrial {
 }
 
 extension DurabilityTrial {
-    /// What is wrong with a store that acknowledged `acknowledged` as its last save; nil when nothing is.
+    /// The fault of a store that acknowledged `acknowledged` as its last save; nil if it has none.
     static func fault(in context: ManagedObjectContext, acknowledged: Int) throws -> String? {
         let newest = try newestSave(in: context)
         // A save may be durable although the process died before it could say so; two may not.

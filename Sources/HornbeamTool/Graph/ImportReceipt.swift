@@ -1,4 +1,4 @@
-/// What an import did.
+/// The result of an import.
 struct ImportReceipt: Sendable, CustomStringConvertible {
     var packages = 0
     /// Packages that the store held, or that the catalogue names twice.
@@ -28,7 +28,7 @@ struct ImportReceipt: Sendable, CustomStringConvertible {
         return parts.joined(separator: ", ") + " in \(Figures.duration(elapsed)) (\(Figures.count(rate)) objects/s)"
     }
 
-    /// What else there is to say, line by line.
+    /// Further lines of the report.
     var remarks: [String] {
         var lines: [String] = []
         if alreadyThere > 0 { lines.append("\(Figures.count(alreadyThere, "package was", "packages were")) there already.") }

@@ -20,8 +20,8 @@ import Hornbeam
     var section: Section?
     var maintainer: Maintainer?
     var tags: ManagedSet<Tag>
-    /// What the package needs.
+    /// The packages that the package needs.
     @Relationship(deleteRule: .cascade, inverse: \Dependency.package) var dependencies: ManagedSet<Dependency>
-    /// What needs the package.
+    /// The packages that need the package.
     @Relationship(inverse: \Dependency.target) var dependents: ManagedSet<Dependency>
 }

@@ -1,6 +1,6 @@
 import Hornbeam
 
-/// Who cares for a package.
+/// The maintainer of a package.
 @Entity final class Maintainer: ManagedObject {
     #Unique<Maintainer>([\.name, \.address])
 

@@ -3,7 +3,7 @@ import HornbeamModel
 import HornbeamEngine
 import HornbeamStore
 
-/// What `hornbeam info` says of a store.
+/// The output of `hornbeam info` for a store.
 struct StoreSummary {
     let path: String
     let store: Store

@@ -69,7 +69,7 @@ enum ModelFile {
         }
     }
 
-    /// What the reader left out or had to guess.
+    /// The parts that the reader omitted or inferred.
     var notes: [ModelIssue] {
         if case .xcode(let model, let path) = self { Self.named(model.notes, path) } else { [] }
     }

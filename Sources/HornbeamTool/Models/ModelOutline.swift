@@ -1,7 +1,7 @@
 import Hornbeam
 import HornbeamModel
 
-/// A model on one screen: each entity with its properties, a line each, and what holds for them.
+/// A model on one screen: each entity with its properties and their constraints, a line each.
 struct ModelOutline {
     let definition: ModelDefinition
 

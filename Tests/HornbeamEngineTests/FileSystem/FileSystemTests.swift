@@ -2,7 +2,7 @@ import Glibc
 import Testing
 @testable import HornbeamEngine
 
-/// What every file system promises, on each of them.
+/// The guarantees of every file system, tested on each of them.
 @Suite struct FileSystemTests {
     enum Kind: CaseIterable {
         case posix, memory, simulated, faulty
@@ -139,7 +139,7 @@ import Testing
         #expect(try read(copy, 4_000_001, at: 0) == [UInt8](repeating: 9, count: 4_000_000))
     }
 
-    /// Where the file system gives leases: how often it is asked tells how the file went.
+    /// Where the file system grants leases, the number of calls shows how the file was removed.
     @Test("a file that nobody has open gives its room back in pieces, until there is no time for it", arguments: [(1000, 1), (4_000_000, 4), (4_000_000, 2)])
     func filesGoInPieces(bytes: Int, asked: Int) throws {
         let place = try Place(.posix)

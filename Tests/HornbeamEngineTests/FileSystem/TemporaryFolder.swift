@@ -1,6 +1,6 @@
 import Glibc
 
-/// A folder of the operating system that goes away with the object.
+/// A folder of the operating system that is removed with the object.
 final class TemporaryFolder {
     let path: String
 

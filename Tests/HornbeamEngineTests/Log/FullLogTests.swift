@@ -46,7 +46,7 @@ import Testing
             enumerator.stride = 13
             _ = try enumerator.crash(disk, verify: oracle.judgeOneOfMany)
         }
-        // A single failure refuses no group with a delete, which is tried once more, and none that meets it while a segment is made ahead.
+        // A single failure refuses no group with a delete, which is repeated, and none that occurs during a preallocation.
         switch (refusal, isSticky) {
         case (.nothing, true): #expect(refused == 4)
         case (.nothing, false): #expect((1...4).contains(refused))

@@ -1,7 +1,7 @@
 import Testing
 @testable import HornbeamEngine
 
-/// What other engines' tests ask of any log, by the name of the case.
+/// The cases of other engines' log tests, by their names.
 @Suite struct LogCaseTests {
     let disk = SimulatedDisk()
 
@@ -100,7 +100,7 @@ import Testing
         let reader = LogReader(directory: "s", fileSystem: disk, store: LogOracle.store)
         #expect(try reader.segments() == [limit])
         #expect(seen.count == 15 && writer.nextSegment == limit.next)
-        try writer.prepareSpare()
+        try writer.prepareSegment()
         try writer.removeAll()
         #expect(try disk.list("s") == [])
         #expect(message { try writer.append([record(31, "")]) }.hasPrefix("closed"))

@@ -18,7 +18,7 @@ import Testing
         #expect(report.images > 500 && report.nestedImages > 500, "\(report)")
     }
 
-    /// Crashes while the log goes on after a crash, with the torn segment still there.
+    /// Crashes while the log continues after a crash, with the torn segment still there.
     @Test func crashesAfterACrashKeepAPrefixToo() throws {
         let disk = SimulatedDisk()
         let oracle = LogOracle(fileSystem: disk, disk: disk)
@@ -64,9 +64,9 @@ import Testing
             let refusal = try #require(failure)
             #expect(throws: refusal) { _ = try writer.append([LogOracle.record(1)]) }
             #expect(throws: refusal) { _ = try writer.sync() }
-            #expect(throws: refusal) { try writer.prepareSpare() }
+            #expect(throws: refusal) { try writer.prepareSegment() }
         } else {
-            // The sync of a spare failed, before anything was logged.
+            // The sync of a preallocated segment failed, before anything was logged.
             #expect(failure?.code == .inputOutput || after > 8)
         }
         var enumerator = CrashEnumerator(seed: UInt64(after))
@@ -79,7 +79,7 @@ import Testing
     }
 
     /// Every call fails once: an error is thrown, and what was acknowledged comes back; an error before the log was
-    /// touched leaves a writer that goes on.
+    /// touched leaves a writer that continues.
     @Test(arguments: [FaultRule.Effect.fail(.inputOutput), .fail(.full), .short])
     func everyFailingCallIsSurvived(effect: FaultRule.Effect) throws {
         for index in 0..<200 {

@@ -18,8 +18,8 @@ import Testing
 
     static let first = "s/wal-0000000000000001"
 
-    func replay(_ disk: SimulatedDisk, vouched: LogPosition = .zero) throws -> UInt64 {
-        try LogOracle(fileSystem: disk, disk: nil).replay(vouched: vouched).count
+    func replay(_ disk: SimulatedDisk, knownDurable: LogPosition = .zero) throws -> UInt64 {
+        try LogOracle(fileSystem: disk, disk: nil).replay(knownDurable: knownDurable).count
     }
 
     @Test func everyFlippedBitIsAnErrorOrHarmless() throws {
@@ -34,10 +34,10 @@ import Testing
                 copy.damage(path) { $0[bit / 8] ^= 1 << UInt8(bit % 8) }
                 do {
                     let count = try replay(copy)
-                    // Only the last group has nothing behind it that vouches for it, and the vouched position does.
+                    // Only the last group has nothing after it that proves it durable; the durable LSN hint does.
                     if count < 9 {
                         #expect(path.hasSuffix(last) && count == 8, "bit \(bit) of \(path): \(count) commits")
-                        #expect(message { try replay(copy, vouched: writer.durable) }.hasPrefix("logDamaged"))
+                        #expect(message { try replay(copy, knownDurable: writer.durable) }.hasPrefix("logDamaged"))
                         shorter += 1
                     }
                 } catch let error as EngineError {

@@ -51,21 +51,21 @@ struct LogOracle {
             if groups % groupsPerSync == 0 || last == numbers.upperBound {
                 _ = try writer.sync()
                 disk?.mark(.acknowledged(last))
-            } else if groups % 2 == 0, writer.needsSpare {
-                try writer.prepareSpare()
+            } else if groups % 2 == 0, writer.needsPreparedSegment {
+                try writer.prepareSegment()
             }
             next = last + 1
         }
     }
 
     /// The number of commits that replay delivers, all of them verified.
-    func replay(vouched: LogPosition = .zero) throws -> (count: UInt64, end: LogEnd) {
+    func replay(knownDurable: LogPosition = .zero) throws -> (count: UInt64, end: LogEnd) {
         guard try fileSystem.exists("s") else { return (0, LogEnd(mark: .origin)) }
         let reader = LogReader(directory: "s", fileSystem: fileSystem, store: Self.store)
         var count: UInt64 = 0
         var wrong: String?
         let end = try reader.replay(
-            from: .origin, oldest: LogSegmentNumber(1), cleanlyClosed: true, vouched: vouched
+            from: .origin, oldest: LogSegmentNumber(1), cleanlyClosed: true, knownDurable: knownDurable
         ) { (number, payload, _) throws(EngineError) in
             count += 1
             let expected = Self.record(count)
@@ -77,7 +77,7 @@ struct LogOracle {
         return (count, end)
     }
 
-    /// Replays an image, holds it against what was promised, and goes on working with it.
+    /// Replays an image, compares it with the acknowledged commits, and continues to use it.
     static func verify(_ image: CrashEnumerator.Image) throws {
         let oracle = LogOracle(fileSystem: image.disk, disk: image.disk)
         let (count, end) = try oracle.replay()

@@ -84,7 +84,7 @@ import Testing
 
     @Test func segmentsDoubleUpToWhatIsAimedAt() throws {
         let writer = try writer(options: Self.options(16384, largest: 1 << 20))
-        writer.aim(at: 128 << 10)
+        writer.setSegmentBytesGoal(128 << 10)
         var number: UInt64 = 0
         func fill(segments: Int) throws {
             while try segmentBytes().count < segments {
@@ -94,10 +94,10 @@ import Testing
         }
         try fill(segments: 4)
         #expect(try segmentBytes() == [32 << 10, 64 << 10, 128 << 10, 128 << 10], "the first has a quarter")
-        writer.aim(at: 1)
+        writer.setSegmentBytesGoal(1)
         try fill(segments: 6)
         #expect(try segmentBytes()[4...] == [16 << 10, 16 << 10], "no less than the options say")
-        writer.aim(at: 1 << 30)
+        writer.setSegmentBytesGoal(1 << 30)
         try fill(segments: 13)
         #expect(try segmentBytes()[12] == 1 << 20, "no more than the options say")
         #expect(try replay().records.count == Int(number))
@@ -105,16 +105,16 @@ import Testing
 
     @Test func theNextSegmentIsWantedWhenHalfOfThisOneIsUsedUp() throws {
         let writer = try writer(options: Self.options(64 << 10, largest: 64 << 10))
-        #expect(!writer.needsSpare, "a log that is only read is not written to")
+        #expect(!writer.needsPreparedSegment, "a log that is only read is not written to")
         for number in 1...8 {
             // A group takes two blocks, the header one: eight groups are more than half of sixteen blocks.
-            #expect(!writer.needsSpare, "group \(number)")
+            #expect(!writer.needsPreparedSegment, "group \(number)")
             _ = try writer.append([Self.record(UInt64(number), bytes: 4096, compressible: false)])
             if number == 4 { break }
         }
-        #expect(writer.needsSpare)
-        try writer.prepareSpare()
-        #expect(!writer.needsSpare)
+        #expect(writer.needsPreparedSegment)
+        try writer.prepareSegment()
+        #expect(!writer.needsPreparedSegment)
         #expect(try disk.list("s") == ["wal-0000000000000001", "wal-0000000000000002"], "it has its name already")
     }
 }

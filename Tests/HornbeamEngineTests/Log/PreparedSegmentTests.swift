@@ -38,7 +38,7 @@ import Testing
 
     @Test func theStepIntoAPreparedSegmentCostsOneWriteMore() throws {
         let (writer, last) = try writerAtTheEndOfASegment()
-        try writer.prepareSpare()
+        try writer.prepareSegment()
         faults.resetCounts()
         _ = try writer.append([LogOracle.record(last + 1)])
         _ = try writer.sync()
@@ -51,7 +51,7 @@ import Testing
 
     @Test func aPreparedSegmentIsTheEndOfTheLogUntilItHasAGroup() throws {
         let (writer, last) = try writerAtTheEndOfASegment()
-        try writer.prepareSpare()
+        try writer.prepareSegment()
         #expect(writer.nextSegment == LogSegmentNumber(3), "its number is taken")
         #expect(writer.segment(holding: writer.end.position) == LogSegmentNumber(1))
         let (count, end) = try oracle.replay()
@@ -61,7 +61,7 @@ import Testing
         #expect(lines.count == 1 && lines[0].contains("first none"), "\(lines)")
     }
 
-    /// A checkpoint at the very end of a segment names that one: whether the next has a durable group nobody knows yet.
+    /// A checkpoint at the very end of a segment names that one, since the next may have no durable group yet.
     @Test func aPositionBetweenTwoSegmentsIsInTheFirst() throws {
         let (writer, last) = try writerAtTheEndOfASegment()
         let mark = writer.end
@@ -73,7 +73,7 @@ import Testing
 
     @Test func oneThatIsTooShortIsReplaced() throws {
         let (writer, last) = try writerAtTheEndOfASegment()
-        try writer.prepareSpare()
+        try writer.prepareSegment()
         let large = Self.large(last + 1)
         _ = try writer.append([large])
         _ = try writer.sync()
@@ -93,7 +93,7 @@ import Testing
         for index in 0..<20 {
             let place = try PreparedSegmentTests()
             let (writer, _) = try place.writerAtTheEndOfASegment()
-            try writer.prepareSpare()
+            try writer.prepareSegment()
             place.faults.add(FaultRule(effect, calls: Self.calls, after: index))
             do { _ = try writer.append([Self.large(3)]) } catch {}
             let wasHit = place.faults.firedCount > 0
@@ -117,7 +117,7 @@ import Testing
             let (writer, _) = try place.writerAtTheEndOfASegment()
             place.faults.add(FaultRule(effect, calls: Self.calls, after: index))
             var hasFailed = false
-            do { try writer.prepareSpare() } catch { hasFailed = true }
+            do { try writer.prepareSegment() } catch { hasFailed = true }
             let wasHit = place.faults.firedCount > 0
             place.faults.removeRules()
             #expect(writer.nextSegment == LogSegmentNumber(hasFailed ? 2 : 3), "call \(index)")
@@ -135,7 +135,7 @@ import Testing
     /// Where the second half of segments is held back for those who free room, the group that a segment was made for still gets it.
     @Test func aSegmentTakesTheGroupItWasMadeFor() throws {
         let (writer, last) = try writerAtTheEndOfASegment()
-        try writer.prepareSpare()
+        try writer.prepareSegment()
         writer.lacksRoom.store(true, ordering: .relaxed)
         _ = try writer.append([Self.large(last + 1, bytes: 24_000)])
         #expect(writer.currentSegment == LogSegmentNumber(2))
@@ -144,7 +144,7 @@ import Testing
     /// A sealed segment without a group, as a begun one that no group fitted into would be, proves nothing by its seal.
     @Test func aSealBeforeASegmentThatIsThereProvesNothing() throws {
         let (writer, last) = try writerAtTheEndOfASegment()
-        try writer.prepareSpare()
+        try writer.prepareSegment()
         for (bound, number) in [(20_000, UInt64(2)), (60_000, 3)] {
             try writer.beginSegment(for: bound, frees: false)
             #expect(writer.currentSegment == LogSegmentNumber(number))
@@ -153,7 +153,7 @@ import Testing
         #expect(count == last && end.lastSegment == LogSegmentNumber(3))
     }
 
-    /// What a bit that flips in the first frame of the last segment hides is noticed as soon as a second group vouches for it.
+    /// A flipped bit in the first frame of the last segment is detected as soon as a second group proves that the first was durable.
     @Test func damageToTheFirstFrameIsNoticed() throws {
         let (writer, last) = try writerAtTheEndOfASegment()
         let segment = "s/" + LogSegmentNumber(2).fileName
@@ -166,7 +166,7 @@ import Testing
                 let damaged = LogOracle(fileSystem: copy, disk: nil)
                 if number == last + 1 {
                     #expect(try damaged.replay().count == last, "byte \(byte): nothing tells it from a torn write")
-                    #expect(message { try damaged.replay(vouched: writer.durable) }.hasPrefix("logDamaged"))
+                    #expect(message { try damaged.replay(knownDurable: writer.durable) }.hasPrefix("logDamaged"))
                 } else {
                     #expect(message { try damaged.replay() }.hasPrefix("logDamaged"), "byte \(byte)")
                 }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HornbeamEngine
 
-/// Segments that nobody needs any more are the next ones.
+/// Released segments are recycled as the next ones.
 @Suite struct UsedSegmentTests {
     let disk = MemoryFileSystem()
     let faults: FaultInjector
@@ -60,7 +60,7 @@ import Testing
             last = try fill(writer, segments: atOnce, from: first)
             #expect(try replay(from: mark, oldest: oldest) == Array(first...last))
             try removeAllButTheLast(writer)
-            if round % 2 == 0 { try writer.prepareSpare() }
+            if round % 2 == 0 { try writer.prepareSegment() }
         }
         #expect(faults.count(of: [.create, .remove]) == 0)
         #expect(writer.currentSegment?.rawValue == 6 * atOnce + 1)
@@ -73,7 +73,7 @@ import Testing
         try removeAllButTheLast(writer)
         let (mark, oldest) = (writer.end, writer.segment(holding: writer.end.position))
         let first = try #require(writer.currentSegment)
-        try writer.prepareSpare()
+        try writer.prepareSegment()
         let reader = LogReader(directory: "s", fileSystem: disk, store: LogTests.store)
         let unused = try reader.open(first.next)
         #expect(unused.start == nil)
@@ -103,7 +103,7 @@ import Testing
         let reader = LogReader(directory: "s", fileSystem: disk, store: LogTests.store)
         #expect(try reader.open(LogSegmentNumber(5)).header.segmentBytes == 65536)
         #expect(try disk.list("s") == ["spare-0000000000000003", "spare-0000000000000004", "wal-0000000000000005"])
-        writer.aim(at: 16384)
+        writer.setSegmentBytesGoal(16384)
         try removeAllButTheLast(writer)
         #expect(try disk.list("s") == ["wal-0000000000000005"])
     }
@@ -116,7 +116,7 @@ import Testing
         #expect(try disk.list("s") == ["spare-0000000000000001", "spare-0000000000000002", "wal-0000000000000003"])
         let writer = try writer(from: earlier.end)
         try fill(writer, segments: 2)
-        #expect(try disk.list("s").filter(LogSpare.isName) == ["spare-0000000000000001", "spare-0000000000000002"])
+        #expect(try disk.list("s").filter(PreparedSegment.isName) == ["spare-0000000000000001", "spare-0000000000000002"])
         try removeAllButTheLast(writer)
         #expect(try disk.list("s") == ["spare-0000000000000004", "wal-0000000000000005"], "3 was not begun by this writer")
     }
@@ -132,7 +132,7 @@ import Testing
         #expect(try tight.list("s") == ["wal-0000000000000005", "wal-0000000000000006"])
         let lacksRoom = writer.lacksRoom.load(ordering: .relaxed)
         #expect(!lacksRoom)
-        #expect(!writer.giveUpSegments(), "none is left")
+        #expect(!writer.releaseRecycledSegments(), "none is left")
     }
 
     @Test("a segment that cannot be taken again is replaced by a new file", arguments: [FileSystemCall.rename, .open, .write])
@@ -141,9 +141,9 @@ import Testing
         let last = try fill(writer, segments: 3)
         try removeAllButTheLast(writer)
         faults.add(FaultRule(.fail(.inputOutput), calls: [call], after: 0))
-        #expect(throws: EngineError.self) { try writer.prepareSpare() }
-        #expect(try disk.list("s").count(where: LogSpare.isName) == (call == .rename ? 2 : 1), "nothing is left that nobody knows of")
-        #expect(writer.waiting.withLock(\.count) == (call == .rename ? 2 : 1))
+        #expect(throws: EngineError.self) { try writer.prepareSegment() }
+        #expect(try disk.list("s").count(where: PreparedSegment.isName) == (call == .rename ? 2 : 1), "nothing is left that nobody knows of")
+        #expect(writer.recycled.withLock(\.count) == (call == .rename ? 2 : 1))
         let (mark, oldest) = (writer.end, writer.segment(holding: writer.end.position))
         let newest = try fill(writer, segments: 3, from: last + 1)
         #expect(try replay(from: mark, oldest: oldest) == Array(last + 1...newest))

@@ -54,7 +54,7 @@ import Testing
         #expect("\(found!)" == "\(fault)")
     }
 
-    /// What a later version of the library may add without breaking this one is let pass.
+    /// Compatible additions of a later version of the library are accepted.
     @Test func reservedBytesOfACompatibleFeatureAreLetPass() throws {
         var block = [UInt8](repeating: 0, count: MetaBlock.bytes)
         _ = block.withUnsafeMutableBytes {

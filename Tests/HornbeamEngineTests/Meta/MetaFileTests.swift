@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    /// Whatever single block is lost, the newest state survives in its other copy.
+    /// If any single block is lost, the newest state survives in its other copy.
     @Test(arguments: 0..<4, [UInt8(0), 0xA5])
     func oneLostBlockLosesNothing(block: Int, filling: UInt8) throws {
         let meta = try MetaFile.create("meta", fileSystem: disk, state: Self.state(1))
@@ -50,7 +50,7 @@ import Testing
         #expect(try MetaFile.open("meta", fileSystem: disk).states == [Self.state(2), Self.state(1)])
     }
 
-    /// Every bit of one copy, with the other copy gone: the older state or nothing, never a wrong one.
+    /// Every bit of one copy, with the other copy lost: the older state or nothing, never a wrong one.
     @Test func everyFlippedBitIsNoticed() throws {
         let meta = try MetaFile.create("meta", fileSystem: disk, state: Self.state(1))
         try meta.write(Self.state(2))

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HornbeamEngine
 
-/// Readers and backups beside a writer go as far as the writer notes in `lock`. They do not guess where they cannot read that.
+/// Readers and backups beside a writer use its durable LSN hint. If they cannot read it, they throw.
 @Suite struct DurableNoteTests {
     private static let path = "s.hornbeam"
     private let disk = MemoryFileSystem()
@@ -38,8 +38,8 @@ import Testing
     }
 
     private static let unknown = """
-        damaged: It cannot be told how far the store's writer has got: the file lock, in which it notes that, is missing or cannot be \
-        read. Try again; if that does not help, close the store in the process that writes it and open it there again. [s.hornbeam/lock]
+        damaged: The durable position of the store's writer is unknown: the file lock, which holds it, is missing or cannot be read. \
+        Try again; if that does not help, close the store in the process that writes it and open it there again. [s.hornbeam/lock]
         """
 
     enum Loss: CaseIterable { case removed, emptied, garbled }
@@ -122,7 +122,7 @@ import Testing
         let writer = try makeWriter(commits: 3)
         let seen = try #require(writer.state.withLock { $0.log }).durable
         let recovery = Recovery(path: Self.path, fileSystem: disk, options: Self.options(isReadOnly: true))
-        DurableCounter(Self.path + "/lock", fileSystem: disk, store: writer.storeIdentifier).note(LogPosition(4096))
+        DurableLSNHint(Self.path + "/lock", fileSystem: disk, store: writer.storeIdentifier).note(LogPosition(4096))
         #expect(try recovery.openForReading().latest.rawValue == 1)
         #expect(try recovery.openForReading(from: seen).latest == writer.latest)
         try writer.close()

@@ -2,7 +2,7 @@ import Testing
 
 @testable import HornbeamEngine
 
-/// What is said when there is a file where a store's folder is to be.
+/// Errors for a file at the path of a store's folder.
 @Suite struct OccupiedPathTests {
     enum Use: CaseIterable { case writing, reading, backup }
 

@@ -4,7 +4,7 @@ import Testing
 @testable import CrashHarness
 @testable import HornbeamEngine
 
-/// Readers and backups while the writer goes on so far that the segments which they read are filled with zeros and used again:
+/// Readers and backups while the writer recycles the segments which they read:
 /// they show what was durable when they began, or something newer, and never something older.
 ///
 ///     reader: open … | read the log … | … sound, and not older than 40

@@ -164,7 +164,7 @@ import Testing
         #expect(writer.latest.rawValue == Self.transactions)
     }
 
-    /// Opens anew and refreshes in turn, and holds each state against what it must be.
+    /// Opens and refreshes in turn, and compares each state with the expected one.
     private static func readUntilTheEnd(_ path: String) throws -> (states: Int, refreshes: Int) {
         let oracle = EngineOracle(transactions: transactions)
         var options = oracle.options
@@ -189,7 +189,7 @@ import Testing
     }
 }
 
-/// What the reading thread found.
+/// The result of the reading thread.
 private final class Readings: Sendable {
     let result = Guarded<Result<(states: Int, refreshes: Int), any Error>?>(nil)
 }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import HornbeamEngine
 
-/// What crashes leave beside a store.
+/// Folders that crashes leave beside a store.
 @Suite struct StoreDraftTests {
     private func makeFolder(_ name: String, on disk: MemoryFileSystem) throws {
         try disk.createDirectory(name)

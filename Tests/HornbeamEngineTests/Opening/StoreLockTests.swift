@@ -5,7 +5,7 @@ import Testing
 @testable import HornbeamEngine
 
 /// Two writers of one store would undo each other's commits, so the lock is of a file that the store cannot live without, and a
-/// writer whose files are gone says so instead of acknowledging anything.
+/// writer whose files were removed throws instead of acknowledging anything.
 @Suite struct StoreLockTests {
     private static func options(_ configure: (inout EngineOptions) -> Void = { _ in }) -> EngineOptions {
         var options = EngineOptions()
@@ -52,7 +52,7 @@ import Testing
         try second.close()
     }
 
-    /// What happens to the files of an open store from outside.
+    /// Changes of an open store's files by others.
     enum Loss: CaseIterable {
         case metaRemoved, metaReplaced, folderRemoved, folderMoved, anotherStoreInPlace
     }
@@ -90,7 +90,7 @@ import Testing
         #expect(Self.failure { try first.checkpoint() }?.message == error?.message)
         #expect(Self.failure { try Self.put("c", first) }?.message == error?.message)
         #expect(Self.failure { try first.close() }?.message == error?.message)
-        // What was acknowledged is where it was, for the next writer.
+        // The acknowledged commits are still there for the next writer.
         let place = loss == .folderMoved ? path + "-moved" : path
         guard loss != .metaRemoved, loss != .folderRemoved else { return }
         let next = try Engine.open(place, options: Self.options())
@@ -127,8 +127,8 @@ import Testing
         try PosixFileSystem().open(path + "/spare", .create).close()
         let names = try PosixFileSystem().list(path)
         let log = try #require(first.state.withLock { $0.log })
-        #expect(Self.failure { try log.prepareSpare() }?.code == .durabilityLost)
-        #expect(!log.giveUpSegments())
+        #expect(Self.failure { try log.prepareSegment() }?.code == .durabilityLost)
+        #expect(!log.releaseRecycledSegments())
         #expect(Self.failure { try first.checkpointer.run(log: nil, isForced: true) }?.code == .durabilityLost)
         #expect(try PosixFileSystem().list(path) == names)
         #expect(Self.failure { try first.close() }?.code == .durabilityLost)

@@ -4,7 +4,7 @@ import Testing
 @testable import HornbeamEngine
 
 @Suite(.timeLimit(.minutes(20))) struct EpochTests {
-    /// Threads that are all inside of a read at once; each reads once more inside of it.
+    /// Threads that all read at once; each starts a nested read.
     @Test("no reader is overlooked and none waits, however many threads there are", arguments: [1, 4, 128], [1, 8, 128, 200, 1000])
     func noReaderIsOverlooked(firstCount: Int, readers: Int) {
         let epochs = Epochs(firstCount: firstCount)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import HornbeamEngine
 
-/// What the table of page files believes of its bytes, which anybody may have written.
+/// The checks of a file table from untrusted bytes.
 @Suite struct FileTableTests {
     private func table(_ live: [Int64]) -> FileTable {
         var table = FileTable()

@@ -43,9 +43,9 @@ import Testing
     func checkpointsRestUntilTheyAreLateAndCommitsOnlyWhenTheyFallBehind(live: Int) {
         var due = 0
         while !policy.isCheckpointDue(replaced: due, logged: 0, live: live) { due += 64 << 10 + live / 1000 }
-        #expect(policy.mayRest(replaced: due, live: live))
+        #expect(policy.mayThrottle(replaced: due, live: live))
         #expect(policy.lag(replaced: due, live: live) == 0)
-        #expect(!policy.mayRest(replaced: due / 2 * 3, live: live))
+        #expect(!policy.mayThrottle(replaced: due / 2 * 3, live: live))
         #expect((0...1).contains(policy.lag(replaced: due / 4 * 7, live: live)))
         #expect((5...6).contains(policy.lag(replaced: due * 3, live: live)))
     }

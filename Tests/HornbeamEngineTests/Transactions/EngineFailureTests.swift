@@ -3,7 +3,7 @@ import Testing
 @testable import CrashHarness
 @testable import HornbeamEngine
 
-/// What the world does wrong: every call that can fail does, and nothing acknowledged is lost.
+/// Faults of the environment: every call that can fail does, and nothing acknowledged is lost.
 @Suite struct EngineFailureTests {
     /// Runs the oracle's transactions over a disk that fails at one call; then reopens without faults and judges.
     private func run(_ fault: FaultRule, oracle: EngineOracle) throws -> Bool {
@@ -19,7 +19,7 @@ import Testing
         } catch let error as EngineError { failure = error }
         let fired = faults.firedCount > 0
         let acknowledged = engine.latest
-        // What could be read before can still be read.
+        // Readable content stays readable.
         try oracle.expectSound(engine)
         faults.removeRules()
         if failure?.code == .full {

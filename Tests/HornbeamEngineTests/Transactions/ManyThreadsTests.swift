@@ -58,7 +58,7 @@ import Testing
                 }
             }
         }
-        // A writer replaces the leaves that are read, and looks for the oldest reader while it does.
+        // A writer replaces the leaves that are read, and searches for the oldest reader meanwhile.
         for round in 0..<20 {
             try store.write { transaction in
                 _ = try transaction.delete([UInt64(round) + 1000], from: table)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import HornbeamEngine
 
-/// What a transaction refuses, and in which words.
+/// The calls that a transaction refuses, and the texts of the errors.
 @Suite struct MisuseTests {
     private let store: TestStore
     private let words: TreeID

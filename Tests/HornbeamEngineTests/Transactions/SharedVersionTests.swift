@@ -3,7 +3,7 @@ import Testing
 
 @testable import HornbeamEngine
 
-/// Several transactions in one version: each has its number, its record and its announcement.
+/// Several transactions in one version: each has its number, its log record and its callback.
 @Suite struct SharedVersionTests {
     private func store(_ disk: SimulatedDisk) throws -> TestStore {
         let store = try TestStore(fileSystem: disk)
@@ -46,7 +46,7 @@ import Testing
         #expect(told.withLock(\.self) == numbers)
         #expect(store.engine.latest.rawValue == base + 4)
         #expect(store.engine.core.pipeline.statistics.commits >= 4)
-        // The disk as it is, with the log unread: nobody closed the store.
+        // The disk with the log not replayed: the store was not closed.
         let again = try TestStore(fileSystem: disk.copy())
         #expect(again.engine.latest.rawValue == base + 4)
         #expect(try keys(again.engine) == [1, 2, 3, 4])

@@ -155,7 +155,7 @@ import Testing
         #expect(faults.count(of: [.write], kind: .log) == 10)
     }
 
-    /// The versions that a store announced.
+    /// The versions that a store published.
     private final class Announcements: Sendable {
         let numbers = Guarded<[UInt64]>([])
     }

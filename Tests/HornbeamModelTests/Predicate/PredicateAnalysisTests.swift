@@ -1,7 +1,7 @@
 import HornbeamModel
 import Testing
 
-/// What planners are told of a predicate.
+/// The parts of a predicate that planners use.
 struct PredicateAnalysisTests {
     private func analysis(_ format: String) throws -> PredicateAnalysis { PredicateAnalysis(try FetchPredicate(format: format)) }
 

@@ -2,7 +2,7 @@ import Foundation
 import HornbeamModel
 import Testing
 
-/// What formats mean to the parser, shown by how they print.
+/// The meaning of formats, shown by their printed form.
 struct PredicateParsingTests {
     @Test(arguments: [
         ("a==1||b==2&&c==3", "a == 1 OR (b == 2 AND c == 3)"),

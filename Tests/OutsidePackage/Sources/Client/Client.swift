@@ -4,7 +4,7 @@ import Hornbeam
 // `Readme.swift` beside this file is the first code block of README.md, unchanged: `Scripts/test-linking` puts
 // it there. It declares `Author`, `Book` and `keepBooks(at:)`.
 
-/// What the README's classes do not show in the macro form: inheritance, public access, structs, values made for each object, a hook.
+/// Parts of the macro form that the README's classes do not show: inheritance, public access, structs, values made for each object, a hook.
 @Entity public class Item: ManagedObject {
     #Unique<Item>([\.code])
     public var code: String
@@ -21,7 +21,7 @@ import Hornbeam
     @Relationship(inverse: nil) var related: ManagedSet<Item>
 }
 
-/// What is stored is read on any thread, so that its type belongs to no actor.
+/// Stored values are read on any thread, so their types belong to no actor.
 public nonisolated struct Runtime: Codable, Sendable, Equatable {
     var minutes: Int
     public init(minutes: Int) { self.minutes = minutes }

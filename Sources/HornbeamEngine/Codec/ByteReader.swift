@@ -1,0 +1,62 @@
+// Numbers, names and runs of bytes in records: appended to an array, and read back with every length checked.
+
+extension Array where Element == UInt8 {
+    mutating func appendInteger<T: FixedWidthInteger>(_ value: T) {
+        unsafe Swift.withUnsafeBytes(of: value.littleEndian) { unsafe append(contentsOf: $0) }
+    }
+
+    mutating func appendText(_ text: String) {
+        appendInteger(UInt16(text.utf8.count))
+        append(contentsOf: text.utf8)
+    }
+
+    /// Seven bits a byte, low ones first.
+    mutating func appendVariable(_ value: UInt64) {
+        var value = value
+        while value >= 0x80 {
+            append(UInt8(truncatingIfNeeded: value) | 0x80)
+            value >>= 7
+        }
+        append(UInt8(value))
+    }
+}
+
+/// Reads bytes that may be damaged: every step is checked.
+struct ByteReader {
+    private(set) var rest: Bytes
+
+    init(_ bytes: Bytes) { rest = bytes }
+
+    var isAtEnd: Bool { rest.count == 0 }
+
+    mutating func take(_ count: Int) throws(EngineError) -> Bytes {
+        guard count >= 0, count <= rest.count else {
+            throw EngineError(.damaged, "A record ends after \(rest.count) bytes where \(count) were expected.")
+        }
+        let taken = rest.prefix(count)
+        rest = rest.dropFirst(count)
+        return taken
+    }
+
+    mutating func integer<T: FixedWidthInteger & BitwiseCopyable>(_ type: T.Type) throws(EngineError) -> T {
+        T(littleEndian: try take(MemoryLayout<T>.size).load(0))
+    }
+
+    mutating func text() throws(EngineError) -> String {
+        let bytes = try take(Int(try integer(UInt16.self)))
+        guard let text = unsafe String(validating: bytes.buffer, as: UTF8.self) else {
+            throw EngineError(.damaged, "A name is not valid UTF-8.")
+        }
+        return text
+    }
+
+    mutating func variable() throws(EngineError) -> UInt64 {
+        var value: UInt64 = 0
+        for shift in stride(from: UInt64(0), through: 63, by: 7) {
+            let byte = try integer(UInt8.self)
+            value |= UInt64(byte & 0x7F) << shift
+            if byte & 0x80 == 0 { return value }
+        }
+        throw EngineError(.damaged, "A number of variable length does not end.")
+    }
+}

@@ -1,0 +1,76 @@
+// The log-first fast path of a small transaction without concurrent writers: the log is written before the trees are changed, and the device
+// works meanwhile. So the sync that follows finds the bytes written, and its thread need not sleep.
+//
+// Invariant: from `writeLogFirst` to `finishLogFirst` (or `failLogFirst`) the writer has the turn until its version is made, and leads a batch
+// of its own. Other commits queue behind it.
+
+import HornbeamThreads
+import Synchronization
+
+extension CommitPipeline {
+    /// Logs a transaction that is not applied yet. The caller has the turn, and is the leader from now on.
+    ///
+    /// Returns nil, and does nothing, if other commits are in progress or wait, if commits are throttled for a checkpoint, or if the log's
+    /// segment or the disk has no room.
+    func writeLogFirst(_ record: TransactionRecord, on base: StoreVersion) throws(EngineError) -> LogMark? {
+        guard let log = try beginLogFirst(on: base) else { return nil }
+        do throws(EngineError) {
+            if let mark = try log.appendLogFirst(record) { return mark }
+        } catch {
+            // A full disk: nothing is logged, and the usual path tries to free space.
+            guard error.code == .full else { throw failLogFirst(error) }
+        }
+        endLogFirst()
+        return nil
+    }
+
+    private func beginLogFirst(on base: StoreVersion) throws(EngineError) -> LogWriter? {
+        guard lag() == 0 else { return nil }
+        return try monitor.withLock { () throws(EngineError) in
+            if let failure = unsafe state.failure { throw failure }
+            guard unsafe state.executed === base else { throw undoneError }
+            let isAlone = unsafe state.nextTicket == state.serving + 1 && state.pending.isEmpty && !state.isFlushing
+            guard isAlone, let log = unsafe state.log else { return nil }
+            unsafe state.isFlushing = true
+            registry.writersAtWork.wrappingAdd(1, ordering: .relaxed)
+            return log
+        }
+    }
+
+    private func endLogFirst() {
+        registry.writersAtWork.wrappingSubtract(1, ordering: .relaxed)
+        monitor.withLock {
+            assert(unsafe state.isFlushing, "The writer leads until the fast path ends.")
+            unsafe state.isFlushing = false
+            monitor.signalAll(.progress)
+        }
+    }
+
+    /// Makes the applied transaction's version the newest, so that the next transaction builds on it.
+    func setExecuted(_ version: StoreVersion) { monitor.withLock { unsafe state.executed = version } }
+
+    /// Makes the transaction durable and publishes it.
+    func finishLogFirst(_ commit: Commit, _ mark: LogMark) throws(EngineError) {
+        var failure: EngineError?
+        do throws(EngineError) { try syncLogFirst() } catch { failure = error }
+        finish([commit], mark, synced: true, failure)
+        defer { monitor.unlock() }
+        if failure != nil, let poisoned = unsafe state.failure { throw poisoned }
+    }
+
+    private func syncLogFirst() throws(EngineError) {
+        guard let log = monitor.withLock({ unsafe state.log }) else { throw EngineError(.closed, "The store is closed.") }
+        _ = try log.sync()
+    }
+
+    /// The logged transaction cannot be applied, or the log could not be written: commits are refused until the store is opened again.
+    func failLogFirst(_ error: EngineError) -> EngineError {
+        registry.writersAtWork.wrappingSubtract(1, ordering: .relaxed)
+        return monitor.withLock {
+            fail([], error, logged: true)
+            unsafe state.isFlushing = false
+            monitor.signalAll(.progress)
+            return unsafe state.failure ?? error
+        }
+    }
+}

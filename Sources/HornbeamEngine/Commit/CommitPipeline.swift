@@ -1,0 +1,469 @@
+// The queue from an executed transaction to a durable, published version: group commit.
+//
+// Writers take turns, first come, first served. A writer that has executed its transaction queues it, ends its turn and waits. A waiting
+// writer becomes the leader if there is none. The leader writes all queued transactions as one batch with one sync, publishes the versions in
+// order and wakes the followers. So batches form while a sync is in progress, and a lone writer pays one write and one sync. A small
+// transaction without concurrent writers takes the log-first fast path: CommitPipeline+LogFirst.swift.
+//
+// The monitor guards all of `state`. Invariants:
+// - Versions are published in order, and only after they are written (and synced, if a transaction of the batch needs it).
+// - `executed` is the newest version, and `published` ≤ `executed`.
+
+import Glibc
+import HornbeamThreads
+import Synchronization
+
+final class CommitPipeline: Sendable {
+    /// An executed transaction that waits for the log.
+    struct Commit {
+        let version: StoreVersion
+        let payload: [UInt8]
+        /// It removes more entries than it adds.
+        let frees: Bool
+        let needsSync: Bool
+        /// Nanoseconds within which it must be synced, if it does not need a sync at once.
+        let syncWithin: UInt64
+        let retired: [RetiredFrame]
+        /// Its nodes, which are freed if it cannot be logged.
+        let born: [UInt32]
+        let published: (@Sendable (TransactionNumber) -> Void)?
+        /// Earlier transactions of the same version, in order.
+        var earlier: [EndedTransaction] = []
+
+        /// Adds its log records.
+        func addRecords(to records: inout [TransactionRecord]) {
+            for ended in earlier { records.append(TransactionRecord(number: ended.number, payload: ended.payload, frees: frees)) }
+            records.append(TransactionRecord(number: version.number, payload: payload, frees: frees))
+        }
+
+        /// Calls the `published` callbacks of the transactions in order.
+        func callPublished() {
+            for ended in earlier { ended.published?(ended.number) }
+            published?(version.number)
+        }
+    }
+
+    struct State {
+        var nextTicket = 0
+        var serving = 0
+        var executed: StoreVersion
+        var pending: [Commit] = []
+        var isFlushing = false
+        var acknowledged: TransactionNumber
+        var durable: TransactionNumber
+        var mark: LogMark
+        var failure: EngineError?
+        /// The reason why no new transaction may begin, though running ones may end.
+        var refusal: EngineError?
+        /// The transactions that full disks undid.
+        var undone = UndoneRounds()
+        /// The time by which the oldest unsynced write must be synced, in nanoseconds of the monotonic clock.
+        var syncBy: UInt64?
+        var jobs: [Job] = []
+        var isCheckpointing = false
+        /// The reason why no checkpoint may begin: the store is being closed.
+        var closed: EngineError?
+        var log: LogWriter?
+        var statistics = PipelineStatistics()
+    }
+
+    /// Work to be done while no transaction runs.
+    final class Job {
+        let body: () -> Void
+        var isDone = false
+        init(_ body: @escaping () -> Void) { self.body = body }
+    }
+
+    let monitor = Monitor()
+    /// The threads that wait for the checkpoint in progress.
+    private let checkpointWaiters = Atomic(0)
+    let registry: VersionRegistry
+    private let pool: FramePool
+    nonisolated(unsafe) var state: State  // guarded by the monitor
+
+    /// Called when transactions above a number are undone.
+    private let undone: @Sendable (TransactionNumber) -> Void
+    /// The lag of checkpoints behind commits.
+    let lag: @Sendable () -> Int
+
+    init(
+        registry: VersionRegistry, pool: FramePool, first: StoreVersion, mark: LogMark, lag: @escaping @Sendable () -> Int,
+        undone: @escaping @Sendable (TransactionNumber) -> Void
+    ) {
+        self.registry = registry
+        self.pool = pool
+        self.undone = undone
+        self.lag = lag
+        unsafe state = State(executed: first, acknowledged: first.number, durable: first.number, mark: mark)
+    }
+
+    /// Starts commits: the log is ready.
+    func start(_ log: LogWriter) { monitor.withLock { unsafe state.log = log } }
+
+    /// Unlinks recycled log segments to free space on a full disk; false if there was none.
+    func releaseRecycledSegments() -> Bool { monitor.withLock { unsafe state.log }?.releaseRecycledSegments() ?? false }
+
+    /// Throws if the store's files were removed or replaced.
+    func requireStore() throws(EngineError) { try monitor.withLock { unsafe state.log }?.requireStore() }
+
+    // MARK: Turns
+
+    /// Waits for the writer's turn; returns the version to build on.
+    func takeTurn() throws(EngineError) -> StoreVersion {
+        try monitor.withLock { () throws(EngineError) in
+            let ticket = unsafe state.nextTicket
+            unsafe state.nextTicket += 1
+            while unsafe state.serving != ticket { monitor.wait(.turn) }
+            if let failure = unsafe state.failure ?? state.refusal {
+                runJobs()
+                unsafe state.serving += 1
+                monitor.signalAll(.turn)
+                throw failure
+            }
+            registry.writersAtWork.wrappingAdd(1, ordering: .relaxed)
+            return unsafe state.executed
+        }
+    }
+
+    /// Grants the turn to the next writer.
+    func endTurn() {
+        registry.writersAtWork.wrappingSubtract(1, ordering: .relaxed)
+        monitor.lock()
+        assert(unsafe state.serving < state.nextTicket, "A turn ends after it was granted.")
+        runJobs()
+        unsafe state.serving += 1
+        monitor.signalAll(.turn)
+        monitor.unlock()
+    }
+
+    /// Runs queued jobs; the caller has the turn and the lock.
+    private func runJobs() {
+        while unsafe !state.jobs.isEmpty {
+            let job = unsafe state.jobs.removeFirst()
+            monitor.unlock()
+            job.body()
+            monitor.lock()
+            job.isDone = true
+            monitor.signalAll(.progress)
+        }
+    }
+
+    /// Runs a body while no transaction runs. A writer that waits for the checkpoint may run it.
+    func withoutWriters(_ body: @escaping () -> Void) {
+        monitor.lock()
+        if unsafe state.serving == state.nextTicket {
+            unsafe state.nextTicket += 1
+            registry.writersAtWork.wrappingAdd(1, ordering: .relaxed)
+            monitor.unlock()
+            body()
+            return endTurn()
+        }
+        let job = Job(body)
+        unsafe state.jobs.append(job)
+        monitor.signalAll(.progress)
+        while !job.isDone { monitor.wait(.progress) }
+        monitor.unlock()
+    }
+
+    // MARK: Checkpoints, one at a time
+
+    /// True if a thread waits for the checkpoint in progress.
+    var isCheckpointAwaited: Bool { checkpointWaiters.load(ordering: .relaxed) > 0 }
+
+    /// Ends the throttling of the checkpoint in progress, since the store is about to close.
+    func endThrottling() { checkpointWaiters.wrappingAdd(1, ordering: .relaxed) }
+
+    /// Waits until no checkpoint runs, then starts one. `hasTurn`: the caller holds the writer's turn.
+    ///
+    /// Throws `closed` after `endCheckpoints`.
+    func beginCheckpoint(hasTurn: Bool) throws(EngineError) {
+        checkpointWaiters.wrappingAdd(1, ordering: .relaxed)
+        defer { checkpointWaiters.wrappingSubtract(1, ordering: .relaxed) }
+        try monitor.withLock { () throws(EngineError) in
+            while unsafe state.isCheckpointing {
+                if hasTurn { runJobs() }
+                if let closed = unsafe state.closed { throw closed }
+                if unsafe state.isCheckpointing { monitor.wait(.progress) }
+            }
+            if let closed = unsafe state.closed { throw closed }
+            unsafe state.isCheckpointing = true
+        }
+    }
+
+    /// Waits until no checkpoint runs. Afterwards only the checkpoint that closes the store may run.
+    func endCheckpoints(_ error: EngineError) {
+        monitor.withLock {
+            while unsafe state.isCheckpointing { monitor.wait(.progress) }
+            unsafe state.closed = error
+            monitor.signalAll(.progress)
+        }
+    }
+
+    /// Returns when no checkpoint is in progress.
+    func waitForCheckpoint() {
+        checkpointWaiters.wrappingAdd(1, ordering: .relaxed)
+        defer { checkpointWaiters.wrappingSubtract(1, ordering: .relaxed) }
+        monitor.withLock { while unsafe state.isCheckpointing { monitor.wait(.progress) } }
+    }
+
+    func endCheckpoint() {
+        monitor.withLock {
+            assert(unsafe state.isCheckpointing, "A checkpoint ends after it began.")
+            unsafe state.isCheckpointing = false
+            monitor.signalAll(.progress)
+        }
+    }
+
+    // MARK: Committing
+
+    /// Waits for running transactions and refuses new ones.
+    func refuseWriters(_ error: EngineError) {
+        monitor.withLock {
+            unsafe state.refusal = error
+            while unsafe state.serving != state.nextTicket { monitor.wait(.turn) }
+        }
+    }
+
+    /// Throws if commits are refused, or if the version that a transaction builds on was undone.
+    func requireNewest(_ base: StoreVersion) throws(EngineError) {
+        try monitor.withLock { () throws(EngineError) in
+            if let failure = unsafe state.failure { throw failure }
+            guard unsafe state.executed === base else {
+                throw undoneError
+            }
+        }
+    }
+
+    var undoneError: EngineError {
+        unsafe state.undone.last ?? EngineError(.full, "The transactions before this one could not be written.")
+    }
+
+    /// Queues an executed transaction, which becomes the newest version. The caller still has the turn.
+    /// Returns the round to wait with, once. Throws if the version that it builds on was undone meanwhile.
+    func enqueue(_ commit: Commit, on base: StoreVersion) throws(EngineError) -> Int {
+        try monitor.withLock { () throws(EngineError) in
+            if let failure = unsafe state.failure { throw failure }
+            guard unsafe state.executed === base else { throw undoneError }
+            assert(unsafe commit.version.number > state.executed.number, "Versions are queued in ascending order.")
+            unsafe state.pending.append(commit)
+            unsafe state.executed = commit.version
+            return unsafe state.undone.enter()
+        }
+    }
+
+    /// Waits until a transaction is written (and synced, if asked). Leads a batch if there is no leader. Leaves the round.
+    func wait(for number: TransactionNumber, round: Int, needsSync: Bool) throws(EngineError) {
+        monitor.lock()
+        defer {
+            unsafe state.undone.leave(round)
+            monitor.unlock()
+        }
+        while true {
+            if let error = unsafe state.undone.error(for: number, in: round) { throw error }
+            if unsafe number > state.executed.number { throw undoneError }
+            let reached = needsSync ? unsafe state.durable : unsafe state.acknowledged
+            if reached >= number { return }
+            if let failure = unsafe state.failure { throw failure }
+            if unsafe state.isFlushing { monitor.wait(.progress) } else { flush(needsSync: needsSync) }
+        }
+    }
+
+    /// Writes the queued transactions as one batch. Called with the lock, which is released during the write.
+    private func flush(needsSync: Bool) {
+        guard let log = unsafe state.log else {
+            unsafe state.failure = EngineError(.closed, "The store is closed.")
+            return
+        }
+        assert(unsafe !state.isFlushing, "One thread leads a batch.")
+        unsafe state.isFlushing = true
+        throttle(lag: lag())
+        let group = unsafe state.pending
+        unsafe state.pending = []
+        registry.writersAtWork.wrappingAdd(1, ordering: .relaxed)
+        let isDue = unsafe state.syncBy.map { $0 <= MonotonicClock.nanoseconds } ?? false
+        let syncs = needsSync || isDue || group.contains { $0.needsSync }
+        monitor.unlock()
+        var failure: EngineError?
+        var mark: LogMark?
+        do throws(EngineError) {
+            if !group.isEmpty {
+                var records: [TransactionRecord] = []
+                for commit in group { commit.addRecords(to: &records) }
+                mark = try log.append(records)
+            }
+            if syncs { _ = try log.sync() }
+        } catch { failure = error }
+        finish(group, mark, synced: syncs, failure)
+    }
+
+    /// Publishes a logged batch, or undoes one that is not logged, and takes the lock again.
+    func finish(_ group: [Commit], _ mark: LogMark?, synced: Bool, _ failure: EngineError?) {
+        if failure == nil {
+            for commit in group { registry.publish(commit.version, retired: commit.retired) }
+            for commit in group { commit.callPublished() }
+        }
+        registry.writersAtWork.wrappingSubtract(1, ordering: .relaxed)
+        monitor.lock()
+        assert(unsafe state.isFlushing, "A batch has a leader until it is finished.")
+        unsafe state.isFlushing = false
+        if let failure { fail(group, failure, logged: mark != nil) } else { acknowledge(group, mark, synced: synced) }
+        monitor.signalAll(.progress)
+    }
+
+    /// Throttles commits in favour of a checkpoint that falls behind, in proportion to the lag: so a store stays within its bound, and no commit
+    /// waits long. Other commits join the batch meanwhile.
+    private func throttle(lag: Int) {
+        guard lag > 0 else { return }
+        monitor.unlock()
+        usleep(UInt32(min(lag, CommitPipeline.lagMax) * CommitPipeline.microsecondsPerLag))
+        monitor.lock()
+    }
+
+    /// About the time of a sync. At most five of them, so that a throttled commit takes less than ten times as long.
+    private static let microsecondsPerLag = 100
+    private static let lagMax = 5
+
+    private func acknowledge(_ group: [Commit], _ mark: LogMark?, synced: Bool) {
+        assert(zip(group, group.dropFirst()).allSatisfy { $0.version.number < $1.version.number }, "A batch is in order.")
+        if let last = group.last {
+            assert(unsafe last.version.number > state.acknowledged, "Versions are acknowledged in ascending order.")
+            unsafe state.acknowledged = last.version.number
+        }
+        if let mark { unsafe state.mark = mark }
+        if synced {
+            unsafe state.durable = unsafe state.acknowledged
+            unsafe state.syncBy = nil
+        } else {
+            let due = group.map { MonotonicClock.nanoseconds &+ $0.syncWithin }
+            unsafe state.syncBy = (due + (unsafe state.syncBy.map { [$0] } ?? [])).min()
+        }
+        assert(unsafe state.durable <= state.acknowledged, "Durable versions are acknowledged.")
+        assert(unsafe state.acknowledged <= state.executed.number, "Acknowledged versions are executed.")
+        unsafe state.statistics.groups += group.isEmpty ? 0 : 1
+        unsafe state.statistics.syncs += synced ? 1 : 0
+        for commit in group {
+            unsafe state.statistics.commits += 1 + commit.earlier.count
+            unsafe state.statistics.logBytes += commit.payload.count + commit.earlier.reduce(0) { $0 + $1.payload.count }
+        }
+    }
+
+    /// A full disk undoes the transactions that could not be logged; any other failure poisons the store.
+    func fail(_ group: [Commit], _ error: EngineError, logged: Bool) {
+        guard error.code == .full, !logged else {
+            unsafe state.failure =
+                error.code == .durabilityLost
+                ? error
+                : EngineError(
+                    .durabilityLost,
+                    "The log could not be written, so it is unknown which of the last commits are durable; reopen the store. (\(error.message))",
+                    path: error.path, errno: error.errno)
+            return
+        }
+        let lost = group + (unsafe state.pending)
+        unsafe state.pending = []
+        let job = Job { [self] in
+            for commit in lost.reversed() { giveBack(retired: commit.retired, born: commit.born) }
+        }
+        // A writer that builds on the undone version still reads these nodes, so it ends its turn first.
+        if unsafe state.serving == state.nextTicket { job.body() } else { unsafe state.jobs.append(job) }
+        let published = registry.acquire()
+        registry.release(published.number)
+        assert(unsafe published.number <= state.executed.number, "Only unpublished versions are undone.")
+        unsafe state.executed = published
+        self.undone(published.number)
+        unsafe state.undone.endRound(above: published.number, error)
+    }
+
+    private func giveBack(retired: [RetiredFrame], born: [UInt32]) {
+        pool.revive(retired)
+        for frame in born { pool.discard(frame) }
+    }
+
+    /// Undoes an executed transaction that was not queued.
+    func undo(retired: [RetiredFrame], born: [UInt32], above number: TransactionNumber) {
+        giveBack(retired: retired, born: born)
+        undone(number)
+    }
+
+    /// Writes and syncs all executed transactions. The caller writes to page files next, so the store's files must exist.
+    func drain() throws(EngineError) {
+        try requireStore()
+        let (number, round) = monitor.withLock { unsafe (state.executed.number, state.undone.enter()) }
+        try wait(for: number, round: round, needsSync: true)
+    }
+
+    /// Waits until a version and everything before it is durable. Then a conflict with it can be reported.
+    func waitUntilDurable(_ number: TransactionNumber) throws(EngineError) {
+        let round = monitor.withLock { unsafe state.undone.enter() }
+        try wait(for: number, round: round, needsSync: true)
+    }
+
+    /// Syncs acknowledged transactions whose sync is due.
+    func syncIfDue() throws(EngineError) {
+        let isDue = monitor.withLock { unsafe state.syncBy.map { $0 <= MonotonicClock.nanoseconds } ?? false }
+        if isDue { try syncIfNeeded() }
+    }
+
+    /// Syncs acknowledged transactions without a sync, if there are any.
+    func syncIfNeeded() throws(EngineError) {
+        let waiting: (number: TransactionNumber, round: Int)? = monitor.withLock {
+            unsafe state.acknowledged > state.durable ? (state.acknowledged, state.undone.enter()) : nil
+        }
+        if let waiting { try wait(for: waiting.number, round: waiting.round, needsSync: true) }
+    }
+
+    /// Holds the newest version for the caller and returns it with the log position after it. Both are durable: a checkpoint never runs ahead
+    /// of the log.
+    func durablePoint() throws(EngineError) -> (version: StoreVersion, mark: LogMark) {
+        while true {
+            monitor.lock()
+            while unsafe state.isFlushing { monitor.wait(.progress) }
+            if unsafe state.durable == state.acknowledged {
+                defer { monitor.unlock() }
+                return unsafe (registry.acquire(), state.mark)
+            }
+            monitor.unlock()
+            try syncIfNeeded()
+        }
+    }
+
+    // MARK: The end
+
+    /// Refuses all further commits.
+    func close(_ error: EngineError) {
+        monitor.withLock {
+            if unsafe state.failure == nil { unsafe state.failure = error }
+            unsafe state.log = nil
+            monitor.signalAll(.progress)
+            monitor.signalAll(.turn)
+        }
+    }
+
+    /// The newest transaction that was executed, written or not.
+    var executed: TransactionNumber { monitor.withLock { unsafe state.executed.number } }
+    var failure: EngineError? { monitor.withLock { unsafe state.failure } }
+    var statistics: PipelineStatistics { monitor.withLock { unsafe state.statistics } }
+    /// The number of undone rounds with waiting threads.
+    var undoneCount: Int { monitor.withLock { unsafe state.undone.count } }
+
+    /// Publishes a version made by replay, which is in the log already.
+    func publishReplayed(_ version: StoreVersion, retired: [RetiredFrame]) {
+        registry.publish(version, retired: retired)
+        monitor.withLock {
+            unsafe state.executed = version
+            unsafe state.acknowledged = version.number
+            unsafe state.durable = version.number
+        }
+    }
+
+    /// Sets the position at which replay from the next checkpoint starts.
+    func setMark(_ mark: LogMark) { monitor.withLock { unsafe state.mark = mark } }
+}
+
+/// Counts since the store was opened.
+struct PipelineStatistics: Sendable {
+    var commits = 0
+    var groups = 0
+    var syncs = 0
+    var logBytes = 0
+}

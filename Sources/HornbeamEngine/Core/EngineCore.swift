@@ -1,0 +1,42 @@
+// The parts of an open store that its commits and its checkpoints share.
+
+import Synchronization
+
+/// The parts that commits and checkpoints share.
+final class EngineCore: Sendable {
+    let pool: FramePool
+    let files: PageFiles
+    let registry: VersionRegistry
+    let pipeline: CommitPipeline
+    let meta: MetaFile
+    let space: SpaceAccount
+    /// The appender for values too large for a leaf; they are written before the log names them.
+    let blobs: PageAppender
+    let reserve: SpaceReserve
+    /// The writer's lock of the store; nil in a reader.
+    private let lock: (any FileLock)?
+
+    init(
+        pool: FramePool, files: PageFiles, meta: MetaFile, first: StoreVersion, mark: LogMark, table: FileTable,
+        options: EngineOptions, lock: (any FileLock)?
+    ) {
+        self.lock = lock
+        self.pool = pool
+        self.files = files
+        self.meta = meta
+        blobs = files.makeAppender()
+        reserve = SpaceReserve(directory: files.directory, fileSystem: files.fileSystem, bytes: options.reserveSize, lock: lock)
+        registry = VersionRegistry(pool: pool, retention: options.retention, first: first)
+        let space = SpaceAccount(files: files, table: table, version: first.number, policy: options.spacePolicy)
+        self.space = space
+        pipeline = CommitPipeline(
+            registry: registry, pool: pool, first: first, mark: mark, lag: { space.lag },
+            undone: { space.undo(above: $0) })
+    }
+
+    /// Throws `durabilityLost` if the store's files were removed or replaced. Then nothing may be written or removed by path.
+    func requireStore() throws(EngineError) { try lock?.verify() }
+
+    /// Whether the checkpoint in progress may be throttled: no thread waits for it, and it does not fall behind.
+    var isCheckpointThrottled: Bool { !pipeline.isCheckpointAwaited && space.mayThrottle }
+}

@@ -1,0 +1,124 @@
+// The nodes that a transaction made and replaced, and its blobs.
+//
+// With the ledger an abort is cheap: readers cannot reach any node that the transaction changed.
+
+import Glibc
+import Synchronization
+
+/// The births and retirements of one transaction. Used by its writer only.
+@safe final class NodeLedger {
+    let pool: FramePool
+    /// The number of the transaction; nodes born with it may be changed in place.
+    let birth: UInt64
+    /// A page to build nodes in.
+    let scratch: Page
+    private(set) var born: [UInt32] = []
+    private(set) var bornInner: [UInt32] = []
+    /// Nodes in memory that the transaction replaced, and cached pages; other versions may still need them.
+    private(set) var retired: [RetiredFrame] = []
+    /// Pages on disk that it replaced.
+    private(set) var deadPages: [PageReference] = []
+    /// Blobs whose last owner was deleted or replaced.
+    var deadBlobs: [PageReference] = []
+    /// Blobs appended for this transaction.
+    var newBlobs: [PageReference] = []
+    private var spare: [UInt32] = []
+
+    init(pool: FramePool, birth: UInt64) {
+        self.pool = pool
+        self.birth = birth
+        unsafe scratch = Page(.allocate(byteCount: pool.pageSize, alignment: 4096))
+    }
+
+    deinit { unsafe scratch.base.deallocate() }
+
+    func allocate() throws(EngineError) -> UInt32 {
+        if let frame = spare.popLast() {
+            assert(isOwn(frame), "A spare frame belongs to its transaction.")
+            return frame
+        }
+        let frame = try pool.allocate(birth: birth)
+        born.append(frame)
+        return frame
+    }
+
+    func noteInner(_ frame: UInt32) { bornInner.append(frame) }
+
+    func isOwn(_ frame: UInt32) -> Bool { unsafe pool.infos[Int(frame)].birth == birth }
+
+    /// The node itself if it belongs to the transaction, otherwise a copy that does; the original is retired. `link` named the original.
+    func own(_ frame: UInt32, _ link: PageReference) throws(EngineError) -> UInt32 {
+        if link.isInMemory, isOwn(frame) { return frame }
+        let copy = try allocate()
+        assert(copy != frame, "A node is copied to another frame.")
+        NodeLedger.copyNode(pool.page(frame), to: pool.page(copy))
+        pool.inheritVerification(of: frame, to: copy)
+        if pool.page(copy).kind == NodeKind.inner.rawValue { noteInner(copy) }
+        retire(link)
+        // Later readers do not need the page; its frame is warm memory for the next copies.
+        if !link.isInMemory { retired.append(RetiredFrame(page: link.address, in: frame)) }
+        return copy
+    }
+
+    /// Retires the node that a link names.
+    ///
+    /// A page on disk only counts as dead, since its frame is a cache and may hold another page by now. A node in memory keeps its frame until
+    /// the versions that need it have ended.
+    func retire(_ link: PageReference) {
+        guard link.isInMemory else { return deadPages.append(link) }
+        let frame = link.frame
+        guard !isOwn(frame) else { return spare.append(frame) }
+        if let disk = pool.diskReference(frame) {
+            deadPages.append(PageReference(address: disk.address, stamp: disk.stamp, count: 0))
+        }
+        assert(unsafe pool.infos[Int(frame)].death == .max, "A node is retired once.")
+        retired.append(
+            RetiredFrame(
+                node: frame, generation: pool.generation(frame), birth: unsafe pool.infos[Int(frame)].birth))
+        unsafe pool.infos[Int(frame)].death = birth
+    }
+
+    /// Retires a node that the transaction made.
+    func retireOwn(_ frame: UInt32) { retire(PageReference(frame: frame, count: 0)) }
+
+    /// Copies a node. Hints are copied one by one, since readers write them concurrently.
+    private static func copyNode(_ source: Page, to target: Page) {
+        guard source.kind == NodeKind.inner.rawValue else {
+            return target.copy(source.limit, from: source, at: 0, to: 0)
+        }
+        let capacity = source.capacity
+        let links = Page.headerSize + 8 * capacity
+        let slots = links + SlottedNode.linkSize * capacity
+        target.copy(links, from: source, at: 0, to: 0)
+        target.copy(source.limit - slots, from: source, at: slots, to: slots)
+        // A fixed number of bytes for each link, which the compiler turns into two moves.
+        for link in 0..<source.count {
+            let link = links + SlottedNode.linkSize * link
+            unsafe (target.base + link).copyMemory(from: source.base + link, byteCount: SlottedNode.hintOffset)
+            let hint = unsafe source.atomic32(link + SlottedNode.hintOffset).pointee.load(ordering: .relaxed)
+            target.store(UInt64(hint), at: link + SlottedNode.hintOffset)
+        }
+    }
+
+    /// Frees all new nodes: the transaction is aborted.
+    func undo() {
+        for frame in born { pool.discard(frame) }
+        pool.revive(retired)
+        born = []
+        retired = []
+        spare = []
+    }
+
+    /// Ends the execution: frees unused frames and returns the others.
+    func finish() -> [UInt32] {
+        let unused = Set(spare)
+        assert(unused.count == spare.count, "A frame is spare once.")
+        assert(unused.isSubset(of: born), "A spare frame was made by the transaction.")
+        for frame in spare { pool.discard(frame) }
+        let used = unused.isEmpty ? born : born.filter { !unused.contains($0) }
+        if !unused.isEmpty { bornInner.removeAll { unused.contains($0) } }
+        spare = []
+        born = []
+        return used
+    }
+}

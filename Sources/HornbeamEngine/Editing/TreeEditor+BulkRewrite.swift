@@ -1,0 +1,161 @@
+// The bulk leaf rewrite: replaces many leaves of a tree by pages built from them, on all processors.
+//
+// The editor's thread walks the inner nodes, which become the transaction's own, and takes frames for the new leaves. Threads build the new
+// leaves in parallel, each from a leaf that no thread changes. Then the links are exchanged. Afterwards leaves that are empty, nearly empty,
+// or whose result does not fit a page are processed one by one.
+// Invariant during a rewrite: the tree can be read; counts above the leaves' parents are stale.
+
+import HornbeamThreads
+
+/// The outcome of a leaf's rewrite.
+enum RewrittenLeaf {
+    /// The leaf does not change.
+    case unchanged
+    /// The new page has so many entries.
+    case replaced(entries: Int)
+    /// No entry is left; the leaf is still linked.
+    case empty
+    /// The result needs more than one page; the leaf is still linked.
+    case unfit
+}
+
+/// One leaf of a rewrite.
+private struct RewriteStep {
+    let parent: UInt32
+    let index: Int
+    let source: UInt32
+    let link: PageReference
+    let target: UInt32
+    /// Blobs of entries that were removed.
+    var blobs: [PageReference] = []
+    var outcome = RewrittenLeaf.unchanged
+    var error: EngineError?
+
+    /// True when the source holds a page that later readers do not need.
+    var hasReplacedPage: Bool {
+        guard case .replaced = outcome else { return false }
+        return !link.isInMemory
+    }
+}
+
+/// A leaf to process after the rewrite, with its position among the leaves and a key that leads to it.
+struct RewriteRemainder {
+    let position: Int
+    let key: [UInt8]
+    let outcome: RewrittenLeaf
+
+    var isEmpty: Bool { if case .empty = outcome { true } else { false } }
+    var isUnfit: Bool { if case .unfit = outcome { true } else { false } }
+}
+
+extension TreeEditor {
+    /// Leaves that are built together, so that sources and results fit the processor's cache.
+    private static var leavesTogether: Int { 128 }
+    /// With fewer leaves, starting other threads does not pay.
+    private static var leavesForThreads: Int { 32 }
+
+    /// Rewrites leaves. `next` approaches the leaf of a position, nil at the end; `build` makes the new page of a leaf, on any thread, and lists
+    /// the blobs of removed entries. Returns the leaves to process afterwards. Empty leaves come first, so that no neighbour is merged with
+    /// their old content.
+    func rewriteLeaves(
+        _ next: (Int) throws(EngineError) -> (frame: UInt32, link: PageReference)?,
+        build: (Int, Page, Page, inout [PageReference]) throws(EngineError) -> RewrittenLeaf
+    ) throws(EngineError) -> [RewriteRemainder] {
+        var position = 0
+        var rest: [RewriteRemainder] = []
+        var isDone = false
+        while !isDone {
+            let slot = pool.epochs.enter()
+            defer { pool.epochs.leave(slot) }
+            var steps: [RewriteStep] = []
+            while steps.count < TreeEditor.leavesTogether, !isDone {
+                guard let (frame, link) = try next(position + steps.count) else {
+                    isDone = true
+                    break
+                }
+                steps.append(
+                    RewriteStep(
+                        parent: path.last?.frame ?? 0, index: path.last?.index ?? 0, source: frame, link: link,
+                        target: try ledger.allocate()))
+            }
+            run(&steps, from: position, build)
+            try exchange(steps, from: position, &rest)
+            position += steps.count
+            // The frames of these pages are warm memory for the next leaves.
+            if !isDone { pool.evict(steps.filter(\.hasReplacedPage).map(\.source)) }
+        }
+        forgetPath()
+        try recount()
+        return rest.filter(\.isEmpty) + rest.filter { !$0.isEmpty }
+    }
+
+    private func run(
+        _ steps: inout [RewriteStep], from position: Int,
+        _ build: (Int, Page, Page, inout [PageReference]) throws(EngineError) -> RewrittenLeaf
+    ) {
+        let parts = steps.count < TreeEditor.leavesForThreads ? 1 : min(Cores.count, 4)
+        let count = steps.count
+        unsafe steps.withUnsafeMutableBufferPointer { steps in
+            // Each thread changes its own steps only.
+            Cores.share(parts) { part in
+                for n in count * part / parts..<count * (part + 1) / parts {
+                    do throws(EngineError) {
+                        try unsafe verifyLeaf(steps[n].source)
+                        unsafe steps[n].outcome = try build(
+                            position + n, pool.page(steps[n].source), pool.page(steps[n].target), &steps[n].blobs)
+                    } catch {
+                        unsafe steps[n].error = error
+                    }
+                }
+            }
+        }
+    }
+
+    /// Links the new leaves.
+    private func exchange(_ steps: [RewriteStep], from position: Int, _ rest: inout [RewriteRemainder]) throws(EngineError) {
+        for (n, step) in steps.enumerated() {
+            if let error = step.error { throw error }
+            var isUsed = false
+            if case .replaced(let entries) = step.outcome {
+                assert(entries > 0 && entries == pool.page(step.target).count, "A new leaf has the entries that were counted.")
+                assert(step.parent == 0 || ledger.isOwn(step.parent), "The parents of new leaves belong to the transaction.")
+                let link = PageReference(frame: step.target, count: UInt64(entries))
+                if step.parent == 0 { setRoot(link) } else { node(step.parent).setChild(step.index, link) }
+                ledger.retire(step.link)
+                isUsed = true
+            }
+            if !isUsed { ledger.retireOwn(step.target) }
+            ledger.deadBlobs.append(contentsOf: step.blobs)
+            if needsLook(step) {
+                rest.append(RewriteRemainder(position: position + n, key: firstKey(step.source), outcome: step.outcome))
+            }
+        }
+    }
+
+    private func needsLook(_ step: RewriteStep) -> Bool {
+        switch step.outcome {
+        case .unchanged: false
+        case .empty, .unfit: true
+        case .replaced: isSparse(step.target)
+        }
+    }
+
+    /// The key of a leaf's first entry, in the form of inner nodes.
+    private func firstKey(_ leaf: UInt32) -> [UInt8] {
+        guard isTable else { return node(leaf).key(0) }
+        let key: UInt64 = pool.page(leaf).load(16)
+        return unsafe withUnsafeBytes(of: key.bigEndian) { unsafe Array($0) }
+    }
+
+    /// Removes an empty leaf, or merges a sparse one with a neighbour.
+    func finish(_ rest: RewriteRemainder, join: (_ left: UInt32, _ right: UInt32) -> Bool) throws(EngineError) {
+        guard try rest.key.lend({ key throws(EngineError) in try descend { $0.childIndex(for: key) } }) else { return }
+        if rest.isEmpty {
+            addToCounts(-leafPage.count)
+            removeEmptyLeaf()
+            try lowerRoot()
+        } else if !path.isEmpty, isSparse(leaf) {
+            try mergeUpwards(join: join)
+        }
+    }
+}

@@ -1,0 +1,119 @@
+// Changes and deletes the selected rows of a table, and the index entries of such rows, leaf by leaf.
+
+/// The change of one fixed-width column in all selected rows.
+package enum ColumnChange: Sendable {
+    /// Adds a step to integers of 1, 2, 4 or 8 bytes, wrapping around; null stays null.
+    case add(column: Int, step: Int64)
+    /// Sets these bytes in all rows; nil is null.
+    case set(column: Int, cell: [UInt8]?)
+
+    package var column: Int {
+        switch self {
+        case .add(let column, _), .set(let column, _): column
+        }
+    }
+}
+
+/// The place of the row's key in an index entry.
+package enum RowKeyPlace: UInt8, Sendable {
+    /// The last eight bytes of its key, the high ones first.
+    case endOfKey = 0
+    /// The first eight bytes of its value, the low ones first.
+    case startOfValue = 1
+}
+
+extension TreeEditor {
+    // MARK: Tables
+
+    /// Changes columns of the selected rows.
+    func alter(_ rows: RowSelection, _ changes: [ColumnChange]) throws(EngineError) -> [RewriteRemainder] {
+        let current = layouts!.current
+        return try rewriteLeaves({ n throws(EngineError) in try approach(rows, n) }) {
+            (n, source, target, _) throws(EngineError) -> RewrittenLeaf in
+            let bits = try chosen(rows, n, in: source)
+            // Rows of an older layout are converted leaf by leaf afterwards.
+            guard source.load(24, as: UInt32.self) == current.version else { return .unfit }
+            target.copy(source.limit, from: source, at: 0, to: 0)
+            let leaf = TableLeaf(page: target, layout: current)
+            for change in changes { leaf.apply(change, bits) }
+            return .replaced(entries: leaf.count)
+        }
+    }
+
+    /// The same for a leaf that the bulk rewrite left unchanged.
+    func alterUnfit(_ rest: RewriteRemainder, _ rows: RowSelection, _ changes: [ColumnChange]) throws(EngineError) {
+        for key in rows.keys(of: rows.leaves[rest.position]) {
+            guard let (leaf, slot) = try currentLeaf(for: key) else { continue }
+            var bits = [UInt64](repeating: 0, count: (leaf.count + 63) / 64)
+            bits[slot >> 6] = 1 << UInt64(slot & 63)
+            for change in changes { leaf.apply(change, bits[...]) }
+        }
+    }
+
+    /// Deletes the selected rows.
+    func delete(_ rows: RowSelection) throws(EngineError) -> [RewriteRemainder] {
+        try rewriteLeaves({ n throws(EngineError) in try approach(rows, n) }) {
+            (n, source, target, blobs) throws(EngineError) -> RewrittenLeaf in
+            let bits = try chosen(rows, n, in: source)
+            let leaf = try resolvedLeaf(source)
+            guard let outcome = copy(leaf, without: bits, to: target) else { return .unfit }
+            if !leaf.layout.variableColumns.isEmpty {
+                RowSelection.forEachBit(bits) { blobs.append(contentsOf: leaf.blobs($0)) }
+            }
+            return outcome
+        }
+    }
+
+    private func approach(_ rows: RowSelection, _ n: Int) throws(EngineError) -> (frame: UInt32, link: PageReference)? {
+        guard n < rows.leaves.count else { return nil }
+        let key = rows.leaves[n].firstKey
+        return try approach { $0.childIndex(forHead: key) }
+    }
+
+    /// The bits of a leaf, which must not have changed since the selection.
+    private func chosen(_ rows: RowSelection, _ n: Int, in page: Page) throws(EngineError) -> ArraySlice<UInt64> {
+        let leaf = rows.leaves[n]
+        guard page.load(16, as: UInt64.self) == leaf.firstKey, page.count == leaf.rows else {
+            throw EngineError(
+                .unknownTree,
+                "Rows of table \(id) were selected in another state of it. Select them after its last change.")
+        }
+        return rows.bits(leaf)
+    }
+
+    // MARK: Indexes
+
+    /// Deletes the entries of rows from an index.
+    func deleteEntries(of keys: RowKeySet, at place: RowKeyPlace) throws(EngineError) -> [RewriteRemainder] {
+        try rewriteLeaves({ n throws(EngineError) in try n == 0 ? approach { _ in 0 } : approachNext() }) {
+            (_, source, target, blobs) throws(EngineError) -> RewrittenLeaf in
+            let leaf = SlottedNode(source)
+            leaf.touchAll()
+            var kept: [Int] = []
+            kept.reserveCapacity(leaf.count)
+            for i in 0..<leaf.count {
+                let isKept = !(leaf.rowKey(i, place).map { keys.contains($0) } ?? false)
+                if isKept { kept.append(i) } else if leaf.isBlob(i) { blobs.append(leaf.value(i).load(0)) }
+            }
+            if kept.count == leaf.count { return .unchanged }
+            if kept.isEmpty { return .empty }
+            let copy = leaf.prefix.array.lend { prefix in
+                SlottedNode.create(
+                    in: target, inner: false, level: 0, capacity: leaf.page.capacity, limit: pool.pageSize, prefix: prefix)
+            }
+            for i in kept { copy.append(i, of: leaf) }
+            return .replaced(entries: kept.count)
+        }
+    }
+}
+
+extension SlottedNode {
+    /// The row's key in an entry of a leaf; nil if it has none.
+    @inline(__always)
+    fileprivate func rowKey(_ i: Int, _ place: RowKeyPlace) -> UInt64? {
+        switch place {
+        case .endOfKey: keyLength(i) < 8 ? nil : keySuffix(i)
+        case .startOfValue: isBlob(i) || valueLength(i) < 8 ? nil : UInt64(littleEndian: value(i).load(0))
+        }
+    }
+}

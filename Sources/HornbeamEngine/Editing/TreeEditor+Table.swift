@@ -1,0 +1,327 @@
+// Changes a table: rows by key, and whole leaves rebuilt column by column when a row does not fit in place.
+
+extension TreeEditor {
+    /// Descends to the leaf where a key belongs and finds its slot there.
+    private func seek(_ key: UInt64) throws(EngineError) -> (slot: Int, found: Bool)? {
+        if leaf != 0, leafPage.count > 0, key >= leafPage.load(16, as: UInt64.self) {
+            let place = TableLeaf.find(leafPage, key)
+            if place.found || place.slot < leafPage.count || isAtRightEdge { return place }
+        }
+        guard try descend({ $0.childIndex(forHead: key) }) else { return nil }
+        return TableLeaf.find(leafPage, key)
+    }
+
+    /// Whether the table has a row of a key. Changes nothing.
+    func contains(_ key: UInt64) throws(EngineError) -> Bool {
+        guard let leaf = try visit({ $0.childIndex(forHead: key) }) else { return false }
+        return TableLeaf.find(pool.page(leaf), key).found
+    }
+
+    private var layout: ResolvedLayout { layouts!.current }
+
+    private func currentLeaf() throws(EngineError) -> TableLeaf { try resolvedLeaf(leafPage) }
+
+    /// A leaf under its own layout.
+    func resolvedLeaf(_ page: Page) throws(EngineError) -> TableLeaf {
+        let version: UInt32 = page.load(24)
+        guard let own = unsafe layouts!.resolve(version)?.own else {
+            throw EngineError(.damaged, "A leaf of table \(id) names layout \(version), which the table does not have.")
+        }
+        return TableLeaf(page: page, layout: own)
+    }
+
+    /// The leaf of a row, converted to the current layout, and the row's slot; nil if there is no such row.
+    func currentLeaf(for key: UInt64) throws(EngineError) -> (leaf: TableLeaf, slot: Int)? {
+        guard let place = try seek(key), place.found else { return nil }
+        let leaf = try currentLeaf()
+        if leaf.layout === layout { return (leaf, place.slot) }
+        try rebuild(leaf, order(leaf), 0, nil)
+        guard let place = try seek(key), place.found else { return nil }
+        return (try currentLeaf(), place.slot)
+    }
+
+    /// Copies a leaf of the current layout without the selected rows; nil if the others need a rebuild, or do not fit.
+    func copy(_ leaf: TableLeaf, without bits: ArraySlice<UInt64>, to page: Page) -> RewrittenLeaf? {
+        var slots: [Int32] = []
+        slots.reserveCapacity(leaf.count)
+        for (n, word) in bits.enumerated() {
+            for row in 0..<min(64, leaf.count - n * 64) where word >> UInt64(row) & 1 == 0 { slots.append(Int32(n * 64 + row)) }
+        }
+        if slots.isEmpty { return .empty }
+        guard leaf.layout === layout else { return nil }
+        let width = keyWidth(leaf, slots, 0)
+        let heap = slots.reduce(0) { $0 + heapBytes(leaf, $1, nil) }
+        guard layout.arrayBytes(capacity: slots.count, keyWidth: width) + heap <= pool.pageSize else { return nil }
+        let target = TableLeaf.create(
+            in: page, layout, capacity: capacity(rows: slots.count, heap: heap, keyWidth: width, nil, false), keyWidth: width,
+            firstKey: leaf.key(Int(slots[0])), limit: pool.pageSize)
+        target.append(slots, of: leaf)
+        return .replaced(entries: slots.count)
+    }
+
+    /// Inserts or replaces a row; true if the key is new.
+    func put(key: UInt64, _ row: RowBuffer) throws(EngineError) -> Bool {
+        guard let (slot, found) = try seek(key) else {
+            try plant { page in self.buildLeaf(in: page, .none, [Self.newRow], key, row, atRightEdge: true) }
+            addToCounts(1)
+            return true
+        }
+        let leaf = try currentLeaf()
+        if found {
+            ledger.deadBlobs.append(contentsOf: leaf.blobs(slot))
+            if leaf.layout === layout, leaf.replace(slot, row) { return false }
+            try rebuild(leaf, order(leaf, replacing: slot), key, row)
+            return false
+        }
+        addToCounts(1)
+        if slot == leaf.count, leaf.layout === layout, leaf.keepsKeys(appending: key), leaf.append(key: key, row) {
+            return true
+        }
+        if slot == leaf.count, isAtRightEdge, leaf.layout === layout, leaf.isWellFilled {
+            try startLeaf(after: leaf, key, row)
+            return true
+        }
+        var slots = order(leaf)
+        slots.insert(Self.newRow, at: slot)
+        try rebuild(leaf, slots, key, row)
+        return true
+    }
+
+    /// Starts the next leaf at the right edge with a new row; the leaf before does not change.
+    private func startLeaf(after leaf: TableLeaf, _ key: UInt64, _ row: RowBuffer) throws(EngineError) {
+        assert(leaf.count > 0 && leaf.key(leaf.count - 1) < key, "A row is appended behind the last key.")
+        let right = try ledger.allocate()
+        buildLeaf(in: pool.page(right), leaf, [Self.newRow], key, row, atRightEdge: true)
+        let separator = unsafe withUnsafeBytes(of: key.bigEndian) { unsafe Array($0) }
+        try addSibling(right, separator: separator, at: path.count)
+    }
+
+    /// Deletes rows by ascending keys; returns how many existed.
+    func delete(_ keys: [UInt64]) throws(EngineError) -> Int {
+        var deleted = 0
+        var next = 0
+        while next < keys.count {
+            guard try seek(keys[next]) != nil else { return deleted }
+            let leaf = try currentLeaf()
+            let last = leaf.count > 0 ? leaf.key(leaf.count - 1) : 0
+            var slots = order(leaf)
+            var removed = 0
+            repeat {
+                let (slot, found) = TableLeaf.find(leafPage, keys[next])
+                if found, slots[slot] != Self.removed {
+                    ledger.deadBlobs.append(contentsOf: leaf.blobs(slot))
+                    slots[slot] = Self.removed
+                    removed += 1
+                }
+                next += 1
+            } while next < keys.count && keys[next] <= last
+            guard removed > 0 else {
+                forgetPath()
+                continue
+            }
+            assert(removed <= leaf.count, "A leaf loses rows that it has.")
+            deleted += removed
+            addToCounts(-removed)
+            try shrink(leaf, slots.filter { $0 != Self.removed })
+        }
+        return deleted
+    }
+
+    private func shrink(_ leaf: TableLeaf, _ slots: [Int32]) throws(EngineError) {
+        guard !slots.isEmpty else {
+            removeEmptyLeaf()
+            return try lowerRoot()
+        }
+        try rebuild(leaf, slots, 0, nil)
+        guard self.leaf != 0, !path.isEmpty else { return }
+        if isSparse(self.leaf) {
+            try mergeUpwards { left, right in self.joinLeaves(left, right) }
+        }
+    }
+
+    /// Sets cells of one column of the rows that exist; `cell` gives the new bytes of the n-th key, nil for null.
+    func patch(_ column: Int, of keys: [UInt64], _ cell: (Int) -> Bytes?) throws(EngineError) {
+        for (n, key) in keys.enumerated() {
+            guard let (leaf, slot) = try currentLeaf(for: key) else { continue }
+            leaf.patch(column, slot, cell(n))
+        }
+    }
+
+    // MARK: Rebuilding leaves
+
+    private static var newRow: Int32 { -1 }
+    private static var removed: Int32 { -2 }
+
+    private func order(_ leaf: TableLeaf, replacing slot: Int? = nil) -> [Int32] {
+        var slots = (0..<Int32(leaf.count)).map { $0 }
+        if let slot { slots[slot] = Self.newRow }
+        return slots
+    }
+
+    /// Rebuilds the leaf at the path's end from some of its rows and possibly a new one, in as many pages as they need: mostly one or two, more
+    /// when rows grow with a new layout or keys become wider.
+    private func rebuild(_ leaf: TableLeaf, _ slots: [Int32], _ key: UInt64, _ row: RowBuffer?) throws(EngineError) {
+        let isAppend =
+            isAtRightEdge && slots.count > leaf.count && slots.last == Self.newRow && leaf.layout === layout
+        let runs = runs(leaf, slots, key, row, isAppend: isAppend)
+        var later: [UInt32] = []
+        for run in runs.dropFirst() {
+            let frame = try ledger.allocate()
+            buildLeaf(in: pool.page(frame), leaf, Array(slots[run]), key, row, atRightEdge: isAppend)
+            later.append(frame)
+        }
+        if !(isAppend && runs.count == 2) {
+            buildLeaf(in: ledger.scratch, leaf, Array(slots[runs[0]]), key, row, atRightEdge: isAppend)
+            leafPage.copy(pool.pageSize, from: ledger.scratch, at: 0, to: 0)
+        }
+        guard let first = later.first else { return }
+        // The path counts all rows already; linking each further page counts its rows again.
+        addToCounts(-later.dropFirst().reduce(0) { $0 + pool.page($1).count })
+        try addSibling(first, separator: separator(of: first), at: path.count)
+        for frame in later.dropFirst() {
+            let firstKey: UInt64 = pool.page(frame).load(16)
+            _ = try descend { $0.childIndex(forHead: firstKey) }
+            addToCounts(pool.page(frame).count)
+            try addSibling(frame, separator: separator(of: frame), at: path.count)
+        }
+    }
+
+    private func separator(of frame: UInt32) -> [UInt8] {
+        let firstKey: UInt64 = pool.page(frame).load(16)
+        return unsafe withUnsafeBytes(of: firstKey.bigEndian) { unsafe Array($0) }
+    }
+
+    /// Cuts rows into runs that fit a page each: all in one, a full leaf and the appended row, halves, or greedily.
+    private func runs(
+        _ leaf: TableLeaf, _ slots: [Int32], _ key: UInt64, _ row: RowBuffer?, isAppend: Bool
+    ) -> [Range<Int>] {
+        let sizes = slots.map { rowBytes(leaf, $0, row) }
+        func fit(_ range: Range<Int>) -> Bool { fits(leaf, Array(slots[range]), Array(sizes[range]), key) }
+        if fit(0..<slots.count) { return [0..<slots.count] }
+        let cut = isAppend ? slots.count - 1 : TreeEditor.middle(sizes)
+        if isAppend || (fit(0..<cut) && fit(cut..<slots.count)) { return [0..<cut, cut..<slots.count] }
+        var runs: [Range<Int>] = []
+        var start = 0
+        while start < slots.count {
+            var end = start + 1
+            while end < slots.count, fit(start..<end + 1) { end += 1 }
+            runs.append(start..<end)
+            start = end
+        }
+        return runs
+    }
+
+    /// Bytes of a row in a leaf of the current layout, arrays (bitmaps rounded up) and heap.
+    private func rowBytes(_ leaf: TableLeaf?, _ slot: Int32, _ row: RowBuffer?) -> Int {
+        layout.fixedPerRow + heapBytes(leaf, slot, row)
+    }
+
+    private func heapBytes(_ leaf: TableLeaf?, _ slot: Int32, _ row: RowBuffer?) -> Int {
+        guard slot != Self.newRow, let leaf else { return row!.variableBytes }
+        let slot = Int(slot)
+        var sum = leaf.heapBytes(slot..<slot + 1)
+        if leaf.layout !== layout {
+            for i in layout.variableColumns
+            where !leaf.layout.columns.contains(where: { $0.id == layout.columns[i].id }) {
+                sum += layouts!.fills[i]?.count ?? 0
+            }
+        }
+        return sum
+    }
+
+    private func keyAt(_ leaf: TableLeaf?, _ slot: Int32, _ key: UInt64) -> UInt64 {
+        slot == Self.newRow ? key : leaf!.key(Int(slot))
+    }
+
+    private func keyWidth(_ leaf: TableLeaf?, _ slots: [Int32], _ key: UInt64) -> Int {
+        let first = keyAt(leaf, slots[0], key)
+        let last = keyAt(leaf, slots[slots.count - 1], key)
+        return TableLeaf.keyWidth(first: first, last: last, isConsecutive: last - first == UInt64(slots.count - 1))
+    }
+
+    private func fits(_ leaf: TableLeaf, _ slots: [Int32], _ sizes: [Int], _ key: UInt64) -> Bool {
+        let heap = sizes.reduce(0, +) - slots.count * layout.fixedPerRow
+        let arrays = layout.arrayBytes(capacity: slots.count, keyWidth: keyWidth(leaf, slots, key))
+        return slots.count < 0xFFFF && arrays + heap <= pool.pageSize
+    }
+
+    /// The start of the second half of the bytes; each half has at least one row.
+    private static func middle(_ sizes: [Int]) -> Int {
+        let half = sizes.reduce(0, +) / 2
+        var sum = 0
+        for (i, size) in sizes.enumerated() {
+            sum += size
+            if sum >= half { return min(max(i + 1, 1), sizes.count - 1) }
+        }
+        return sizes.count - 1
+    }
+
+    /// Builds a leaf of the current layout from rows of another and possibly a new row.
+    private func buildLeaf(
+        in page: Page, _ leaf: TableLeaf?, _ slots: [Int32], _ key: UInt64, _ row: RowBuffer?, atRightEdge: Bool
+    ) {
+        let width = keyWidth(leaf, slots, key)
+        let heap = slots.reduce(0) { $0 + heapBytes(leaf, $1, row) }
+        let target = TableLeaf.create(
+            in: page, layout, capacity: capacity(rows: slots.count, heap: heap, keyWidth: width, leaf, atRightEdge),
+            keyWidth: width, firstKey: keyAt(leaf, slots[0], key), limit: pool.pageSize)
+        var start = 0
+        while start < slots.count {
+            if slots[start] == Self.newRow {
+                let done = target.append(key: key, row!)
+                precondition(done, "A rebuilt leaf has room for the rows that it was measured for.")
+                start += 1
+                continue
+            }
+            var end = start + 1
+            while end < slots.count, slots[end] == slots[end - 1] + 1, slots[end] != Self.newRow { end += 1 }
+            target.append(Int(slots[start])..<Int(slots[end - 1]) + 1, of: leaf!, fills: layouts!.fills)
+            start = end
+        }
+    }
+
+    /// Slots for a leaf: at the right edge as many as rows of this size fill, elsewhere a little slack.
+    private func capacity(rows: Int, heap: Int, keyWidth: Int, _ leaf: TableLeaf?, _ atRightEdge: Bool) -> Int {
+        var average = heap / max(rows, 1)
+        if atRightEdge, rows == 1, let leaf, leaf.count > 8 {
+            average = (leaf.page.limit - leaf.page.heapStart) / leaf.count
+        }
+        let wanted = atRightEdge ? 0xFFFF : rows + rows / 8 + 1
+        var low = rows
+        var high = min(wanted, pool.pageSize)
+        while low < high {
+            let middle = (low + high + 1) / 2
+            let later = max(middle - rows, 0) * average
+            if layout.arrayBytes(capacity: middle, keyWidth: keyWidth) + heap + later <= pool.pageSize {
+                low = middle
+            } else {
+                high = middle - 1
+            }
+        }
+        return low
+    }
+
+    func joinLeaves(_ left: UInt32, _ right: UInt32) -> Bool {
+        guard let a = resolved(left), let b = resolved(right) else { return false }
+        let count = a.count + b.count
+        let first = a.key(0)
+        let last = b.key(b.count - 1)
+        let width = TableLeaf.keyWidth(first: first, last: last, isConsecutive: last - first == UInt64(count - 1))
+        let heap =
+            (0..<Int32(a.count)).reduce(0) { $0 + heapBytes(a, $1, nil) }
+            + (0..<Int32(b.count)).reduce(0) { $0 + heapBytes(b, $1, nil) }
+        guard layout.arrayBytes(capacity: count, keyWidth: width) + heap <= pool.pageSize else { return false }
+        let target = TableLeaf.create(
+            in: ledger.scratch, layout, capacity: capacity(rows: count, heap: heap, keyWidth: width, nil, false),
+            keyWidth: width, firstKey: first, limit: pool.pageSize)
+        target.append(0..<a.count, of: a, fills: layouts!.fills)
+        target.append(0..<b.count, of: b, fills: layouts!.fills)
+        pool.page(left).copy(pool.pageSize, from: ledger.scratch, at: 0, to: 0)
+        return true
+    }
+
+    private func resolved(_ frame: UInt32) -> TableLeaf? {
+        let page = pool.page(frame)
+        return unsafe layouts!.resolve(page.load(24)).map { unsafe TableLeaf(page: page, layout: $0.own) }
+    }
+}

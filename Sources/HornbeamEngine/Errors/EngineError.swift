@@ -1,0 +1,57 @@
+// The one error type of the engine: the event, the affected file or tree, and the remedy.
+
+/// An error of the engine.
+package struct EngineError: Error, Sendable, Hashable, CustomStringConvertible {
+    /// The kinds of failure that callers tell apart.
+    package enum Code: String, Sendable, Hashable {
+        /// The path exists and is not a store, or does not exist and may not be created.
+        case notAStore
+        /// The store was written by a newer format version than this library reads.
+        case newerFormat
+        /// Another process, or another engine in this process, has the store open for writing.
+        case storeInUse
+        /// A page, a log frame or a meta block fails its check or contradicts itself.
+        case damaged
+        /// Acknowledged commits are missing from the middle or end of the log.
+        case logDamaged
+        /// The disk, the quota or the memory budget is exhausted; nothing was lost.
+        case full
+        /// The folder or medium does not allow writing.
+        case readOnly
+        /// The operating system refused a call.
+        case inputOutput
+        /// A sync of the log failed: what is durable is unknown until the store is reopened.
+        case durabilityLost
+        /// The engine, the snapshot or the transaction is closed.
+        case closed
+        /// The state is no longer kept: a snapshot beyond its age limit, or a transaction that the retention does not cover.
+        case snapshotExpired
+        /// A value does not fit the format: a key too long, a row too wide.
+        case tooLarge
+        /// A tree, column or name that does not exist, or exists already.
+        case unknownTree
+        /// A report of progress cancelled the work.
+        case cancelled
+    }
+
+    package var code: Code
+    /// One or two sentences: the event, the affected thing, and the remedy.
+    package var message: String
+    /// The file concerned, if one is.
+    package var path: String?
+    /// The operating system's error number, or 0.
+    package var errno: Int32
+
+    package init(_ code: Code, _ message: String, path: String? = nil, errno: Int32 = 0) {
+        self.code = code
+        self.message = message
+        self.path = path
+        self.errno = errno
+    }
+
+    package var description: String {
+        var text = "\(code.rawValue): \(message)"
+        if let path { text += " [\(path)]" }
+        return text
+    }
+}

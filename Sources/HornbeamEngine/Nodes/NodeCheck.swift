@@ -1,0 +1,77 @@
+// Checks a page from disk before it is used: every offset in it must lie where the layout permits it.
+//
+// After the check, readers follow offsets without checking them. A malicious file may still contain wrong values, but a reader never reads
+// outside the page. The columns of a table leaf depend on its layout; `tableFault` checks them once, when the leaf is first read as part of
+// its table.
+
+import Synchronization
+
+enum NodeCheck {
+    /// The maximum number of entries of a tree: far more than a disk holds, and far less than a sum can overflow with.
+    static let countMax: UInt64 = 1 << 40
+
+    /// The maximum number of levels of a tree; it bounds recursion.
+    static let levelMax = 32
+
+    /// The fault of a page of `bytes` bytes; nil if it has none. Clears the fields that are used only in memory.
+    static func fault(in page: Page, bytes: Int) -> String? {
+        guard bytes >= Page.headerSize, let kind = NodeKind(rawValue: page.kind) else { return "no such kind of node" }
+        guard page.limit == bytes else { return "its length is \(bytes), its header says \(page.limit)" }
+        guard page.count <= page.capacity, page.heapStart <= page.limit else { return "its counts exceed its size" }
+        guard page.count > 0, page.heapGarbage == 0 else { return "it has no entries, or dead bytes" }
+        switch kind {
+        case .tableLeaf:
+            let width = Int(page.load(28, as: UInt8.self))
+            guard page.level == 0, [0, 2, 4, 8].contains(width) else { return "a bad key width" }
+            return Page.headerSize + page.capacity * width <= page.heapStart ? nil : "its keys and its heap overlap"
+        case .indexLeaf:
+            return page.level == 0 ? slottedFault(page) : "a leaf above the bottom"
+        case .inner:
+            return page.level > 0 && page.level < levelMax ? slottedFault(page) : "an inner node at the bottom"
+        }
+    }
+
+    private static func slottedFault(_ page: Page) -> String? {
+        let isInner = page.kind == NodeKind.inner.rawValue
+        let entry = 8 + SlottedNode.slotSize + (isInner ? SlottedNode.linkSize : 0)
+        let arraysEnd = Page.headerSize + page.capacity * entry
+        guard arraysEnd <= page.heapStart, page.prefixLength <= min(page.limit - page.heapStart, StoreLimits.keyLengthMax)
+        else {
+            return "its arrays and its heap overlap"
+        }
+        let node = SlottedNode(page)
+        for i in 0..<page.count {
+            if let fault = node.cellFault(i) { return fault }
+            if isInner {
+                let child = node.child(i)
+                guard !child.isInMemory, !child.isEmpty, child.count > 0, child.count <= countMax else {
+                    return "link \(i) names no page"
+                }
+                unsafe node.hintCell(i).pointee.store(0, ordering: .relaxed)
+            } else if node.isBlob(i), node.valueLength(i) != BlobCell.size {
+                return "entry \(i) has a blob reference of \(node.valueLength(i)) bytes"
+            }
+            if i > (isInner ? 1 : 0), !node.isAscending(i) { return "keys \(i - 1) and \(i) are out of order" }
+        }
+        return nil
+    }
+
+    /// The fault of a table leaf under its layout.
+    static func tableFault(_ page: Page, _ layout: ResolvedLayout) -> String? {
+        let width = Int(page.load(28, as: UInt8.self))
+        guard layout.arrayBytes(capacity: page.capacity, keyWidth: width) <= page.heapStart else {
+            return "its columns and its heap overlap"
+        }
+        let leaf = TableLeaf(page: page, layout: layout)
+        for slot in 1..<max(page.count, 1) where leaf.key(slot - 1) >= leaf.key(slot) {
+            return "rows \(slot - 1) and \(slot) are out of order"
+        }
+        guard leaf.key(0) >= leaf.firstKey else { return "its first row is before its first key" }
+        for column in layout.variableColumns {
+            for slot in 0..<page.count {
+                if let fault = leaf.cellFault(column, slot) { return fault }
+            }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,180 @@
+// A column layout with the precomputed arithmetic of its leaves.
+//
+// The arrays of a table leaf of capacity c and key width k, with w = ⌈c / 64⌉ words a bitmap:
+//
+//   header 32 | keys ⌈c·k / 8⌉·8 | bitmaps 8w each | columns, widest first, c cells each | … | heap
+//
+// Each column has a null bitmap (bit set = null). A bit column has a second bitmap for its values. A variable column has cells of u16
+// offset, u16 length (bit 15: the heap holds a 24-byte blob reference). Because the widest columns come first, every cell is aligned, and
+// the place of a cell is linear in the capacity.
+
+internal import Synchronization
+
+/// Where a column lies in the leaves of its layout.
+@usableFromInline
+package struct PhysicalColumn: BitwiseCopyable, Sendable {
+    @usableFromInline var width: Int32
+    /// Bytes a row takes in the columns before this one.
+    @usableFromInline var fixedBefore: Int32
+    @usableFromInline var nullBitmap: Int32
+    /// The bitmap of a bit column's values, or -1.
+    @usableFromInline var valueBitmap: Int32
+    @usableFromInline var kind: UInt8
+    /// True if leaves of this layout lack the column, so every row has the fill value.
+    @usableFromInline var isAbsent: Bool
+}
+
+/// One version of a table's layout, resolved, with its mapping to the current column numbers.
+@safe final class ResolvedLayout: Sendable {
+    let version: UInt32
+    let columns: [Column]
+    /// Bytes a row takes in fixed arrays, bitmaps apart.
+    let fixedPerRow: Int
+    let bitmapCount: Int
+    /// The columns of this version, in its own order.
+    nonisolated(unsafe) let physical: UnsafeMutablePointer<PhysicalColumn>  // fixed at init
+    let variableColumns: [Int]
+
+    init(_ layout: ColumnLayout) {
+        version = layout.version
+        columns = layout.columns
+        unsafe physical = .allocate(capacity: max(layout.columns.count, 1))
+        var bitmaps: Int32 = 0
+        for (i, column) in layout.columns.enumerated() {
+            let isBit = column.kind == .bit
+            unsafe physical[i] = PhysicalColumn(
+                width: Int32(column.kind == .bytes ? 4 : column.kind.width), fixedBefore: 0, nullBitmap: bitmaps,
+                valueBitmap: isBit ? bitmaps + 1 : -1, kind: column.kind.rawValue, isAbsent: false)
+            bitmaps += isBit ? 2 : 1
+        }
+        bitmapCount = Int(bitmaps)
+        var before: Int32 = 0
+        for width in [16, 8, 4, 2, 1] as [Int32] {
+            for i in layout.columns.indices where unsafe physical[i].width == width {
+                unsafe physical[i].fixedBefore = before
+                before += width
+            }
+        }
+        fixedPerRow = Int(before)
+        variableColumns = layout.columns.indices.filter { layout.columns[$0].kind == .bytes }
+    }
+
+    deinit { unsafe physical.deallocate() }
+
+    /// Bytes that `rows` rows take in the arrays of a leaf.
+    func arrayBytes(capacity: Int, keyWidth: Int) -> Int {
+        TableLeaf.arraysStart(capacity: capacity, keyWidth: keyWidth)
+            + (capacity + 63) / 64 * 8 * bitmapCount + capacity * fixedPerRow
+    }
+}
+
+/// All layouts that leaves of a table may still have, mapped to the current one.
+@safe final class TableLayouts: Sendable {
+    /// Oldest first; the last is current.
+    let all: [ColumnLayout]
+    let current: ResolvedLayout
+    let fills: [[UInt8]?]
+    /// Columns of the current layout.
+    let columnCount: Int
+    /// Unique among all layouts of the process; a leaf is verified against it.
+    let serial: UInt64
+    private static let serials = Atomic<UInt64>(1)
+    private let older: [UInt32: Mapped]
+    private let currentVersion: UInt32
+    private let currentBitmapCount: Int
+    nonisolated(unsafe) private let currentColumns: UnsafeMutablePointer<PhysicalColumn>  // fixed; `current` owns it
+
+    /// An older version: its own arithmetic, and its columns as the current numbering sees them.
+    @safe final class Mapped: Sendable {
+        let own: ResolvedLayout
+        nonisolated(unsafe) let physical: UnsafeMutablePointer<PhysicalColumn>  // fixed at init
+
+        init(_ own: ResolvedLayout, seenAs columns: [Column]) {
+            self.own = own
+            unsafe physical = .allocate(capacity: max(columns.count, 1))
+            for (i, column) in columns.enumerated() {
+                if let there = own.columns.firstIndex(where: { $0.id == column.id && $0.kind == column.kind }) {
+                    unsafe physical[i] = own.physical[there]
+                } else {
+                    unsafe physical[i] = PhysicalColumn(
+                        width: 0, fixedBefore: 0, nullBitmap: -1, valueBitmap: -1, kind: column.kind.rawValue,
+                        isAbsent: true)
+                }
+            }
+        }
+
+        deinit { unsafe physical.deallocate() }
+    }
+
+    init(_ all: [ColumnLayout]) {
+        self.all = all
+        let newest = all[all.count - 1]
+        current = ResolvedLayout(newest)
+        currentVersion = newest.version
+        currentBitmapCount = current.bitmapCount
+        unsafe currentColumns = unsafe current.physical
+        fills = newest.columns.map(\.fill)
+        columnCount = newest.columns.count
+        serial = TableLayouts.serials.wrappingAdd(1, ordering: .relaxed).oldValue
+        older = Dictionary(
+            uniqueKeysWithValues: all.dropLast().map {
+                ($0.version, Mapped(ResolvedLayout($0), seenAs: newest.columns))
+            })
+    }
+
+    /// Whether a row has the current layout. The result is cached in the row.
+    func approves(_ row: RowBuffer) -> Bool {
+        if row.approval === self { return true }
+        guard row.layout == all[all.count - 1] else { return false }
+        row.approval = self
+        return true
+    }
+
+    /// The current columns in leaves of a version, and the number of these leaves' bitmaps; nil for an unknown version. For readers: it counts
+    /// no references.
+    @inline(__always)
+    func columns(of version: UInt32) -> (columns: UnsafeMutablePointer<PhysicalColumn>, bitmapCount: Int)? {
+        if version == currentVersion { return unsafe (currentColumns, currentBitmapCount) }
+        return unsafe olderColumns(of: version)
+    }
+
+    @inline(never)
+    private func olderColumns(of version: UInt32) -> (columns: UnsafeMutablePointer<PhysicalColumn>, bitmapCount: Int)? {
+        unsafe older[version].map { unsafe ($0.physical, $0.own.bitmapCount) }
+    }
+
+    /// The arithmetic of leaves of a version, and the current columns in them; nil for an unknown version.
+    func resolve(_ version: UInt32) -> (own: ResolvedLayout, columns: UnsafeMutablePointer<PhysicalColumn>)? {
+        if version == current.version { return unsafe (current, current.physical) }
+        guard let mapped = older[version] else { return nil }
+        return unsafe (mapped.own, mapped.physical)
+    }
+
+    /// The fault of a new layout, if any.
+    static func fault(in layout: ColumnLayout, pageSize: Int) -> String? {
+        if Set(layout.columns.map(\.id)).count != layout.columns.count { return "two columns have the same identifier" }
+        for column in layout.columns {
+            guard let fill = column.fill else { continue }
+            let width = column.kind == .bit ? 1 : column.kind.width
+            if column.kind != .bytes, fill.count != width {
+                return "the fill value of column \(column.id) has \(fill.count) bytes instead of \(width)"
+            }
+        }
+        let resolved = ResolvedLayout(layout)
+        let spilled = resolved.variableColumns.count * BlobCell.size
+        let fills = layout.columns.reduce(0) { $0 + ($1.kind == .bytes ? $1.fill?.count ?? 0 : 0) }
+        if resolved.arrayBytes(capacity: 1, keyWidth: 8) + fills + pageSize / 4 > pageSize / 2 {
+            return "a row of it with its fill values may not fit a page"
+        }
+        if resolved.fixedPerRow + resolved.bitmapCount / 8 + 16 + spilled > pageSize / 4 {
+            return "its fixed part takes \(resolved.fixedPerRow) bytes a row; the limit is a quarter of a page"
+        }
+        return nil
+    }
+}
+
+/// A value outside its leaf: the cell holds a reference.
+enum BlobCell {
+    static let size = 24
+    static let flag: UInt16 = 0x8000
+}

@@ -1,0 +1,210 @@
+// A row to be written to a table: its cells, and their compact image for the log.
+//
+// Image: null bitmap ⌈n / 8⌉ B | cells of fixed columns in column order (bits as one byte) | for each variable
+// column u32 length (bit 31: a 24-byte blob reference follows instead of the value), bytes.
+
+import Glibc
+
+/// A reusable row to be written to a table. Not thread-safe.
+@safe package final class RowBuffer {
+    let layout: ColumnLayout
+    let columnCount: Int
+    /// One slot for each column. Not an array: bulk inserts write millions of rows, and each access to an array in a class is checked and counted.
+    private let slots: UnsafeMutablePointer<Slot>
+    /// Sixteen bytes a column.
+    private let fixed: UnsafeMutableRawPointer
+    private var heap: UnsafeMutableRawPointer
+    private var heapCapacity = 1024
+    private var heapCount = 0
+    /// The memory in which the image is built.
+    private var image: UnsafeMutableRawPointer
+    private var imageCapacity = 1024
+
+    /// The table's layouts that this row's layout was last compared with and found current.
+    var approval: TableLayouts?
+
+    private struct Slot {
+        let kind: ColumnKind
+        var isNull = true
+        var cell = Cell()
+    }
+
+    /// A variable cell: where its bytes lie in the heap.
+    struct Cell {
+        var start = 0
+        var length = 0
+        var isBlob = false
+    }
+
+    package init(layout: ColumnLayout) {
+        self.layout = layout
+        columnCount = layout.columns.count
+        unsafe slots = .allocate(capacity: max(columnCount, 1))
+        for (i, column) in layout.columns.enumerated() { unsafe (slots + i).initialize(to: Slot(kind: column.kind)) }
+        unsafe fixed = .allocate(byteCount: max(16 * columnCount, 16), alignment: 16)
+        unsafe fixed.initializeMemory(as: UInt8.self, repeating: 0, count: max(16 * columnCount, 16))
+        unsafe heap = .allocate(byteCount: heapCapacity, alignment: 8)
+        unsafe image = .allocate(byteCount: imageCapacity, alignment: 8)
+    }
+
+    deinit {
+        unsafe slots.deallocate()
+        unsafe fixed.deallocate()
+        unsafe heap.deallocate()
+        unsafe image.deallocate()
+    }
+
+    /// Makes every cell null.
+    package func reset() {
+        for i in 0..<columnCount { unsafe slots[i].isNull = true }
+        heapCount = 0
+    }
+
+    package func setNull(_ column: Int) { unsafe slot(column).pointee.isNull = true }
+
+    @inline(__always)
+    private func slot(_ column: Int) -> UnsafeMutablePointer<Slot> {
+        precondition(column >= 0 && column < columnCount, "The row has no column \(column).")
+        return unsafe slots + column
+    }
+
+    /// Sets a fixed cell; `T` has the column's width.
+    @inline(__always)
+    package func set<T: BitwiseCopyable>(_ column: Int, _ value: T) {
+        let slot = unsafe slot(column)
+        precondition(
+            unsafe MemoryLayout<T>.size == slot.pointee.kind.width, "The value's width is not that of column \(column).")
+        unsafe fixed.storeBytes(of: value, toByteOffset: 16 * column, as: T.self)
+        unsafe slot.pointee.isNull = false
+    }
+
+    package func setBit(_ column: Int, _ value: Bool) {
+        let slot = unsafe slot(column)
+        precondition(unsafe slot.pointee.kind == .bit, "Column \(column) is not a bit column.")
+        unsafe fixed.storeBytes(of: value ? 1 : 0, toByteOffset: 16 * column, as: UInt8.self)
+        unsafe slot.pointee.isNull = false
+    }
+
+    package func setBytes(_ column: Int, _ bytes: UnsafeRawBufferPointer) {
+        unsafe setBytes(column, Bytes(bytes))
+    }
+
+    package func setString(_ column: Int, _ string: String) {
+        var string = string
+        string.withUTF8 { utf8 in unsafe setBytes(column, Bytes(UnsafeRawBufferPointer(utf8))) }
+    }
+
+    func setBytes(_ column: Int, _ bytes: Bytes, isBlob: Bool = false) {
+        let slot = unsafe slot(column)
+        precondition(unsafe slot.pointee.kind == .bytes, "Column \(column) does not hold variable bytes.")
+        unsafe slot.pointee.cell = Cell(start: push(bytes), length: bytes.count, isBlob: isBlob)
+        unsafe slot.pointee.isNull = false
+    }
+
+    private func push(_ bytes: Bytes) -> Int {
+        if heapCount + bytes.count > heapCapacity {
+            heapCapacity = max(heapCapacity * 2, heapCount + bytes.count)
+            let larger = UnsafeMutableRawPointer.allocate(byteCount: heapCapacity, alignment: 8)
+            unsafe memcpy(larger, heap, heapCount)
+            unsafe heap.deallocate()
+            unsafe heap = larger
+        }
+        if bytes.count > 0 { unsafe memcpy(heap + heapCount, bytes.base, bytes.count) }
+        heapCount += bytes.count
+        return heapCount - bytes.count
+    }
+
+    // MARK: What the trees read
+
+    package func isNull(_ column: Int) -> Bool { unsafe slot(column).pointee.isNull }
+    func kind(_ column: Int) -> ColumnKind { unsafe slot(column).pointee.kind }
+    func cell(_ column: Int) -> Cell { unsafe slot(column).pointee.cell }
+    /// The cells of variable columns that are not null.
+    private func isVariable(_ column: Int) -> Bool { unsafe slots[column].kind == .bytes && !slots[column].isNull }
+    func bytes(_ column: Int) -> Bytes { unsafe Bytes(heap + cell(column).start, cell(column).length) }
+    func fixedBytes(_ column: Int) -> Bytes { unsafe Bytes(fixed + 16 * column, 16) }
+    func bit(_ column: Int) -> Bool { unsafe fixed.load(fromByteOffset: 16 * column, as: UInt8.self) != 0 }
+
+    /// Bytes that the variable cells take in a leaf's heap.
+    var variableBytes: Int {
+        var sum = 0
+        for i in 0..<columnCount where isVariable(i) { sum += cell(i).length }
+        return sum
+    }
+
+    /// Moves the largest cells out until the variable part fits `limit`. Returns the argument for `restore`, if cells were moved.
+    func spill(to limit: Int, _ store: (Bytes) throws(EngineError) -> PageReference) throws(EngineError) -> [Cell]? {
+        guard variableBytes > limit else { return nil }
+        let before = (0..<columnCount).map { cell($0) }
+        while variableBytes > limit {
+            let largest = (0..<columnCount).filter { isVariable($0) && !cell($0).isBlob }
+                .max { cell($0).length < cell($1).length }
+            guard let column = largest, cell(column).length > BlobCell.size else { break }
+            var reference: PageReference
+            do throws(EngineError) { reference = try store(bytes(column)) } catch {
+                restore(before)
+                throw error
+            }
+            unsafe withUnsafeBytes(of: &reference) { raw in
+                unsafe slot(column).pointee.cell = Cell(start: push(unsafe Bytes(raw)), length: BlobCell.size, isBlob: true)
+            }
+        }
+        return before
+    }
+
+    func restore(_ cells: [Cell]) {
+        for (i, cell) in cells.enumerated() { unsafe slot(i).pointee.cell = cell }
+    }
+
+    // MARK: Image
+
+    func appendImage(to log: inout [UInt8]) {
+        let bound = (columnCount + 7) / 8 + 20 * columnCount + variableBytes
+        if bound > imageCapacity {
+            unsafe image.deallocate()
+            imageCapacity = 2 * bound
+            unsafe image = .allocate(byteCount: imageCapacity, alignment: 8)
+        }
+        unsafe log.append(contentsOf: UnsafeRawBufferPointer(start: image, count: writeImage(to: image)))
+    }
+
+    /// Writes the image and returns its length.
+    private func writeImage(to target: UnsafeMutableRawPointer) -> Int {
+        let bits = (columnCount + 7) / 8
+        unsafe memset(target, 0, bits)
+        var end = bits
+        for i in 0..<columnCount {
+            if isNull(i) {
+                let byte = unsafe target.load(fromByteOffset: i >> 3, as: UInt8.self)
+                unsafe target.storeBytes(of: byte | 1 << UInt8(i & 7), toByteOffset: i >> 3, as: UInt8.self)
+            } else if kind(i) != .bytes {
+                let width = max(kind(i).width, 1)
+                unsafe memcpy(target + end, fixed + 16 * i, width)
+                end += width
+            }
+        }
+        for i in 0..<columnCount where isVariable(i) {
+            let cell = cell(i)
+            let word = UInt32(cell.length) | (cell.isBlob ? 1 << 31 : 0)
+            unsafe target.storeBytes(of: word.littleEndian, toByteOffset: end, as: UInt32.self)
+            unsafe memcpy(target + end + 4, heap + cell.start, cell.length)
+            end += 4 + cell.length
+        }
+        return end
+    }
+
+    /// Reads an image back; throws `damaged` when it does not fit the layout.
+    func readImage(_ reader: inout ByteReader) throws(EngineError) {
+        reset()
+        let bits = try reader.take((columnCount + 7) / 8)
+        for i in 0..<columnCount { unsafe slots[i].isNull = bits.load(i >> 3, as: UInt8.self) >> UInt8(i & 7) & 1 == 1 }
+        for i in 0..<columnCount where !isNull(i) && kind(i) != .bytes {
+            let cell = try reader.take(max(kind(i).width, 1))
+            unsafe memcpy(fixed + 16 * i, cell.base, cell.count)
+        }
+        for i in 0..<columnCount where isVariable(i) {
+            let word = try reader.integer(UInt32.self)
+            setBytes(i, try reader.take(Int(word & ~(1 << 31))), isBlob: word >> 31 == 1)
+        }
+    }
+}

@@ -1,0 +1,373 @@
+// Nodes with byte keys: the leaves of an index, and the inner nodes of both kinds of tree.
+//
+//   header | heads u64 × capacity | links 32 B × capacity (inner) | slots 6 B × capacity | … | heap | prefix
+//
+// A key is stored without the prefix that all keys of the node share: its first eight bytes as a big-endian number
+// in `heads` (padded with zeros), the rest in the heap, followed in a leaf by the value. A slot is
+// u16 offset, u16 length of the key after the prefix, u16 length of the value (bit 15: a blob reference).
+// A link is the 24-byte reference of a child, a u32 hint (the frame that last held the child; 0 on disk) and four zero bytes. The first
+// key of an inner node has no meaning: all keys below the second key belong under the first link.
+//
+// Invariant: keys ascend strictly. A search compares `heads` only, until two are equal.
+
+import Glibc
+import Synchronization
+
+/// A view of a slotted page. It copies nothing.
+struct SlottedNode {
+    let page: Page
+    let isInner: Bool
+    /// The start of the slots; fixed until the node is rebuilt.
+    private let slotsStart: Int
+
+    @inline(__always)
+    init(_ page: Page) {
+        self.page = page
+        isInner = page.kind == NodeKind.inner.rawValue
+        slotsStart = Page.headerSize + (isInner ? 8 + SlottedNode.linkSize : 8) * page.capacity
+    }
+
+    static let linkSize = 32
+    static let hintOffset = 24
+    static let slotSize = 6
+    static let blobFlag: UInt16 = 0x8000
+
+    var count: Int { page.count }
+    private var linksStart: Int { Page.headerSize + 8 * page.capacity }
+    private var arraysEnd: Int { slotsStart + SlottedNode.slotSize * page.capacity }
+    private static func entrySize(inner: Bool) -> Int { 8 + slotSize + (inner ? linkSize : 0) }
+
+    /// Formats an empty node.
+    static func create(
+        in page: Page, inner: Bool, level: Int, capacity: Int, limit: Int, prefix: Bytes = .none
+    ) -> SlottedNode {
+        page.format(inner ? .inner : .indexLeaf, level: level, capacity: capacity, limit: limit)
+        page.prefixLength = prefix.count
+        let start = page.pushHeap(prefix.count)
+        page.copy(prefix, to: start)
+        return SlottedNode(page)
+    }
+
+    // MARK: Entries
+
+    var prefix: Bytes { page.bytes(page.limit - page.prefixLength, page.prefixLength) }
+    func head(_ i: Int) -> UInt64 { page.load(Page.headerSize + 8 * i) }
+    private func slot(_ i: Int) -> Int { slotsStart + SlottedNode.slotSize * i }
+    private func cell(_ i: Int) -> Int { Int(page.load(slot(i), as: UInt16.self)) }
+    /// Bytes of the key after the prefix.
+    func restLength(_ i: Int) -> Int { Int(page.load(slot(i) + 2, as: UInt16.self)) }
+    private func tailLength(_ i: Int) -> Int { max(restLength(i) - 8, 0) }
+    func tail(_ i: Int) -> Bytes { page.bytes(cell(i), tailLength(i)) }
+    private func valueWord(_ i: Int) -> UInt16 { page.load(slot(i) + 4) }
+    func isBlob(_ i: Int) -> Bool { valueWord(i) & SlottedNode.blobFlag != 0 }
+    func valueLength(_ i: Int) -> Int { Int(valueWord(i) & ~SlottedNode.blobFlag) }
+    func value(_ i: Int) -> Bytes { page.bytes(cell(i) + tailLength(i), valueLength(i)) }
+    func valueOffset(_ i: Int) -> Int { cell(i) + tailLength(i) }
+    func keyLength(_ i: Int) -> Int { page.prefixLength + restLength(i) }
+
+    /// Prefetches the whole node for a walk over its entries.
+    func touchAll() {
+        page.touch(0, slotsStart + SlottedNode.slotSize * count)
+        page.touch(page.heapStart, page.limit)
+    }
+
+    /// Lends the entries of a range in order (or backwards) until the body returns false; returns false if it did.
+    ///
+    /// One buffer holds each key in turn: the shared prefix is written once, the rest for each entry.
+    func forEach(
+        _ range: Range<Int>, reversed: Bool, _ body: (Bytes, Int) throws(EngineError) -> Bool
+    ) throws(EngineError) -> Bool {
+        let prefixLength = page.prefixLength
+        let capacity = StoreLimits.keyLengthMax + 8
+        return try unsafe withUnsafeTemporaryAllocation(byteCount: capacity, alignment: 8) {
+            (buffer) throws(EngineError) -> Bool in
+            let key = buffer.baseAddress!
+            unsafe memcpy(key, prefix.base, prefixLength)
+            for n in 0..<range.count {
+                let i = reversed ? range.upperBound &- 1 &- n : range.lowerBound &+ n
+                let rest = restLength(i)
+                guard prefixLength &+ rest <= StoreLimits.keyLengthMax else { throw SlottedNode.overlong(page) }
+                unsafe key.storeBytes(of: head(i).bigEndian, toByteOffset: prefixLength, as: UInt64.self)
+                if rest == 16 {
+                    unsafe key.storeBytes(of: page.load(cell(i)), toByteOffset: prefixLength &+ 8, as: UInt64.self)
+                } else if rest > 8 {
+                    unsafe memcpy(key + prefixLength + 8, tail(i).base, rest &- 8)
+                }
+                guard try body(unsafe Bytes(key, prefixLength &+ rest), i) else { return false }
+            }
+            return true
+        }
+    }
+
+    @inline(never)
+    private static func overlong(_ page: Page) -> EngineError {
+        EngineError(.damaged, "A page of \(page.count) entries holds a key longer than keys can be.")
+    }
+
+    func key(_ i: Int) -> [UInt8] {
+        var key = prefix.array
+        let rest = restLength(i)
+        unsafe withUnsafeBytes(of: head(i).bigEndian) { unsafe key.append(contentsOf: $0.prefix(rest)) }
+        unsafe key.append(contentsOf: tail(i).buffer)
+        return key
+    }
+
+    /// The key's last eight bytes as a big-endian number; the key has at least eight.
+    func keySuffix(_ i: Int) -> UInt64 {
+        let rest = restLength(i)
+        if rest >= 16 { return UInt64(bigEndian: page.load(cell(i) + rest - 16)) }
+        if rest >= 8 { return joined(head(i), page.bytes(cell(i), rest - 8)) }
+        let start = joined(0, page.bytes(page.limit - (8 - rest), 8 - rest))
+        return start << UInt64(8 * rest) | head(i) >> UInt64(64 - 8 * rest)
+    }
+
+    /// A big-endian number with some bytes behind it.
+    @inline(__always)
+    private func joined(_ number: UInt64, _ bytes: Bytes) -> UInt64 {
+        var number = number
+        for offset in 0..<bytes.count { number = number << 8 | UInt64(bytes.load(offset, as: UInt8.self)) }
+        return number
+    }
+
+    /// True if key `i` is above the one before it.
+    func isAscending(_ i: Int) -> Bool {
+        if head(i - 1) != head(i) { return head(i - 1) < head(i) }
+        if restLength(i - 1) > 8, restLength(i) > 8 { return tail(i - 1).compare(tail(i)) < 0 }
+        return restLength(i - 1) < restLength(i)
+    }
+
+    /// The fault in the place of an entry's bytes.
+    func cellFault(_ i: Int) -> String? {
+        let start = cell(i)
+        let length = tailLength(i) + valueLength(i)
+        guard start + length <= page.limit, length == 0 || start >= page.heapStart else {
+            return "entry \(i) lies outside the heap"
+        }
+        return nil
+    }
+
+    // MARK: Links (inner nodes)
+
+    private func link(_ i: Int) -> Int { linksStart + SlottedNode.linkSize * i }
+    func addressCell(_ i: Int) -> UnsafeMutablePointer<Atomic<UInt64>> { unsafe page.atomic64(link(i)) }
+    func hintCell(_ i: Int) -> UnsafeMutablePointer<Atomic<UInt32>> { unsafe page.atomic32(link(i) + SlottedNode.hintOffset) }
+    func childCount(_ i: Int) -> UInt64 { page.load(link(i) + 16) }
+
+    func child(_ i: Int) -> PageReference {
+        let address = unsafe addressCell(i).pointee.load(ordering: .acquiring)
+        return PageReference(address: address, stamp: page.load(link(i) + 8), count: childCount(i))
+    }
+
+    /// Sets the child of entry `i`; only in a node that belongs to the transaction.
+    func setChild(_ i: Int, _ reference: PageReference, hint: UInt32 = 0) {
+        page.store(reference.stamp, at: link(i) + 8)
+        page.store(reference.count, at: link(i) + 16)
+        unsafe addressCell(i).pointee.store(reference.address, ordering: .releasing)
+        unsafe hintCell(i).pointee.store(hint, ordering: .relaxed)
+    }
+
+    /// Zeroes the unused bytes of links, so that equal nodes have equal bytes on disk.
+    func clearPadding() {
+        for i in 0..<count { page.store(UInt32(0), at: link(i) + 28) }
+    }
+
+    func addToChildCount(_ i: Int, _ delta: Int) {
+        page.store(childCount(i) &+ UInt64(bitPattern: Int64(delta)), at: link(i) + 16)
+    }
+
+    /// The child was written to disk: its reference changes to another name of the same content, while readers use it.
+    func setWritten(_ i: Int, address: UInt64, stamp: UInt64) {
+        page.store(stamp, at: link(i) + 8)
+        unsafe addressCell(i).pointee.store(address, ordering: .releasing)
+    }
+
+    // MARK: Search
+
+    /// The first entry from `start` on that is not below `key`, and whether it equals it.
+    func lowerBound(_ key: Bytes, from start: Int = 0) -> (index: Int, found: Bool) {
+        let prefixLength = page.prefixLength
+        var rest = key
+        if prefixLength > 0 {
+            let order = key.prefix(min(prefixLength, key.count)).compare(prefix)
+            if order != 0 { return (order < 0 ? start : count, false) }
+            rest = key.dropFirst(prefixLength)
+        }
+        return lowerBound(head: rest.head, rest: rest, from: start)
+    }
+
+    @inline(__always)
+    private func lowerBound(head wanted: UInt64, rest: Bytes, from start: Int) -> (index: Int, found: Bool) {
+        let low = headsBelow(wanted, from: start)
+        guard low < count, head(low) == wanted else { return (low, false) }
+        if low + 1 < count, head(low + 1) == wanted { return boundAmongEqualHeads(from: low, wanted, rest) }
+        let order = compareTail(low, rest)
+        return order < 0 ? (low + 1, false) : (low, order == 0)
+    }
+
+    /// Heads compared one after the other at the end. Such loads overlap, while each load of a binary search waits for the one before.
+    private static let headsAtOnce = 128
+
+    /// The first place from `start` on whose head is not below a number.
+    @inline(__always)
+    private func headsBelow(_ wanted: UInt64, from start: Int) -> Int {
+        var low = start
+        var length = count - start
+        while length > SlottedNode.headsAtOnce {
+            let half = length >> 1
+            let isBelow = Int(truncatingIfNeeded: SlottedNode.isBelow(head(low &+ half), wanted))
+            low &+= (half &+ 1) & (0 &- isBelow)
+            length = half &- (isBelow & (length & 1 ^ 1))
+        }
+        // First the runs of eight by their last heads, then the heads of the run that contains the number.
+        var runs: UInt64 = 0
+        for run in 0..<length >> 3 { runs &+= SlottedNode.isBelow(head(low &+ 8 &* run &+ 7), wanted) }
+        let start = low &+ 8 &* Int(truncatingIfNeeded: runs)
+        let end = min(start &+ 8, low &+ length)
+        var below: UInt64 = 0
+        for i in start..<end { below &+= SlottedNode.isBelow(head(i), wanted) }
+        return start &+ Int(truncatingIfNeeded: below)
+    }
+
+    /// 1 if a < b, else 0: the borrow of a − b. The compiler would make a branch of a comparison here, and the processor would predict it
+    /// wrongly half of the time.
+    @inline(__always)
+    private static func isBelow(_ a: UInt64, _ b: UInt64) -> UInt64 { ((~a & b) | (~(a ^ b) & (a &- b))) >> 63 }
+
+    private func boundAmongEqualHeads(from start: Int, _ wanted: UInt64, _ rest: Bytes) -> (index: Int, found: Bool) {
+        var low = start
+        var high = start
+        var length = count - start
+        while length > 0 {
+            let half = length >> 1
+            let isAtMost = head(high + half) <= wanted
+            high = isAtMost ? high + half + 1 : high
+            length = isAtMost ? length - half - 1 : half
+        }
+        while low < high {
+            let middle = (low + high) >> 1
+            let order = compareTail(middle, rest)
+            if order == 0 { return (middle, true) }
+            if order < 0 { low = middle + 1 } else { high = middle }
+        }
+        return (low, false)
+    }
+
+    /// Order of entry `i` against a key with the same head.
+    @inline(__always)
+    private func compareTail(_ i: Int, _ rest: Bytes) -> Int {
+        let length = restLength(i)
+        guard length > 8, rest.count > 8 else { return length - rest.count }
+        guard length == 16, rest.count == 16 else { return tail(i).compare(rest.dropFirst(8)) }
+        let own = UInt64(bigEndian: page.load(cell(i)))
+        let other = UInt64(bigEndian: rest.load(8))
+        return own < other ? -1 : own > other ? 1 : 0
+    }
+
+    /// The entry of an inner node under which `key` belongs.
+    func childIndex(for key: Bytes) -> Int {
+        let (index, found) = lowerBound(key, from: 1)
+        return found ? index : index - 1
+    }
+
+    /// The same for an eight-byte key given as its number.
+    @inline(__always)
+    func childIndex(forHead wanted: UInt64) -> Int {
+        if let predicted = predictedIndex(forHead: wanted) { return predicted }
+        return (wanted == .max ? count : headsBelow(wanted + 1, from: 1)) - 1
+    }
+
+    /// The place of the key if heads are evenly spread, as those over consecutive keys are; nil if the key is not there or next to it.
+    /// Reads a few heads instead of one in each cache line.
+    @inline(__always)
+    private func predictedIndex(forHead wanted: UInt64) -> Int? {
+        let last = count - 1
+        guard last > 8 else { return nil }
+        let low = head(1)
+        let high = head(last)
+        guard wanted >= low, wanted < high else { return nil }
+        let (product, isTooLarge) = (wanted &- low).multipliedReportingOverflow(by: UInt64(last - 1))
+        guard !isTooLarge else { return nil }
+        let predicted = 1 + Int(truncatingIfNeeded: product / (high &- low))
+        if head(predicted) > wanted { return predicted > 1 && head(predicted - 1) <= wanted ? predicted - 1 : nil }
+        if head(predicted + 1) > wanted { return predicted }
+        return predicted + 2 <= last && head(predicted + 2) > wanted ? predicted + 1 : nil
+    }
+
+    /// Whether a key begins with the prefix of this node's keys.
+    func sharesPrefix(_ key: Bytes) -> Bool {
+        let length = page.prefixLength
+        return length == 0 || (key.count >= length && key.prefix(length).compare(prefix) == 0)
+    }
+
+    // MARK: Room
+
+    /// Bytes between the arrays and the heap.
+    var gap: Int { page.heapStart - arraysEnd }
+
+    /// Bytes that the entries take when packed tight.
+    var usedBytes: Int {
+        Page.headerSize + count * SlottedNode.entrySize(inner: isInner) + page.limit - page.heapStart - page.heapGarbage
+    }
+
+    // MARK: Change
+
+    /// Adds an entry at `i` if there is room without moving the arrays; false if not.
+    func insert(at i: Int, key: Bytes, value: Bytes, isBlob: Bool = false) -> Bool {
+        let rest = key.dropFirst(page.prefixLength)
+        let tail = max(rest.count - 8, 0)
+        guard count < page.capacity, gap >= tail + value.count else { return false }
+        let n = count
+        page.move(from: Page.headerSize + 8 * i, to: Page.headerSize + 8 * (i + 1), count: 8 * (n - i))
+        if isInner { page.move(from: link(i), to: link(i + 1), count: SlottedNode.linkSize * (n - i)) }
+        page.move(from: slot(i), to: slot(i + 1), count: SlottedNode.slotSize * (n - i))
+        page.count = n + 1
+        let start = page.pushHeap(tail + value.count)
+        page.store(rest.head, at: Page.headerSize + 8 * i)
+        page.store(UInt16(start), at: slot(i))
+        page.store(UInt16(rest.count), at: slot(i) + 2)
+        page.store(UInt16(value.count) | (isBlob ? SlottedNode.blobFlag : 0), at: slot(i) + 4)
+        if tail > 0 { page.copy(rest.dropFirst(8), to: start) }
+        page.copy(value, to: start + tail)
+        return true
+    }
+
+    /// Replaces a value in place if its length stays; false if not.
+    func replaceValue(at i: Int, _ value: Bytes, isBlob: Bool = false) -> Bool {
+        guard valueLength(i) == value.count else { return false }
+        page.store(UInt16(value.count) | (isBlob ? SlottedNode.blobFlag : 0), at: slot(i) + 4)
+        page.copy(value, to: cell(i) + tailLength(i))
+        return true
+    }
+
+    func remove(at i: Int) {
+        let n = count
+        page.heapGarbage += tailLength(i) + valueLength(i)
+        page.move(from: Page.headerSize + 8 * (i + 1), to: Page.headerSize + 8 * i, count: 8 * (n - i - 1))
+        if isInner { page.move(from: link(i + 1), to: link(i), count: SlottedNode.linkSize * (n - i - 1)) }
+        page.move(from: slot(i + 1), to: slot(i), count: SlottedNode.slotSize * (n - i - 1))
+        page.count = n - 1
+    }
+
+    /// Appends an entry of another node; the target has room and a prefix that the key shares.
+    func append(_ i: Int, of source: SlottedNode) {
+        let n = count
+        let cut = page.prefixLength - source.page.prefixLength
+        if cut == 0 {
+            let length = source.tailLength(i) + source.valueLength(i)
+            let start = page.pushHeap(length)
+            page.copy(length, from: source.page, at: source.cell(i), to: start)
+            page.store(source.head(i), at: Page.headerSize + 8 * n)
+            page.copy(SlottedNode.slotSize, from: source.page, at: source.slot(i), to: slot(n))
+            page.store(UInt16(start), at: slot(n))
+            page.count = n + 1
+        } else {
+            source.key(i).lend { key in
+                let done = insert(at: n, key: key, value: source.value(i), isBlob: source.isBlob(i))
+                precondition(done, "A rebuilt node has room for the entries that it was measured for.")
+            }
+        }
+        if isInner {
+            setChild(n, source.child(i), hint: unsafe source.hintCell(i).pointee.load(ordering: .relaxed))
+        }
+    }
+}

@@ -1,0 +1,42 @@
+// Refreshing an engine that was opened for reading: it continues in the log, or starts again from a newer checkpoint.
+
+import HornbeamThreads
+
+extension ReaderPosition {
+    /// Moves an engine to the newest durable state; false when nothing is new.
+    func refresh(_ engine: Engine) throws(EngineError) -> Bool {
+        try place.withLock { (place) throws(EngineError) in
+            let recovery = engine.recovery
+            let newest = engine.latest
+            let states = try recovery.patiently { () throws(EngineError) in
+                try MetaFile.open(recovery.metaPath, fileSystem: recovery.fileSystem, readOnly: true).states
+            }
+            if states[0] != place.state {
+                try restart(engine, &place)
+            } else {
+                let durable = try recovery.patiently { () throws(EngineError) in
+                    try recovery.durablePosition(place.state.store, isWritten: try recovery.fileSystem.isLocked(recovery.metaPath))
+                }
+                if durable > place.end.position {
+                    do throws(EngineError) { try goOn(engine, &place, to: durable) } catch { try restart(engine, &place) }
+                }
+            }
+            return engine.latest != newest
+        }
+    }
+
+    private func goOn(_ engine: Engine, _ place: inout Place, to durable: LogPosition) throws(EngineError) {
+        let recovery = engine.recovery
+        try engine.core.files.hold()
+        try recovery.requireKept(place.state)
+        place.end = try recovery.replay(from: place.state, place.end, engine, reaching: durable, upTo: durable).mark
+    }
+
+    /// Starts from the newest checkpoint, with a new pool, and never at an older state. Snapshots of the old pool remain readable.
+    private func restart(_ engine: Engine, _ place: inout Place) throws(EngineError) {
+        let fresh = try engine.recovery.openForReading(from: place.end.position)
+        guard let readerPosition = fresh.readerPosition else { preconditionFailure("An engine that was opened for reading has a position.") }
+        place = readerPosition.place.withLock { $0 }
+        engine.replaceParts(with: fresh)
+    }
+}

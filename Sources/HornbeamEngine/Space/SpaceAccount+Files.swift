@@ -1,0 +1,49 @@
+// Finds the page files that can be removed, those worth emptying, and those that only readers keep.
+
+import HornbeamThreads
+
+extension SpaceAccount {
+    /// Files without live bytes that only states before `horizon` need: neither a reader needs them nor a catalogue (`needed`, which the
+    /// caller knows).
+    func disposable(
+        horizon: TransactionNumber, readers: [TransactionNumber], needed: Set<PageFileNumber>
+    ) -> [PageFileNumber] {
+        let (table, born) = tableAndBirths
+        return table.entries.filter { number, entry in
+            entry.emptySince <= horizon.rawValue && !needed.contains(number)
+                && !SpaceAccount.isNeeded(from: born[number] ?? .zero, until: entry.emptySince, by: readers)
+        }.map(\.key).sorted()
+    }
+
+    /// Files with live pages. Omits files that a reader keeps whole: emptying them would free nothing.
+    func cleanable(readers: [TransactionNumber]) throws(EngineError) -> [SpacePolicy.File] {
+        let (table, born) = tableAndBirths
+        return try files.files().compactMap { file in
+            guard let entry = table.entries[file.number], entry.live > 0,
+                !SpaceAccount.isNeeded(from: born[file.number] ?? .zero, until: .max, by: readers)
+            else { return nil }
+            return SpacePolicy.File(number: file.number, bytes: Int(file.bytes), live: Int(entry.live))
+        }
+    }
+
+    /// Live bytes in the given files.
+    func liveBytes(in files: Set<PageFileNumber>) -> Int {
+        table.entries.reduce(0) { $0 + (files.contains($1.key) ? Int(max($1.value.live, 0)) : 0) }
+    }
+
+    /// True if a reader has a version after `from`, when the file got its pages, and before `until`.
+    private static func isNeeded(from: TransactionNumber, until: UInt64, by readers: [TransactionNumber]) -> Bool {
+        readers.contains { $0 > from && $0.rawValue < until }
+    }
+
+    /// Bytes of files without live bytes that only readers keep.
+    func pinnedBytes(readers: [TransactionNumber], horizon: TransactionNumber) throws(EngineError) -> Int {
+        let (table, born) = tableAndBirths
+        return try files.files().reduce(0) { sum, file in
+            guard let entry = table.entries[file.number], entry.emptySince <= horizon.rawValue,
+                SpaceAccount.isNeeded(from: born[file.number] ?? .zero, until: entry.emptySince, by: readers)
+            else { return sum }
+            return sum + Int(file.bytes)
+        }
+    }
+}

@@ -1,0 +1,235 @@
+// Counts the live bytes of each page file, and finds the files that no version needs.
+//
+// A page dies when a transaction replaces it, a blob when its row is deleted or replaced. The checkpoint of version v subtracts all
+// deaths up to v. The file table is written with the checkpoint; a walk over the trees yields the same counts.
+//
+// File table, little-endian: u32 files, then per file u32 number | u64 live bytes | u64 the transaction from which
+// on no version needs the file (2⁶⁴−1 = still needed).
+
+import HornbeamThreads
+import Synchronization
+
+/// Live bytes per page file.
+struct FileTable: Sendable, Equatable {
+    struct Entry: Sendable, Equatable {
+        var live: Int64 = 0
+        var emptySince: UInt64 = .max
+
+        /// Counts a page that is born in the file. A version needed the file since then, even if the page is dead again.
+        mutating func gain(_ bytes: Int) {
+            live += Int64(bytes)
+            emptySince = .max
+        }
+    }
+
+    var entries: [PageFileNumber: Entry] = [:]
+
+    var liveBytes: Int { entries.values.reduce(0) { $0 + Int(max($1.live, 0)) } }
+
+    func encode() -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.appendInteger(UInt32(entries.count))
+        for (number, entry) in entries.sorted(by: { $0.key < $1.key }) {
+            bytes.appendInteger(number.rawValue)
+            bytes.appendInteger(entry.live)
+            bytes.appendInteger(entry.emptySince)
+        }
+        return bytes
+    }
+
+    static func decode(_ bytes: [UInt8]) throws(EngineError) -> FileTable {
+        try bytes.lend { raw throws(EngineError) in
+            var reader = ByteReader(raw)
+            var table = FileTable()
+            var last: PageFileNumber?
+            for _ in 0..<(try reader.integer(UInt32.self)) {
+                let number = PageFileNumber(try reader.integer(UInt32.self))
+                let live = try reader.integer(Int64.self)
+                let emptySince = try reader.integer(UInt64.self)
+                guard number >= .first, number <= .last, last.map({ $0 < number }) ?? true else {
+                    throw EngineError(.damaged, "The file table names the page file \(number.rawValue) out of order, or one that cannot be.")
+                }
+                guard live >= 0, live <= Int64(PageFiles.fileBytesMax) else {
+                    throw EngineError(.damaged, "The file table counts \(live) live bytes in page file \(number).")
+                }
+                guard emptySince < StoreLimits.numberMax || emptySince == .max else {
+                    throw EngineError(.damaged, "The file table calls page file \(number) empty since transaction \(emptySince).")
+                }
+                table.entries[number] = Entry(live: live, emptySince: emptySince)
+                last = number
+            }
+            guard reader.isAtEnd else { throw EngineError(.damaged, "The file table is longer than its files.") }
+            return table
+        }
+    }
+}
+
+/// Births and deaths of pages since the last checkpoint.
+final class SpaceAccount: Sendable {
+    let files: PageFiles
+    let policy: SpacePolicy
+    private let state: Guarded<State>
+    private let quartersBehind = Atomic(0)
+
+    private struct State {
+        var table: FileTable {
+            didSet { live = table.liveBytes }
+        }
+        var live: Int
+        /// The version that the table is of.
+        var version: TransactionNumber
+        /// For each file, a version whose nodes were all on disk when the file was created. The file holds only younger pages, so readers of
+        /// that version and of older ones do not need it.
+        var bornAfter: [PageFileNumber: TransactionNumber] = [:]
+        /// Bytes on disk that were replaced since the last checkpoint.
+        var replaced = 0
+        /// Pages and blobs that transactions replaced or added, ascending by transaction.
+        var dead: [(page: PageReference, at: UInt64)] = []
+        var deadBlobs: [(blob: PageReference, at: UInt64)] = []
+        var newBlobs: [(blob: PageReference, at: UInt64)] = []
+    }
+
+    init(files: PageFiles, table: FileTable, version: TransactionNumber, policy: SpacePolicy) {
+        self.files = files
+        self.policy = policy
+        let born = table.entries.mapValues { _ in TransactionNumber.zero }
+        state = Guarded(State(table: table, live: table.liveBytes, version: version, bornAfter: born))
+    }
+
+    /// Records the changes of an executed transaction.
+    func recordChanges(_ number: TransactionNumber, deadPages: [PageReference], deadBlobs: [PageReference], newBlobs: [PageReference]) {
+        guard !deadPages.isEmpty || !deadBlobs.isEmpty || !newBlobs.isEmpty else { return }
+        state.withLock { state in
+            state.dead += deadPages.map { ($0, number.rawValue) }
+            state.deadBlobs += deadBlobs.map { ($0, number.rawValue) }
+            state.newBlobs += newBlobs.map { ($0, number.rawValue) }
+            setReplaced(state.replaced + (deadPages + deadBlobs).reduce(0) { $0 + $1.recordBytes }, &state)
+        }
+    }
+
+    /// The file table of a version, including the pages that its checkpoint wrote.
+    func table(at version: TransactionNumber, written: [PageReference]) throws(EngineError) -> FileTable {
+        let (table, dead, deadBlobs, newBlobs) = state.withLock { state in
+            (
+                state.table, state.dead.filter { $0.at <= version.rawValue }.map(\.page),
+                state.deadBlobs.filter { $0.at <= version.rawValue }.map(\.blob),
+                state.newBlobs.filter { $0.at <= version.rawValue }.map(\.blob)
+            )
+        }
+        var entries = table.entries
+        for page in written { entries[page.file, default: .init()].gain(page.recordBytes) }
+        for blob in newBlobs {
+            try files.forEachBlobPage(blob) { page throws(EngineError) in
+                entries[page.file, default: .init()].gain(page.recordBytes)
+            }
+        }
+        for page in dead { entries[page.file, default: .init()].live -= Int64(page.recordBytes) }
+        for blob in deadBlobs {
+            do throws(EngineError) {
+                try files.forEachBlobPage(blob) { page throws(EngineError) in
+                    entries[page.file, default: .init()].live -= Int64(page.recordBytes)
+                }
+            } catch {
+                // The bytes of a dead blob with an unreadable index stay counted; the checkpoint continues.
+                guard error.code == .damaged else { throw error }
+            }
+        }
+        let present = Set(try files.files().map(\.number))
+        state.withLock { state in
+            for number in present where state.bornAfter[number] == nil { state.bornAfter[number] = state.version }
+        }
+        for number in present where entries[number] == nil { entries[number] = .init() }
+        entries = entries.filter { present.contains($0.key) || $0.value.live > 0 }
+        for (number, entry) in entries {
+            let emptySince = entry.live > 0 ? UInt64.max : min(entry.emptySince, version.rawValue)
+            // Opening a store refuses a table with a negative count.
+            entries[number] = FileTable.Entry(live: max(entry.live, 0), emptySince: emptySince)
+        }
+        return FileTable(entries: entries)
+    }
+
+    /// Replaces the table after a version's pages have become durable. Only a checkpoint resets the count of replaced bytes; the pages of a
+    /// big transaction do not free the old ones.
+    func replaceTable(_ table: FileTable, _ version: TransactionNumber, isCheckpoint: Bool) {
+        state.withLock { state in
+            assert(version >= state.version, "The table is never replaced by an older one.")
+            assert(table.entries.values.allSatisfy { $0.live >= 0 }, "Live bytes are never negative.")
+            state.table = table
+            state.version = version
+            state.dead.removeAll { $0.at <= version.rawValue }
+            state.deadBlobs.removeAll { $0.at <= version.rawValue }
+            state.newBlobs.removeAll { $0.at <= version.rawValue }
+            guard isCheckpoint else { return }
+            setReplaced((state.dead.map(\.page) + state.deadBlobs.map(\.blob)).reduce(0) { $0 + $1.recordBytes }, &state)
+        }
+    }
+
+    /// Removes the changes of transactions above a number, which were undone.
+    func undo(above number: TransactionNumber) {
+        state.withLock { state in
+            let undone = (state.dead + state.deadBlobs.map { ($0.blob, $0.at) }).filter { $0.at > number.rawValue }
+            state.dead.removeAll { $0.at > number.rawValue }
+            state.deadBlobs.removeAll { $0.at > number.rawValue }
+            state.newBlobs.removeAll { $0.at > number.rawValue }
+            setReplaced(state.replaced - undone.reduce(0) { $0 + $1.page.recordBytes }, &state)
+        }
+    }
+
+    private func setReplaced(_ bytes: Int, _ state: inout State) {
+        assert(bytes >= 0, "Replaced bytes are never negative.")
+        state.replaced = bytes
+        quartersBehind.store(policy.lag(replaced: bytes, live: state.live), ordering: .relaxed)
+    }
+
+    /// Removes a page file from the table.
+    func forget(_ file: PageFileNumber) {
+        state.withLock { state in
+            state.table.entries[file] = nil
+            state.bornAfter[file] = nil
+        }
+    }
+
+    /// Files that hold blobs of transactions after the last checkpoint.
+    func filesOfNewBlobs() throws(EngineError) -> Set<PageFileNumber> {
+        var numbers: Set<PageFileNumber> = []
+        for (blob, _) in state.withLock({ $0.newBlobs }) {
+            try files.forEachBlobPage(blob) { page throws(EngineError) in numbers.insert(page.file) }
+        }
+        return numbers
+    }
+
+    var table: FileTable { state.withLock { $0.table } }
+
+    /// The table, and since which version each file may be needed.
+    var tableAndBirths: (table: FileTable, born: [PageFileNumber: TransactionNumber]) {
+        state.withLock { ($0.table, $0.bornAfter) }
+    }
+
+    /// The length that log segments grow to.
+    var segmentBytes: Int { state.withLock { policy.segmentBytes(live: $0.live) } }
+
+    /// True if a checkpoint is due: it would free, or double, much of the store, or much was logged since the last one.
+    func isCheckpointDue(logged: Int) -> Bool {
+        state.withLock { policy.isCheckpointDue(replaced: $0.replaced, logged: logged, live: $0.live) }
+    }
+
+    /// How far checkpoints are behind the commits (`SpacePolicy.lag`). Takes no lock.
+    var lag: Int { quartersBehind.load(ordering: .relaxed) }
+
+    /// True if a checkpoint may be throttled.
+    var mayThrottle: Bool { state.withLock { policy.mayThrottle(replaced: $0.replaced, live: $0.live) } }
+
+    /// True if the log grows faster than checkpoints release it.
+    func isLogOverdue(logged: Int) -> Bool {
+        state.withLock { policy.isLogOverdue(replaced: $0.replaced, logged: logged, live: $0.live) }
+    }
+}
+
+extension PageFiles {
+    /// The page files that a blob lies in.
+    func filesOfBlob(_ blob: PageReference) throws(EngineError) -> Set<PageFileNumber> {
+        var numbers: Set<PageFileNumber> = []
+        try forEachBlobPage(blob) { page throws(EngineError) in numbers.insert(page.file) }
+        return numbers
+    }
+}

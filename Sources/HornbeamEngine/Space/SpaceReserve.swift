@@ -1,0 +1,121 @@
+// Disk space that a store reserves, so that it can free space on a full disk.
+//
+// The reserve is a file of zeros, written but not synced: its content is unused, and the file system has allocated its blocks. When a
+// checkpoint finds the disk full, the file is removed and the checkpoint uses its blocks. Then old log segments and emptied page files
+// can be removed. The reserve is created again when there is space for it. Until then it is spent: only commits that free space are
+// accepted, in short log segments, a checkpoint follows each commit, and the cleaner tolerates fewer dead bytes.
+
+import HornbeamThreads
+
+package final class SpaceReserve: Sendable {
+    static let fileName = "reserve"
+
+    private let directory: String
+    private let fileSystem: any FileSystem
+    private let bytes: Int
+    /// The writer's lock of the store; nil in a reader.
+    private let lock: (any FileLock)?
+    private let state = Guarded(State())
+
+    private struct State {
+        var isThere = false
+        /// There may be one that is no good: a crash left it, or it could not be removed.
+        var isLeftOver = false
+        /// It was released and could not be created again.
+        var isSpent = false
+        /// Calls to skip before the next attempt, after an attempt found no space.
+        var pause = 0
+        /// The store is closed.
+        var hasEnded = false
+    }
+
+    init(directory: String, fileSystem: any FileSystem, bytes: Int, lock: (any FileLock)? = nil) {
+        self.directory = directory
+        self.fileSystem = fileSystem
+        self.bytes = bytes
+        self.lock = lock
+    }
+
+    private var path: String { join(directory, SpaceReserve.fileName) }
+
+    /// True while the reserve is released: until it exists again, only commits that free space are accepted.
+    var isSpent: Bool { state.withLock { $0.isSpent } }
+
+    /// Lays the reserve in, if it is not there and there may be room for it. It can do without; nothing is reported.
+    ///
+    /// `isUrgent`: the disk is known to be full. If there is no room then, the reserve counts as spent.
+    func prepare(isUrgent: Bool = false) {
+        state.withLock { state in
+            guard bytes > 0, !state.isThere, !state.hasEnded else { return }
+            if isUrgent { state.pause = 0 }
+            guard state.pause == 0 else { return state.pause -= 1 }
+            guard isStoreThere else { return }
+            // Its blocks count as free.
+            if state.isLeftOver { state.isLeftOver = !removeFile() }
+            do throws(EngineError) {
+                if let room = fileSystem.availableBytes(directory), room < bytes {
+                    throw EngineError(.full, "There is no room for the reserve.")
+                }
+                try write()
+                state.isThere = true
+                state.isSpent = false
+            } catch {
+                state.isLeftOver = !removeFile()
+                if isUrgent { state.isSpent = true }
+                state.pause = 500
+            }
+        }
+    }
+
+    private func write() throws(EngineError) {
+        if try fileSystem.exists(path) { try fileSystem.remove(path) }
+        let file = try fileSystem.open(path, .create)
+        let zeros = [UInt8](repeating: 0, count: min(bytes, 1 << 18))
+        for start in stride(from: 0, to: bytes, by: zeros.count) {
+            unsafe try zeros.withBytes { (buffer) throws(EngineError) in
+                try unsafe file.write(buffer.part(0..<min(zeros.count, bytes - start)), at: UInt64(start))
+            }
+        }
+    }
+
+    /// Gives the room away, that of a reserve too which a crash left; false if there is none.
+    func release() -> Bool {
+        state.withLock { state in
+            guard state.isThere || state.isLeftOver, isStoreThere else { return false }
+            let isGone = removeFile()
+            state.isThere = false
+            state.isLeftOver = !isGone
+            state.isSpent = true
+            state.pause = 500
+            return isGone
+        }
+    }
+
+    /// False where other files are in the place of the store's: they have a reserve of their own.
+    private var isStoreThere: Bool {
+        do throws(EngineError) { try lock?.verify() } catch { return false }
+        return true
+    }
+
+    /// False if the file could not be removed; one that is not there cannot.
+    private func removeFile() -> Bool {
+        do throws(EngineError) { try fileSystem.remove(path) } catch { return false }
+        return true
+    }
+
+    /// Records whether the folder held a reserve when the store was opened.
+    func note(_ names: [String]) {
+        let isLeftOver = names.contains(SpaceReserve.fileName)
+        state.withLock { $0.isLeftOver = isLeftOver }
+    }
+
+    /// The store is being closed: none is laid in any more. Stores that were closed cleanly have none.
+    func end(removes: Bool) {
+        state.withLock { state in
+            state.hasEnded = true
+            guard removes, state.isThere || state.isLeftOver, isStoreThere else { return }
+            _ = removeFile()
+            (state.isThere, state.isLeftOver) = (false, false)
+        }
+    }
+}

@@ -1,0 +1,44 @@
+// Commits a small transaction on the log-first fast path. Commit/CommitPipeline+LogFirst.swift states the reason.
+
+extension Engine {
+    /// Frames that a few changes may take: each copies the path to a leaf, and may split all nodes on it.
+    private static let framesOfSmall = 256
+
+    /// Commits a transaction with deferred changes, and applies them while the device writes the log. Returns nil, and does nothing, if the
+    /// transaction must take the usual path. The caller has the turn, which ends here unless the result is nil.
+    func commitLogFirst(
+        _ transaction: WriteTransaction, steps: CommitSteps, published: (@Sendable (TransactionNumber) -> Void)?
+    ) throws(EngineError) -> TransactionNumber? {
+        guard transaction.isDeferred, !core.reserve.isSpent, core.pool.hasRoom(for: Engine.framesOfSmall) else { return nil }
+        let payload = transaction.redo.bytes
+        let logged = TransactionRecord(number: transaction.number, payload: payload, frees: false)
+        let mark: LogMark
+        do throws(EngineError) {
+            guard let end = try core.pipeline.writeLogFirst(logged, on: transaction.base) else { return nil }
+            mark = end
+        } catch {
+            abort(transaction)
+            throw error
+        }
+        do throws(EngineError) { try transaction.applyDeferred() } catch {
+            let poisoned = core.pipeline.failLogFirst(error)
+            abort(transaction)
+            throw poisoned
+        }
+        let version = transaction.makeVersion()
+        assert(version.number == logged.number, "The log and the version have the same number.")
+        let (retired, born) = record(transaction)
+        core.pipeline.setExecuted(version)
+        core.pipeline.endTurn()
+        steps.executed()
+        let commit = CommitPipeline.Commit(
+            version: version, payload: payload, frees: false, needsSync: true, syncWithin: 0, retired: retired, born: born,
+            published: published)
+        do throws(EngineError) { try core.pipeline.finishLogFirst(commit, mark) } catch {
+            steps.logged(false)
+            throw error
+        }
+        steps.logged(true)
+        return version.number
+    }
+}

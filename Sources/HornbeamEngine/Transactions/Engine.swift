@@ -1,0 +1,340 @@
+// The engine: named tables and indexes of bytes in one store, with atomic, durable, snapshot-isolated transactions.
+//
+// Reading: `snapshot()` and the views. Writing: `begin()`, changes, `commit()`. Commit/CommitPipeline.swift describes a commit,
+// Checkpoint/Checkpointer.swift a checkpoint, Opening/Recovery.swift the opening, and Upkeep/Engine+Upkeep.swift the work between commits.
+
+import Glibc
+import HornbeamThreads
+import Synchronization
+
+/// An open store.
+package final class Engine: Sendable {
+    /// The parts made by opening. They are fixed in a writer; a reader replaces them when it starts again from a newer checkpoint.
+    struct Parts {
+        let core: EngineCore
+        let checkpointer: Checkpointer
+
+        init(_ core: EngineCore, _ checkpointer: Checkpointer) {
+            self.core = core
+            self.checkpointer = checkpointer
+        }
+    }
+
+    private let first: Parts
+    /// The versions of `first`, in a field of its own for fast reads.
+    private let firstRegistry: VersionRegistry
+    /// The parts that replace `first` in a reader.
+    private let newer = Guarded<Parts?>(nil)
+    private var parts: Parts { readerPosition == nil ? first : newer.withLock { $0 } ?? first }
+    var core: EngineCore { parts.core }
+    var checkpointer: Checkpointer { parts.checkpointer }
+    package let options: EngineOptions
+    /// The position of an engine that was opened for reading; nil in a writer.
+    let readerPosition: ReaderPosition?
+    let state: Guarded<State>
+    let maintenance: Maintenance
+    let logKeeper: Maintenance
+    /// True if both background threads run.
+    let hasUpkeepThreads = Atomic(false)
+    /// Bytes that were free on the disk at the last check.
+    let freeBytes = Atomic(Int.max)
+    let cleaner = Cleaner()
+    /// The folder of the store.
+    package let path: String
+    package let storeIdentifier: StoreIdentifier
+    /// The number of forks at opening; a forked child has another number.
+    private let forks = ProcessForks.watch()
+
+    struct State {
+        var log: LogWriter?
+        var isClosed = false
+        var lastCheckpointLogBytes = 0
+        /// Rounds of the background thread to skip after a failed checkpoint.
+        var checkpointPause = 0
+        var lock: (any FileLock)?
+        var loss: OpeningLoss?
+        var recovered = TransactionNumber.zero
+    }
+
+    init(
+        path: String, parts: Parts, options: EngineOptions, identifier: StoreIdentifier, readerPosition: ReaderPosition? = nil
+    ) {
+        self.path = path
+        first = parts
+        firstRegistry = parts.core.registry
+        self.options = options
+        self.readerPosition = readerPosition
+        storeIdentifier = identifier
+        state = Guarded(State())
+        maintenance = Maintenance(mayStart: options.mayStartThread)
+        logKeeper = Maintenance(mayStart: options.mayStartThread)
+    }
+
+    deinit {
+        // A forked child has neither the threads nor the lock.
+        guard forks == ProcessForks.count else { return }
+        core.pipeline.endThrottling()
+        maintenance.stop()
+        logKeeper.stop()
+        state.withLock { $0.lock }?.release()
+    }
+
+    /// The loss of an opening at an older state; nil if nothing is missing.
+    package internal(set) var loss: OpeningLoss? {
+        get { state.withLock { $0.loss } }
+        set { state.withLock { $0.loss = newValue } }
+    }
+
+    /// Replaces the parts by those of another engine of the same store.
+    func replaceParts(with other: Engine) {
+        let fresh = other.parts
+        newer.withLock { $0 = fresh }
+        loss = other.loss
+    }
+
+    /// The newest transaction at the opening for writing.
+    package var recovered: TransactionNumber { state.withLock { $0.recovered } }
+
+    func start(_ log: LogWriter, _ lock: any FileLock) {
+        let newest = latest
+        state.withLock { state in
+            state.log = log
+            state.lock = lock
+            state.recovered = newest
+        }
+        log.setSegmentBytesGoal(core.space.segmentBytes)
+        core.pipeline.start(log)
+    }
+
+    /// Throws `closed` in a child that was forked after the store was opened. Takes no lock: a thread of the parent may have held it.
+    func requireOwnProcess() throws(EngineError) {
+        guard forks == ProcessForks.count else { throw .forked(path) }
+    }
+
+    // MARK: Reading
+
+    /// The number of the newest published version; cheap.
+    package var latest: TransactionNumber { readerPosition == nil ? firstRegistry.published : core.registry.published }
+
+    /// A snapshot of the newest published version, or of an older one that is live: retained, pinned or read.
+    /// `isPinned`: no age limit applies.
+    ///
+    /// Throws `snapshotExpired` when the version is no longer kept, `closed` when the store is closed.
+    package func snapshot(
+        at number: TransactionNumber? = nil, isPinned: Bool = false
+    ) throws(EngineError) -> Snapshot {
+        try requireOwnProcess()
+        if state.withLock({ $0.isClosed }) { throw EngineError(.closed, "The store is closed.", path: path) }
+        if let snapshot = Snapshot(core.registry, pool: core.pool, at: number, isPinned: isPinned) { return snapshot }
+        throw EngineError(
+            .snapshotExpired,
+            "The state after transaction \(number ?? latest) is not kept; the oldest that is kept is \(core.registry.live[0]). "
+                + "Retain more transactions, or pin those that will be needed.", path: path)
+    }
+
+    /// The reason why commits are refused until the store is opened again; nil if they are not.
+    package var failure: EngineError? { core.pipeline.failure }
+
+    /// The transactions whose states can be read, ascending; the newest is the last.
+    package var retainedTransactions: [TransactionNumber] { core.registry.live }
+
+    /// The number of the newest checkpoint.
+    package var newestCheckpoint: UInt64 { checkpointer.latest.checkpoint }
+
+    // MARK: Writing
+
+    /// Waits for the writer's turn and starts a transaction.
+    package func begin() throws(EngineError) -> WriteTransaction {
+        try requireOwnProcess()
+        guard readerPosition == nil else {
+            throw EngineError(.readOnly, "The store was opened for reading only. Open it for writing to change it.", path: path)
+        }
+        return WriteTransaction(engine: self, base: try core.pipeline.takeTurn(), pool: core.pool)
+    }
+
+    /// Returns when the transaction and everything before it is durable. A conflict may be reported then.
+    package func waitUntilDurable(_ number: TransactionNumber) throws(EngineError) {
+        try requireOwnProcess()
+        try core.pipeline.waitUntilDurable(number)
+    }
+
+    func appendBlob(_ value: Bytes, tree: TreeID) throws(EngineError) -> PageReference {
+        try requireOwnProcess()
+        try core.requireStore()
+        return unsafe try core.files.appendBlob(
+            unsafe value.buffer, tree: tree, checkpoint: checkpointer.latest.checkpoint, to: core.blobs)
+    }
+
+    func abort(_ transaction: WriteTransaction) {
+        // Only the parent ends the turn: in a forked child, a missing thread may have held the monitor.
+        guard forks == ProcessForks.count else { return }
+        transaction.ledger.undo()
+        core.pipeline.endTurn()
+    }
+
+    func commit(
+        _ transaction: WriteTransaction, _ durability: Durability, steps: CommitSteps = CommitSteps(),
+        published: (@Sendable (TransactionNumber) -> Void)?, isUpkeep: Bool
+    ) throws(EngineError) -> TransactionNumber {
+        try requireOwnProcess()
+        guard transaction.hasChanges else {
+            abort(transaction)
+            return transaction.base.number
+        }
+        do throws(EngineError) { try transaction.requireBounds() } catch {
+            abort(transaction)
+            throw error
+        }
+        startUpkeep()
+        let durability = effective(durability)
+        if durability == .full, !isUpkeep, let number = try commitLogFirst(transaction, steps: steps, published: published) {
+            afterCommit(isBig: false, redoBytes: transaction.sharedBytes)
+            return number
+        }
+        do throws(EngineError) { try transaction.applyDeferred() } catch {
+            abort(transaction)
+            throw error
+        }
+        let version = transaction.makeVersion()
+        let isBig = isBig(transaction)
+        do throws(EngineError) {
+            if !transaction.ledger.newBlobs.isEmpty { try core.blobs.sync(.largeValues) }
+            if isBig { try core.pipeline.drain() }
+            try transaction.requireBounds()
+            try core.pipeline.requireNewest(transaction.base)
+            if !isUpkeep { try requireRoom(for: transaction, version) }
+        } catch {
+            abort(transaction)
+            throw error
+        }
+        if isBig {
+            try attach(transaction, version, published)
+        } else {
+            let (retired, born) = record(transaction)
+            let round = try enqueue(
+                CommitPipeline.Commit(
+                    version: version, payload: transaction.redo.bytes, frees: isUpkeep || transaction.frees(version),
+                    needsSync: durability == .full,
+                    syncWithin: durability.delayNanoseconds, retired: retired, born: born, published: published,
+                    earlier: transaction.ended),
+                on: transaction.base)
+            core.pipeline.endTurn()
+            steps.executed()
+            do throws(EngineError) {
+                try core.pipeline.wait(for: version.number, round: round, needsSync: durability == .full)
+                steps.logged(true)
+            } catch {
+                steps.logged(false)
+                if error.code == .full { freeSpace() }
+                throw error
+            }
+        }
+        if !isUpkeep { afterCommit(isBig: isBig, redoBytes: isBig ? 0 : transaction.sharedBytes) }
+        return version.number
+    }
+
+    /// Queues an executed transaction. A transaction that cannot be queued is undone and loses its turn.
+    private func enqueue(_ commit: CommitPipeline.Commit, on base: StoreVersion) throws(EngineError) -> Int {
+        do throws(EngineError) { return try core.pipeline.enqueue(commit, on: base) } catch {
+            core.pipeline.undo(retired: commit.retired, born: commit.born, above: base.number)
+            core.pipeline.endTurn()
+            throw error
+        }
+    }
+
+    /// Records the nodes and blobs that an executed transaction replaced. The caller has the turn.
+    func record(_ transaction: WriteTransaction) -> (retired: [RetiredFrame], born: [UInt32]) {
+        let ledger = transaction.ledger
+        core.space.recordChanges(
+            transaction.number, deadPages: ledger.deadPages, deadBlobs: ledger.deadBlobs, newBlobs: ledger.newBlobs)
+        let born = ledger.finish()
+        checkpointer.recordInner(inner: ledger.bornInner)
+        return (ledger.retired, born)
+    }
+
+    /// True if writing the nodes is cheaper than writing and replaying the redo.
+    private func isBig(_ transaction: WriteTransaction) -> Bool {
+        if transaction.redo.isAbandoned { return true }
+        guard transaction.ended.isEmpty else { return false }
+        let redo = transaction.redo.bytes.count
+        return redo > options.attachThreshold && redo * 2 > transaction.ledger.born.count * transaction.pageSize
+    }
+
+    /// Commits a big transaction: writes its nodes, then one log record that names their catalogue. Everything before it is durable. The
+    /// caller has the turn, which ends here.
+    private func attach(
+        _ transaction: WriteTransaction, _ version: StoreVersion,
+        _ published: (@Sendable (TransactionNumber) -> Void)?
+    ) throws(EngineError) {
+        assert(transaction.ended.isEmpty, "A big transaction has a version of its own.")
+        // Recorded first: a checkpoint that ends meanwhile must also redirect this transaction's nodes.
+        let (retired, born) = record(transaction)
+        let attachment: Checkpointer.Attachment
+        var isCheckpoint = false
+        defer { if isCheckpoint { core.pipeline.endCheckpoint() } }
+        do throws(EngineError) {
+            try core.pipeline.beginCheckpoint(hasTurn: true)
+            isCheckpoint = true
+            attachment = try checkpointer.attach(version)
+        } catch {
+            core.pipeline.undo(retired: retired, born: born, above: transaction.base.number)
+            core.pipeline.endTurn()
+            throw error
+        }
+        let round = try enqueue(
+            CommitPipeline.Commit(
+                version: version, payload: attachment.redo, frees: version.entries < transaction.base.entries, needsSync: true,
+                syncWithin: 0, retired: retired, born: born, published: published), on: transaction.base)
+        defer { core.pipeline.endTurn() }
+        try core.pipeline.wait(for: version.number, round: round, needsSync: true)
+        checkpointer.finishAttachment(attachment, version.number)
+    }
+
+    // MARK: The end
+
+    /// Waits for running transactions, writes a last checkpoint and removes the log. Snapshots that are still held remain readable.
+    ///
+    /// Nothing is written after it returns: later writes of other threads throw `closed`. Throws `durabilityLost`, and removes nothing, when the
+    /// store's files were removed or replaced.
+    package func close() throws(EngineError) {
+        try requireOwnProcess()
+        core.pipeline.endThrottling()
+        maintenance.stop()
+        logKeeper.stop()
+        if let log = state.withLock({ $0.log }), core.pipeline.failure == nil, !isAsOpened {
+            // A failure loses no data, and the last checkpoint follows.
+            attempt { () throws(EngineError) in try reclaimSpaceBeforeClosing(log) }
+        }
+        let (log, lock) = state.withLock { state in
+            state.isClosed = true
+            defer { (state.log, state.lock) = (nil, nil) }
+            return (state.log, state.lock)
+        }
+        guard let log, let lock else { return }
+        let closed = EngineError(.closed, "The store is closed.", path: path)
+        core.pipeline.refuseWriters(closed)
+        core.pipeline.endCheckpoints(closed)
+        defer {
+            core.pipeline.close(closed)
+            log.close()
+            lock.release()
+        }
+        do throws(EngineError) {
+            if let failure = core.pipeline.failure { throw failure }
+            try log.requireStore()
+        } catch {
+            core.reserve.end(removes: false)
+            throw error
+        }
+        core.reserve.end(removes: true)
+        // Not judged by what was written so far, since a commit may be on its way into the log.
+        if !isAsOpened { try checkpointer.run(log: log, isClosing: true) }
+        try log.removeAll()
+    }
+
+    /// True if nothing was committed since the opening, and the store was closed cleanly before or its recovery ended with a checkpoint.
+    private var isAsOpened: Bool {
+        let latest = checkpointer.latest
+        return latest.isCleanlyClosed && core.pipeline.executed == latest.transaction
+    }
+}

@@ -1,0 +1,125 @@
+// Entries to be put into an index, sorted first.
+//
+// A million keys in random order cost a million descents, each to a leaf that no cache holds. Sorted, neighbours belong to the same leaf, and
+// an empty index is filled leaf by leaf.
+// Invariant after `sort`: keys ascend; equal keys keep the order of insertion.
+
+import Glibc
+
+/// Keys and values to be put into an index together. Not thread-safe; reusable after `removeAll`.
+@safe package final class EntryBatch {
+    /// An entry: the first eight bytes of its key after the shared prefix, and its place in `bytes`.
+    private struct Entry: BitwiseCopyable {
+        var head: UInt64
+        var start: UInt32
+        var keyLength: UInt16
+        var valueLength: UInt16
+    }
+
+    private var bytes: [UInt8] = []
+    private var entries: [Entry] = []
+    /// Leading bytes that all keys share.
+    private var shared = Int.max
+
+    package init() {}
+
+    package var count: Int { entries.count }
+
+    package func removeAll() {
+        bytes.removeAll(keepingCapacity: true)
+        entries.removeAll(keepingCapacity: true)
+        shared = .max
+    }
+
+    /// Adds an entry. Keys and values are shorter than 64 KiB; a batch holds less than 4 GiB.
+    package func append(_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) {
+        precondition(key.count <= 0xFFFF && value.count <= 0xFFFF, "Entries of a batch are shorter than 64 KiB.")
+        precondition(bytes.count + key.count + value.count <= UInt32.max, "A batch of entries holds less than 4 GiB.")
+        noteShared(unsafe Bytes(key))
+        entries.append(
+            Entry(
+                head: 0, start: UInt32(bytes.count), keyLength: UInt16(key.count), valueLength: UInt16(value.count)))
+        unsafe bytes.append(contentsOf: key)
+        unsafe bytes.append(contentsOf: value)
+    }
+
+    private func noteShared(_ key: Bytes) {
+        guard shared > 0 else { return }
+        guard let first = entries.first else { return shared = key.count }
+        shared = min(shared, bytes.lend { self.key(first, $0).commonPrefix(key) })
+    }
+
+    private func key(_ entry: Entry, _ bytes: Bytes) -> Bytes {
+        bytes.dropFirst(Int(entry.start)).prefix(Int(entry.keyLength))
+    }
+
+    private func value(_ entry: Entry, _ bytes: Bytes) -> Bytes {
+        bytes.dropFirst(Int(entry.start) + Int(entry.keyLength)).prefix(Int(entry.valueLength))
+    }
+
+    // MARK: Order
+
+    /// Sorts by digits of eight bits, then compares entries with equal heads. O(n) unless many keys are alike.
+    private func sort() {
+        bytes.lend { bytes in
+            for i in entries.indices { entries[i].head = key(entries[i], bytes).dropFirst(shared).head }
+            sortByHeads()
+            sortEqualHeads(bytes)
+        }
+    }
+
+    private func sortByHeads() {
+        guard entries.count > 1 else { return }
+        var other = entries
+        for shift in stride(from: UInt64(0), to: 64, by: 8) {
+            var places = [Int](repeating: 0, count: 257)
+            for entry in entries { places[Int(truncatingIfNeeded: entry.head >> shift & 0xFF) + 1] += 1 }
+            if places.contains(entries.count) { continue }
+            for i in 1..<257 { places[i] += places[i - 1] }
+            for entry in entries {
+                let digit = Int(truncatingIfNeeded: entry.head >> shift & 0xFF)
+                other[places[digit]] = entry
+                places[digit] += 1
+            }
+            swap(&entries, &other)
+        }
+    }
+
+    private func sortEqualHeads(_ bytes: Bytes) {
+        var start = 0
+        while start < entries.count {
+            var end = start + 1
+            while end < entries.count, entries[end].head == entries[start].head { end += 1 }
+            if end - start > 1 {
+                entries[start..<end].sort { a, b in
+                    let order = key(a, bytes).compare(key(b, bytes))
+                    return order != 0 ? order < 0 : a.start < b.start
+                }
+            }
+            start = end
+        }
+    }
+
+    /// Sorts, then lends keys and values in order until the body returns false. Returns the position of that entry in the order of insertion.
+    fileprivate func forEachSorted(
+        _ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) throws(EngineError) -> Bool
+    ) throws(EngineError) -> Int? {
+        sort()
+        let entries = entries
+        return try bytes.lend { (bytes) throws(EngineError) -> Int? in
+            for entry in entries {
+                guard unsafe try !body(unsafe key(entry, bytes).buffer, unsafe value(entry, bytes).buffer) else { continue }
+                return entries.reduce(0) { $0 + ($1.start < entry.start ? 1 : 0) }
+            }
+            return nil
+        }
+    }
+}
+
+extension WriteTransaction {
+    /// Puts the entries of a batch into an index in the order of their keys. Stops at a key that exists already, or that the batch has twice, and
+    /// returns the position of its entry in the order of insertion; nil when all were put.
+    package func putNew(_ batch: EntryBatch, in index: TreeID) throws(EngineError) -> Int? {
+        unsafe try batch.forEachSorted { key, value throws(EngineError) in unsafe try putNew(key, value, in: index) }
+    }
+}

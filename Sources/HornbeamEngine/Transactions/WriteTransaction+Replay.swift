@@ -1,0 +1,77 @@
+// Applies redo records. Each operation is the call that recorded it.
+
+extension WriteTransaction {
+    /// Applies the redo of one logged transaction.
+    func replay(_ payload: Bytes) throws(EngineError) {
+        var reader = ByteReader(payload)
+        while !reader.isAtEnd {
+            let rawCode = try reader.integer(UInt8.self)
+            guard let code = RedoCode(rawValue: rawCode), code != .attach else {
+                throw EngineError(.damaged, "The log holds operation \(rawCode), which does not exist.")
+            }
+            try replay(code, &reader)
+        }
+    }
+
+    private func replay(_ code: RedoCode, _ reader: inout ByteReader) throws(EngineError) {
+        if code == .sequence {
+            let next = try reader.integer(UInt64.self)
+            guard next > 0, next < StoreLimits.numberMax else {
+                throw EngineError(.damaged, "The log sets the sequence of object keys beyond all bounds.")
+            }
+            return setNextObjectKey(next)
+        }
+        let tree = TreeID(try reader.integer(UInt32.self))
+        switch code {
+        case .put:
+            try replayPut(tree, &reader)
+        case .delete:
+            _ = try delete(try reader.take(Int(try reader.integer(UInt16.self))), from: tree)
+        case .putRow:
+            let key = try reader.integer(UInt64.self)
+            try replayRow(tree, key, &reader)
+        case .deleteRows:
+            _ = try delete(try reader.keys(), from: tree)
+        case .patch:
+            try replayPatch(tree, &reader)
+        case .createIndex:
+            try create(tree, named: try reader.text(), layout: nil)
+        case .createTable:
+            let name = try reader.text()
+            try create(tree, named: name, layout: try Catalogue.decodeLayout(&reader, pageSize: pageSize))
+        case .setLayout:
+            try setLayout(try Catalogue.decodeLayout(&reader, pageSize: pageSize), of: tree)
+        case .drop:
+            try drop(tree)
+        case .alter:
+            try replayAlter(tree, &reader)
+        case .deleteRowSet:
+            try delete(try table(tree).selection(of: try reader.rowSet()), from: tree)
+        case .deleteEntries:
+            try replayDeleteEntries(tree, &reader)
+        case .sequence, .attach:
+            break
+        }
+    }
+
+    func replayPut(_ tree: TreeID, _ reader: inout ByteReader) throws(EngineError) {
+        let isBlob = try reader.integer(UInt8.self) == 1
+        let keyLength = Int(try reader.integer(UInt16.self))
+        let valueLength = Int(try reader.integer(UInt32.self))
+        let key = try reader.take(keyLength)
+        try replayPut(tree, key, try reader.take(valueLength), isBlob: isBlob)
+    }
+
+    private func replayPatch(_ tree: TreeID, _ reader: inout ByteReader) throws(EngineError) {
+        let column = ColumnID(try reader.integer(UInt32.self))
+        let width = Int(try reader.integer(UInt8.self))
+        let keys = try reader.keys()
+        let bits = try reader.take((keys.count + 7) / 8)
+        let nulls = keys.indices.map { bits.load($0 >> 3, as: UInt8.self) >> UInt8($0 & 7) & 1 == 1 }
+        let cells = try reader.take(width * keys.count)
+        guard let position = try layout(of: tree).columns.firstIndex(where: { $0.id == column }) else {
+            throw EngineError(.damaged, "The log patches column \(column) of tree \(tree), which has no such column.")
+        }
+        try patch(position, of: keys, values: cells, nulls: nulls, in: tree)
+    }
+}

@@ -1,0 +1,150 @@
+// Reclaims space: moves live pages out of page files with many dead bytes, so that the files can be removed.
+//
+// A round takes some files and walks all trees once, in slices. A slice is a transaction that copies a dozen nodes into memory, so that other
+// writers wait for a few tenths of a millisecond. The checkpoint after some slices writes the nodes. An unfinished round continues after the
+// next checkpoint. Files with unreadable pages are not changed.
+
+import HornbeamThreads
+
+extension Engine {
+    /// After a checkpoint: empties files as the policy demands, within a budget that follows the size of the store, and releases the files that
+    /// only the previous checkpoint needs.
+    func reclaimSpace(_ log: LogWriter, isThrottled: Bool = false) throws(EngineError) {
+        guard cleaner.begin() else { return }
+        var isUnfinished = false
+        defer { cleaner.end(isUnfinished: isUnfinished) }
+        let live = core.space.table.liveBytes
+        var budget = max(live / 4, 2 * core.space.policy.fileSizeLimit(live: live))
+        while !isShortOfRoom(log), let round = try nextRound(budget: max(budget, 0)) {
+            guard budget > 0 else {
+                isUnfinished = true
+                break
+            }
+            let moved = try run(round, nodes: nodesPerCheckpoint)
+            budget -= (moved + 1) * core.pool.pageSize / 2
+            try checkpointer.run(log: log, isThrottled: isThrottled)
+        }
+        if isShortOfRoom(log) { try reclaimSpaceOnFullDisk(log) }
+        let kept = try checkpointer.bytesKeptByPrevious()
+        if core.space.policy.isFollowUpDue(kept: kept, live: live) {
+            try checkpointer.run(log: log, isForced: true, isThrottled: isThrottled)
+        }
+    }
+
+    /// Empties files whose live bytes fit a part of the free space: the copies need space until the checkpoint after the next one, and deletes
+    /// need the rest. At most one round for each commit: files that consist of the checkpoints' own blocks stay sparse.
+    private func reclaimSpaceOnFullDisk(_ log: LogWriter) throws(EngineError) {
+        let room = core.files.fileSystem.availableBytes(path) ?? .max
+        guard room >= options.reserveSize / 2 else { return }
+        guard let round = try nextRound(budget: room / 4, isFull: true), core.space.liveBytes(in: round.files) <= room / 4 else { return }
+        _ = try run(round, nodes: nodesPerCheckpoint)
+        try checkpointer.run(log: log)
+    }
+
+    /// Empties every existing page file.
+    func moveEverything(_ log: LogWriter, _ progress: ProgressReport?) throws(EngineError) {
+        cleaner.beginAfterOthers()
+        defer { cleaner.end(isUnfinished: false) }
+        let files = try core.space.cleanable(readers: [])
+        guard !files.isEmpty else { return }
+        let round = try makeRound(files)
+        cleaner.round = round
+        while let round = cleaner.round {
+            _ = try run(round, nodes: nodesPerCheckpoint)
+            try checkpointer.run(log: log)
+            let left = core.space.liveBytes(in: round.files)
+            try progress?(WorkProgress(part: "moving pages", done: round.live - min(left, round.live), total: round.live))
+        }
+        if cleaner.barred.isDisjoint(with: round.files) { return }
+        throw EngineError(
+            .damaged, "Not all pages can be read, so the store cannot be compacted. Run a check, and salvage what can be saved.",
+            path: path)
+    }
+
+    /// Nodes that are moved into memory before a checkpoint writes them: a part of the pool.
+    private var nodesPerCheckpoint: Int { max(core.pool.capacity / 8, 8) }
+
+    /// The current round, or a new one if the policy demands it.
+    private func nextRound(budget: Int, isFull: Bool = false) throws(EngineError) -> Cleaner.Round? {
+        if let round = cleaner.round { return round }
+        let barred = cleaner.barred
+        let files = try core.space.cleanable(readers: longReaders).filter {
+            !barred.contains($0.number) && (!isFull || $0.live <= budget)
+        }
+        let victims = core.space.policy.victims(among: files, budget: budget, isFull: isFull)
+        guard !victims.isEmpty else { return nil }
+        let round = try makeRound(victims)
+        cleaner.round = round
+        return round
+    }
+
+    func makeRound(_ victims: [SpacePolicy.File]) throws(EngineError) -> Cleaner.Round {
+        var hasBlobs = false
+        for file in victims { if try core.files.mayHoldBlobs(file.number) { hasBlobs = true } }
+        return Cleaner.Round(
+            files: Set(victims.map(\.number)), hasBlobs: hasBlobs, live: victims.reduce(0) { $0 + $1.live })
+    }
+
+    /// Readers of states before the previous checkpoint, which may be long-lived.
+    var longReaders: [TransactionNumber] {
+        let horizon = checkpointer.previousTransaction
+        return core.registry.live.filter { $0 < horizon }
+    }
+
+    /// Moves up to that many nodes; returns how many. The round ends when all trees were walked.
+    func run(_ round: Cleaner.Round, nodes: Int) throws(EngineError) -> Int {
+        var round = round
+        var moved = 0
+        do throws(EngineError) {
+            while moved < nodes {
+                guard let tree = try nextTree(from: round.tree) else {
+                    cleaner.round = nil
+                    return moved
+                }
+                if tree != round.tree { (round.tree, round.key) = (tree, []) }
+                moved += try moveSlice(&round)
+                cleaner.round = round
+            }
+        } catch {
+            guard error.code == .damaged else { throw error }
+            cleaner.giveUp()
+        }
+        return moved
+    }
+
+    private func nextTree(from id: TreeID) throws(EngineError) -> TreeID? {
+        try snapshot(isPinned: true).version.trees.first { $0.id >= id }?.id
+    }
+
+    /// Moves one slice in a transaction, and records where the round continues.
+    private func moveSlice(_ round: inout Cleaner.Round) throws(EngineError) -> Int {
+        var moves = PageMoves(from: round.files, hasBlobs: round.hasBlobs, nodes: Cleaner.nodesPerSlice)
+        let transaction = try begin()
+        defer { transaction.abort() }
+        if transaction.hasTree(round.tree) { try transaction.move(round.tree, &moves, from: round.key) }
+        if let next = moves.next { round.key = next } else { (round.tree, round.key) = (round.tree.next, []) }
+        if moves.moved > 0 { _ = try transaction.commit(.lazy(maxDelay: .seconds(1)), isUpkeep: true) }
+        return moves.moved
+    }
+
+    func moveBlob(_ blob: PageReference, outOf files: Set<PageFileNumber>) throws(EngineError) -> PageReference {
+        try core.files.copyBlob(blob, to: core.blobs, checkpoint: checkpointer.latest.checkpoint) { files.contains($0) }
+    }
+}
+
+extension PageFiles {
+    /// True unless the file's first record shows that only pages of trees are in it.
+    func mayHoldBlobs(_ number: PageFileNumber) throws(EngineError) -> Bool {
+        let file: any File
+        do throws(EngineError) { file = try handle(number).file } catch {
+            // It may have been emptied and removed meanwhile.
+            guard error.code == .damaged else { throw error }
+            return true
+        }
+        return unsafe try withUnsafeTemporaryAllocation(byteCount: PageHeader.bytes, alignment: 8) { buffer throws(EngineError) in
+            guard unsafe try file.read(into: buffer, at: 0) == buffer.count else { return true }
+            guard case .success(let header) = unsafe PageHeader.decode(UnsafeRawBufferPointer(buffer)) else { return true }
+            return header.heading.kind == .blobChunk || header.heading.kind == .blobIndex
+        }
+    }
+}

@@ -1,0 +1,89 @@
+// A version of the store that is held for reading.
+//
+// A snapshot holds its version in the registry, and with it the nodes in memory and the page files that the version needs. A snapshot
+// that is neither pinned nor of the newest version expires at the age limit of the engine's options; later reads through it throw.
+
+internal import Synchronization
+
+/// One committed state of the store. Any thread may read it; it lives as long as it is referenced.
+package final class Snapshot: Sendable {
+    let version: StoreVersion
+    let pool: FramePool
+    private let registry: VersionRegistry
+    /// True when no age limit ends it.
+    package let isPinned: Bool
+
+    /// A snapshot of the newest version, or of an older one that is kept; nil if that version is gone.
+    init?(_ registry: VersionRegistry, pool: FramePool, at number: TransactionNumber?, isPinned: Bool) {
+        guard let version = registry.acquire(number, isPinned: isPinned) else { return nil }
+        self.registry = registry
+        self.pool = pool
+        self.isPinned = isPinned
+        self.version = version
+    }
+
+    deinit { registry.release(version.number, isPinned: isPinned) }
+
+    /// The transaction whose result this is.
+    package var transaction: TransactionNumber { version.number }
+
+    /// True after the snapshot expired: reads throw `snapshotExpired`.
+    package var isExpired: Bool { version.isExpired }
+
+    /// True while a transaction runs or is being written. It needs a processor of its own.
+    package var isBesideWriter: Bool { registry.writersAtWork.load(ordering: .relaxed) > 0 }
+
+    /// The goal of the pool for its memory.
+    package var poolBytes: Int { pool.capacity * pool.pageSize }
+
+    package func tree(named name: String) -> TreeID? { version.names[name] }
+
+    /// The names of all trees, sorted.
+    package var treeNames: [String] { version.names.keys.sorted() }
+
+    package func index(_ id: TreeID) throws(EngineError) -> IndexView {
+        let record = try version.record(id)
+        guard record.layouts == nil else { throw EngineError(.unknownTree, "Tree \(id) is a table, not an index.") }
+        return IndexView(root: root(record, .indexLeaf), owner: self)
+    }
+
+    package func table(_ id: TreeID) throws(EngineError) -> TableView {
+        let record = try version.record(id)
+        guard let layouts = record.layouts else {
+            throw EngineError(.unknownTree, "Tree \(id) is an index, not a table.")
+        }
+        return TableView(
+            root: root(record, .tableLeaf), layouts: layouts, transaction: version.number.rawValue &+ pool.mark, owner: self)
+    }
+
+    /// A table as a later layout, of a higher version, will show it. Changes no row.
+    package func table(_ id: TreeID, seenAs layout: ColumnLayout) throws(EngineError) -> TableView {
+        let record = try version.record(id)
+        guard let all = record.layouts?.all, let last = all.last, layout.version > last.version else {
+            throw EngineError(.unknownTree, "A new layout of table \(id) needs a higher version.")
+        }
+        // Locations from the version's own layout are not used.
+        return TableView(
+            root: root(record, .tableLeaf), layouts: TableLayouts(all + [layout]), transaction: TableView.noTransaction, owner: self)
+    }
+
+    private func root(_ record: TreeRecord, _ leafKind: NodeKind) -> TreeRoot {
+        TreeRoot(pool: pool, reference: record.root, hint: record.hint, leafKind: leafKind, version: version)
+    }
+
+    /// A named value; nil if there is none.
+    package func value(_ name: String) throws(EngineError) -> [UInt8]? {
+        try index(StoreVersion.valuesTree).get(Array(name.utf8))
+    }
+
+    /// The names of the values with this prefix, sorted.
+    package func valueNames(startingWith prefix: String) throws(EngineError) -> [String] {
+        var names: [String] = []
+        unsafe try index(StoreVersion.valuesTree).forEach(in: KeyRange(prefix: Array(prefix.utf8))) {
+            (key, _) throws(EngineError) -> Bool in
+            names.append(unsafe String(decoding: key, as: UTF8.self))
+            return true
+        }
+        return names
+    }
+}

@@ -1,0 +1,84 @@
+import Testing
+
+/// Code that the compiler does not check stands in few files, each with its reason.
+///
+/// Modules with `.strictMemorySafety()` also mark each unsafe expression.
+@Suite struct UnsafeRules {
+    /// References without a count, casts and accesses without a check.
+    private static let uncheckedReferences: [String: String] = [
+        "HornbeamThreads/Cores": "a C thread gets its Swift object as a raw address",
+        "HornbeamThreads/Interleaving/InterleavedThread": "a C thread gets its Swift object as a raw address",
+        "HornbeamThreads/Interleaving/Interleaving": "the current thread's object is kept in thread-specific data",
+        "HornbeamEngine/Pool/Prefaulter": "a C thread gets its Swift object as a raw address",
+        "HornbeamEngine/Transactions/Maintenance": "a C thread gets its Swift object as a raw address",
+        "HornbeamEngine/Tree/CachedLeafHeader": "a cell is read without counting references to the pool and the layouts",
+        "HornbeamEngine/Tree/RowView": "a cell is read without counting references to the pool and the layouts",
+        "HornbeamEngine/Tree/TableView+Cells": "a cell is read without counting references to the pool and the layouts",
+        "HornbeamEngine/Tree/TreeWalk": "a view does not count references to its version",
+        "HornbeamStore/Batch/BatchSession": "bulk inserts skip the check of exclusive access",
+        "HornbeamStore/Batch/BatchWriter": "bulk inserts skip the check of exclusive access",
+        "HornbeamStore/Rows/CellReader": "a cell is read without counting references to its table",
+        "HornbeamStore/Stack/StoreStack": "a lookup does not count references to its store",
+        "Hornbeam/Batches/BatchRow": "bulk inserts skip the check of exclusive access",
+        "Hornbeam/Context/FreedMemory": "a function of the C library is found by name",
+        "Hornbeam/Context/ManagedObjectContext": "property getters skip the check of exclusive access",
+        "Hornbeam/Context/ManagedObjectContext+Identity": "a registered object is returned without a second check of its class",
+        "Hornbeam/Context/ObjectRegistry": "the registry finds objects without counting references to them",
+        "Hornbeam/Fetching/ManagedObjectContext+Fetch": "the class of fetched objects was checked before",
+        "Hornbeam/Fetching/ManagedObjectContext+First": "the class of fetched objects was checked before",
+        "Hornbeam/Object/EntityScope": "an object does not keep its context alive",
+        "Hornbeam/Object/ObjectRecord": "property getters skip the check of exclusive access",
+        "Hornbeam/Relationships/MemberIterator": "the class of the members was checked before",
+        "Hornbeam/Stack/PersistentStoreCoordinator": "a lookup does not count references to its stores",
+    ]
+
+    /// Raw pointers in the modules whose other files use buffers with bounds.
+    private static let rawPointers: [String: String] = [
+        "HornbeamThreads/Guarded": "a value beside its lock",
+        "HornbeamThreads/Interleaving/InterleavedThread": "the argument of a C thread",
+        "HornbeamThreads/Monitor": "locks and conditions of POSIX, which must not move",
+        "HornbeamThreads/ThreadNumber": "thread-specific data of POSIX",
+        "HornbeamEngine/Codec/Bytes": "borrowed bytes with typed loads",
+        "HornbeamEngine/Codec/XXH64": "the hash reads 32 bytes a step",
+        "HornbeamEngine/FileSystem/EngineError+Errno": "texts of the C library",
+        "HornbeamEngine/FileSystem/PosixFileSystem": "folder listings of the C library",
+        "HornbeamEngine/Nodes/ResolvedLayout": "columns of a layout, read for each cell",
+        "HornbeamEngine/Nodes/RowBuffer": "cells of a row under construction, written by bulk inserts",
+        "HornbeamEngine/Nodes/SlottedNode": "links of inner nodes that readers and a checkpoint share",
+        "HornbeamEngine/Pool/CacheLine": "addresses to prefetch",
+        "HornbeamEngine/Pool/Epochs": "the cells in which readers store their epochs",
+        "HornbeamEngine/Pool/FramePool": "the memory of the frames and their records",
+        "HornbeamEngine/Pool/Page": "typed loads and stores in a page",
+        "HornbeamEngine/Pool/PoolMemory": "reserved address space",
+        "HornbeamEngine/Pool/Prefaulter": "memory to populate",
+        "HornbeamEngine/Tree/LeafHintCache": "the words of the cache, allocated on demand",
+        "HornbeamEngine/Tree/RowView": "cells of a leaf",
+        "HornbeamEngine/Tree/TableView+Cells": "cells of a leaf, lent without a closure",
+        "HornbeamEngine/Tree/TextOffsetPredictor": "addresses to prefetch",
+    ]
+
+    @Test func uncheckedReferencesStandInNamedFiles() {
+        let words = ["Unmanaged", "unowned(unsafe)", "@exclusivity(unchecked)", "_withUnsafeGuaranteedRef", "unsafeBitCast", "unsafeDowncast"]
+        #expect(Self.files { file in words.contains { file.code.contains($0) } } == Self.uncheckedReferences.keys.sorted())
+    }
+
+    @Test func rawPointersStandInNamedFiles() {
+        let words = ["UnsafePointer", "UnsafeRawPointer", "UnsafeMutablePointer", "UnsafeMutableRawPointer"]
+        let found = Self.files { file in
+            ["HornbeamEngine", "HornbeamThreads"].contains(file.module) && words.contains { file.code.contains($0) }
+        }
+        #expect(found == Self.rawPointers.keys.sorted())
+    }
+
+    /// The files of the products that match, without `Sources/` and `.swift`.
+    private static func files(_ matches: (TextFile) -> Bool) -> [String] {
+        Repository.sourceFiles.filter { $0.path.hasPrefix("Sources/") && matches($0) }.map { $0.path.dropFirst(8).dropLast(6) }.map(String.init).sorted()
+    }
+}
+
+extension TextFile {
+    /// The lines without their comments.
+    fileprivate var code: String {
+        lines.map { line in line.firstRange(of: "//").map { line[..<$0.lowerBound] } ?? line }.joined(separator: "\n")
+    }
+}

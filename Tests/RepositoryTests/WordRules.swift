@@ -1,0 +1,96 @@
+import Testing
+
+/// Words that `Docs/Style.md` and the glossary replace by standard terms do not come back into comments and documents.
+///
+/// A module that still uses some of them is listed with the words. Words leave the list and are never added.
+@Suite struct WordRules {
+    private static let notYetDone: [String: Set<String>] = [
+        "CrashHarness": ["carried out", "lets go", "nobody", "noun clause", "promised", "somebody"],
+        "Hornbeam": ["carried out", "lets go", "look-up", "nobody", "noun clause", "says", "somebody", "whoever"],
+        "HornbeamModel": ["look-up", "nobody", "noun clause", "says", "somebody", "what holds", "whoever"],
+        "HornbeamStore": ["carried out", "lets go", "look-up", "nobody", "noun clause", "promised", "says", "somebody", "takes note", "what holds", "whoever"],
+        "HornbeamStoreTests": ["carried out", "noun clause", "promised"],
+        "HornbeamTests": ["lets go", "look-up", "nobody", "noun clause", "somebody", "what holds"],
+        "HornbeamXcodeModels": ["noun clause", "says"],
+    ]
+
+    @Test func retiredWordsStayAway() {
+        let found = (Repository.swiftFiles + Repository.documents).filter { $0.target != "RepositoryTests" }.flatMap { file in
+            let permitted = Self.notYetDone[file.target] ?? []
+            return file.prose.flatMap { index, prose in
+                RetiredWord.found(in: prose).subtracting(permitted).sorted().map { "\(file.place(index)): \($0)" }
+            }
+        }
+        #expect(found == [])
+    }
+
+    @Test(arguments: [
+        ("Whoever reads it keeps it.", ["whoever"]), ("A page that nobody reads.", ["nobody"]), ("Lets go of a file.", ["lets go"]),
+        ("What holds: keys ascend.", ["noun clause", "what holds"]), ("What a scan found.", ["noun clause"]), ("Says whether it is.", ["says"]),
+        ("A look-up by key.", ["look-up"]), ("Commits that were promised.", ["promised"]), ("It is carried out later.", ["carried out"]),
+        ("Returns what the page holds.", []), ("What is a context?", []), ("The lookup says nothing.", []),
+    ])
+    func eachIsFound(in prose: String, words: [String]) {
+        #expect(RetiredWord.found(in: prose[...]) == Set(words))
+    }
+
+    @Test func onlyCommentsAreProse() {
+        #expect(TextFile.comment(in: "let nobody = 1 // What is left.") == "What is left.")
+        #expect(TextFile.comment(in: "    /// Says so.") == "Says so.")
+        #expect(TextFile.comment(in: #"let link = "https://example.org""#) == nil)
+    }
+}
+
+/// A word or a form of sentence with a standard replacement.
+enum RetiredWord {
+    /// The word, the spellings that are searched, in lower case, and the replacement.
+    private static let words: [(name: String, spellings: [String], standard: String)] = [
+        ("whoever", ["whoever"], "the reader, the thread, the caller"),
+        ("nobody", ["nobody", "anybody"], "no thread, no reader"),
+        ("somebody", ["somebody"], "a thread, a reader"),
+        ("what holds", ["what holds"], "Invariants:"),
+        ("lets go", ["let go", "lets go"], "releases"),
+        ("look-up", ["look-up", "look-ups"], "lookup"),
+        ("promised", ["promised"], "acknowledged, prepared"),
+        ("takes note", ["take note", "takes note"], "records"),
+        ("carried out", ["carry out", "carries out", "carried out"], "executed, applied"),
+        ("afterlife", ["afterlife context"], "detached read-only context"),
+        ("short way", ["short way"], "log-first fast path"),
+    ]
+
+    /// The retired words in a line of prose.
+    static func found(in prose: Substring) -> Set<String> {
+        let text = " " + String(prose.lowercased().map { $0.isLetter || $0 == "-" ? $0 : " " }) + " "
+        var found = Set(words.filter { $0.spellings.contains { text.contains(" \($0) ") } }.map(\.name))
+        let starts = ["What ", "Who ", "Whose "]
+        if !prose.contains("?"), starts.contains(where: prose.hasPrefix) { found.insert("noun clause") }
+        if ["Says ", "Tells ", "Looks "].contains(where: prose.hasPrefix) { found.insert("says") }
+        return found
+    }
+}
+
+extension TextFile {
+    /// The module or the target of tests that the file belongs to.
+    fileprivate var target: String { path.hasPrefix("Tests/") ? String(path.split(separator: "/")[1]) : module }
+
+    /// The lines of a document, or the comments of a source, with their indices.
+    fileprivate var prose: [(index: Int, text: Substring)] {
+        lines.enumerated().compactMap { index, line in
+            let text = path.hasSuffix(".md") ? line : Self.comment(in: line)
+            return text.map { (index, $0) }
+        }
+    }
+
+    /// The text of a line's comment; nil if there is none.
+    static func comment(in line: Substring) -> Substring? {
+        var isText = false
+        var last: Character = " "
+        for index in line.indices {
+            let character = line[index]
+            if character == "\"", last != "\\" { isText.toggle() }
+            if character == "/", last == "/", !isText { return line[index...].drop { $0 == "/" || $0 == " " } }
+            last = character
+        }
+        return nil
+    }
+}
