@@ -12,6 +12,7 @@ public final class CustomMigration {
     public let source: ManagedObjectContext
     /// The new version.
     public let destination: ManagedObjectContext
+    /// The mapping from the old version to the new one.
     public let mapping: MappingModel
     /// How many old objects `forEach` visits before it saves the new ones; memory is bounded by it.
     public var batchSize = 1_000

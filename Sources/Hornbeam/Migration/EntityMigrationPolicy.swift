@@ -5,6 +5,7 @@ public import HornbeamModel
 /// First each policy makes objects, then each sets relationships, then each checks; so that in the second pass all objects are there. A new
 /// instance is made for each migration. The default implementations do what the mapping says.
 open class EntityMigrationPolicy {
+    /// Made by the migration, once for each mapping that names the class.
     public required init() {}
 
     /// Called before the first object.

@@ -14,11 +14,14 @@ package import HornbeamStore
 /// ```
 /// A stage that is finished stays so: a migration that was interrupted goes on with the next one.
 public struct MigrationPlan: Sendable {
+    /// The stages, in the order in which they run.
     public let stages: [MigrationStage]
     /// The versions that the stages lead through.
     public let versions: VersionedModel
     package let steps: [MigrationStep]
 
+    /// A plan of stages, each of which begins with the version that the one before it leads to.
+    ///
     /// - Throws: `invalidMigrationPlan` with everything that is wrong among its details: a gap between stages, a cycle, two stages for one
     ///   step, a mapping that does not fit or cannot be inferred.
     public init(_ stages: [MigrationStage]) throws {

@@ -44,7 +44,9 @@ public struct MigrationStage: Sendable {
         self.didMigrate = didMigrate
     }
 
+    /// The version that the stage begins with.
     public var source: ManagedObjectModel { from.model }
+    /// The version that the stage leads to.
     public var destination: ManagedObjectModel { to.model }
 
     // MARK: Models
@@ -52,6 +54,9 @@ public struct MigrationStage: Sendable {
     /// A stage whose mapping follows from the two versions, where the app does not say otherwise.
     ///
     /// - Parameters:
+    ///   - source: The version that the stage begins with.
+    ///   - destination: The version that the stage leads to.
+    ///   - label: The name of the stage in progress, history and errors.
     ///   - changes: Mappings of entities and properties, where they do not follow from the models.
     ///   - willMigrate: Changes the old objects first, in a copy that nobody else sees; saved when it returns.
     public static func lightweight(
@@ -74,6 +79,9 @@ public struct MigrationStage: Sendable {
     /// A stage with code (MIG-11). What can be inferred is done before `didMigrate`, which sees to the rest.
     ///
     /// - Parameters:
+    ///   - source: The version that the stage begins with.
+    ///   - destination: The version that the stage leads to.
+    ///   - label: The name of the stage in progress, history and errors.
     ///   - changes: Mappings of entities and properties, where they do not follow from the models.
     ///   - willMigrate: Changes the old objects, in a copy that nobody else sees; saved when it returns.
     ///   - didMigrate: Reads the old objects and writes the new ones; saved when it returns.

@@ -10,6 +10,7 @@ public import HornbeamModel
 /// }
 /// ```
 public protocol VersionedSchema {
+    /// The classes of the version.
     static var classes: [ManagedObject.Type] { get }
     /// What errors, progress and history call the version; nothing at first.
     static var versionIdentifiers: Set<String> { get }

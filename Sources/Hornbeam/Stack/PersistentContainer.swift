@@ -42,7 +42,10 @@ public final class PersistentContainer: Sendable {
 
     /// A container for the version that a migration plan leads to, which migrates stores of older ones stage by stage (MIG-11).
     ///
-    /// - Parameter classes: The classes of the current version; those of its schema when nil.
+    /// - Parameters:
+    ///   - name: The name of the container, and of its store by default.
+    ///   - plan: The stages from the oldest version to the current one.
+    ///   - classes: The classes of the current version; those of its schema when nil.
     /// - Throws: As `init(name:model:classes:)`.
     public init(name: String, plan: MigrationPlan, classes: [ManagedObject.Type]? = nil) throws {
         self.name = name
