@@ -84,7 +84,7 @@ struct MigrationSuite {
 
     // MARK: Memory
 
-    /// What a process of its own does: prints the peak over the pool.
+    /// Runs in a process of its own and prints the peak over the pool.
     static func measureMemory(_ options: Options, _ path: String) throws {
         try GraphMigration(path: path, poolBytes: tightPool).load(options.rows)
         ProcessMemory.trimHeap()

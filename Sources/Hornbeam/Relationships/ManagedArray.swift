@@ -3,8 +3,9 @@ internal import HornbeamModel
 /// The objects of an ordered to-many relationship, each once, in their order, loaded as they are asked for (REL-5).
 ///
 /// The array is a value that reads its relationship when it is asked: `count` loads nothing, walking it with `for` reads the order once,
-/// each use of an index reads that place: O(log n), and O(n) where the relationship was changed and not saved. A change belongs to the place where the array is kept: through an object's property it changes the
-/// object and the inverse at once; in a variable it changes the variable alone, until that is assigned.
+/// each use of an index reads that place: O(log n), and O(n) where the relationship was changed and not saved. A change belongs to the
+/// place where the array is kept: through an object's property it changes the object and the inverse at once; in a variable it changes the
+/// variable alone, until that is assigned.
 public struct ManagedArray<Element: ManagedObject> {
     /// The relationship below the changes; nil for an array that stands alone.
     private var base: ToManyBase?

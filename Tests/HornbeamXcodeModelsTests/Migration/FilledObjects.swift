@@ -83,7 +83,7 @@ struct PlainObjects: Equatable {
         }
     }
 
-    /// What a mapping makes of these objects.
+    /// These objects as a mapping changes them.
     func migrated(by mapping: MappingModel) -> PlainObjects {
         var result = self
         result.objects = [:]
