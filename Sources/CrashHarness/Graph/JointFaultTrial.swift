@@ -29,18 +29,21 @@ struct JointFaultTrial: Sendable {
     let isPinned: Bool
     /// How many calls succeed first.
     let index: Int
+    /// Power fails the more seldom afterwards, the larger it is.
+    let stride: Int
 
     var name: String { "\(fault.rawValue) \(index)\(isPinned ? ", pinned" : ""), then \(meanwhile.rawValue)" }
 
-    /// Every fault at every call of the commits, or at one of some that follow each other.
+    /// Every fault at every call of the commits, or at one of some that follow each other, with fewer crashes.
     static func all(_ run: Run, faults: [Fault] = Fault.allCases, oneOf stride: Int = 1) throws {
         let model = try TrialModel.make()
         for fault in faults {
             for (number, meanwhile) in GraphFaultTrial.Meanwhile.allCases.enumerated() {
                 for isPinned in [false, true] {
                     var index = (number + (isPinned ? 1 : 0)) % stride
-                    while try JointFaultTrial(model: model, fault: fault, meanwhile: meanwhile, isPinned: isPinned, index: index)
-                        .perform(run)
+                    while try JointFaultTrial(
+                        model: model, fault: fault, meanwhile: meanwhile, isPinned: isPinned, index: index, stride: stride
+                    ).perform(run)
                     {
                         index += stride
                     }
@@ -147,7 +150,7 @@ struct JointFaultTrial: Sendable {
         var enumerator = CrashEnumerator(seed: UInt64(index))
         enumerator.subsetsUpTo = 1
         enumerator.randomImagesPerPoint = 1
-        enumerator.stride = 31
+        enumerator.stride = 31 * stride * stride
         do {
             _ = try enumerator.crash(disk) { image in
                 try run.trying(name + " > " + image.name)
