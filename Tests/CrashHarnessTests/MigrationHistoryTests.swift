@@ -13,6 +13,18 @@ import Testing
         #expect(history.migrations == 5)
     }
 
+    @Test("MIG-2: a random chain never goes back to a version that the store has left, which would be refused")
+    func chainsOfVersionsGoForward() throws {
+        var version = RandomVersion(seed: 748000502663)
+        var chain = [try version.model().versionChecksum]
+        for _ in 0 ..< 400 {
+            try version.evolve()
+            let checksum = try version.model().versionChecksum
+            if checksum != chain[chain.count - 1] { chain.append(checksum) }
+        }
+        #expect(Set(chain).count == chain.count)
+    }
+
     private static func run(_ mode: any Mode.Type, _ words: [String]) throws -> Run {
         let run = try Run(mode, try HarnessOptions([mode.name] + words))
         #expect(try run.perform() == 0)

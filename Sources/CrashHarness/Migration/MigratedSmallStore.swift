@@ -19,7 +19,7 @@ struct MigratedSmallStore: DamagedStore {
         lastOld = states.count - 1
         let earlier = disk.files
         var next = history.version
-        next.evolve()
+        try next.evolve()
         let container = try MigrationHistory.open(try next.model(), disk)
         // As a crash leaves it, or as closing does.
         if seed % 3 == 0 { try container.close() }

@@ -47,7 +47,7 @@ final class MigrationHistory {
 
     /// Migrates to the next version, compares, changes objects.
     func step() throws {
-        version.evolve()
+        try version.evolve()
         do {
             try verify(Self.open(try version.model(), fileSystem, path: path), version)
             migrations += 1

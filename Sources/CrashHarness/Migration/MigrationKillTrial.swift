@@ -32,7 +32,7 @@ final class MigrationKillTrial {
         var chain = [version]
         for _ in 0..<Self.versionsPerChild {
             var next = chain[chain.count - 1]
-            next.evolve()
+            try next.evolve()
             chain.append(next)
         }
         try Self.write(chain.dropFirst().map { try $0.model() }, after: number, besideStoreAt: path)

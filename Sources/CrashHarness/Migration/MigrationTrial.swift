@@ -15,7 +15,7 @@ struct MigrationTrial: Sendable {
         for _ in 0 ..< seed / 16 % 3 { try history.step() }
         before = history.version
         var next = before
-        next.evolve()
+        try next.evolve()
         after = next
     }
 

@@ -11,6 +11,9 @@ struct RandomVersion {
     private(set) var edits: [String] = []
     /// The names that entities and properties had in the last version, where they have others now.
     private var added: Set<String> = []
+    /// The checksums of the versions before this one: a store refuses to go back to one of them. Versions that differ in their indexes
+    /// alone share one.
+    private var pastChecksums: Set<String> = []
 
     init(seed: UInt64) {
         random = SimulationRandom(seed: seed)
@@ -22,11 +25,15 @@ struct RandomVersion {
 
     func model() throws -> ManagedObjectModel { try ManagedObjectModel(definition) }
 
-    /// Makes the next version of one to five changes.
-    mutating func evolve() {
+    /// Makes the next version of one to five changes, or more where these lead back to an earlier version.
+    mutating func evolve() throws {
+        let checksum = try model().versionChecksum
         beginVersion()
         let count = Int.random(in: 1 ... 5, using: &random)
-        while edits.count < count { edit() }
+        repeat {
+            edit()
+        } while try edits.count < count || pastChecksums.contains(model().versionChecksum)
+        if try model().versionChecksum != checksum { pastChecksums.insert(checksum) }
     }
 
     private mutating func beginVersion() {
