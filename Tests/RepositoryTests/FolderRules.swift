@@ -19,11 +19,11 @@ import Testing
     }
 
     /// Files beside the folders are shared by tests of several folders.
-    @Test func testsOfTheEngineMirrorItsFolders() throws {
-        let engine = try #require(Self.modules.first { $0.name == "HornbeamEngine" })
-        let folders = Set(engine.testFiles.map(engine.folder))
+    @Test(arguments: ["HornbeamEngine", "HornbeamStore"]) func testsMirrorTheFolders(of name: String) throws {
+        let module = try #require(Self.modules.first { $0.name == name })
+        let folders = Set(module.testFiles.map(module.folder))
         #expect(!folders.isEmpty)
-        #expect(folders.subtracting(engine.order + ["."]) == [])
+        #expect(folders.subtracting(module.order + ["."]) == [])
     }
 
     @Test func declarationsAreReadInEverySpelling() {

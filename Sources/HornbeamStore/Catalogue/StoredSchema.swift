@@ -16,7 +16,7 @@ struct StoredSchema {
     }
 
     /// Nil when the store has none yet. A model that is the stored one is taken instead of decoding that.
-    init?(_ snapshot: Snapshot, _ location: Store.Location, expecting given: ManagedObjectModel? = nil) throws {
+    init?(_ snapshot: Snapshot, _ location: String, expecting given: ManagedObjectModel? = nil) throws {
         guard let bytes = try snapshot.value(StoredValue.catalogue) else { return nil }
         let catalogue = Catalogue.decoded(bytes)
         // A newer catalogue need not be one that this version can decode.
@@ -38,7 +38,7 @@ struct StoredSchema {
 
     private struct FormatOnly: Decodable { var format: Int }
 
-    private static func unreadable(_ what: String, _ location: Store.Location) -> HornbeamError {
+    private static func unreadable(_ what: String, _ location: String) -> HornbeamError {
         HornbeamError(.damaged, "The \(what) inside “\(location)” cannot be read. Restore the store from a backup.")
     }
 
@@ -48,65 +48,6 @@ struct StoredSchema {
         try transaction.setValue(StoredValue.catalogue, [UInt8](try encoder.encode(catalogue)))
         try transaction.setValue(StoredValue.model, modelBytes)
     }
-
-    // MARK: A model given at opening
-
-    /// The schema to work with when the store is opened with a model; itself when it is opened without.
-    ///
-    /// What is not part of the version hashes may differ: class names, defaults, validation, delete rules, notes. Fetch indexes may
-    /// differ too: those that are new are built, those that are gone are dropped. Anything else is a mismatch.
-    func reconciled(
-        with given: ManagedObjectModel?, in engine: Engine, _ options: Store.Options, _ location: Store.Location
-    ) throws -> StoredSchema {
-        guard let given, given !== model else { return self }
-        if try given.isStored(as: modelBytes) { return StoredSchema(catalogue: catalogue, model: given, modelBytes: modelBytes) }
-        let wanted = Catalogue(model: given)
-        let differences = try differences(to: given, wanted)
-        if let settings = options.migration, !options.readOnly {
-            let migration = StoreMigration(engine: engine, location: location, options: options, settings: settings)
-            if let migrated = try migration.run(self, to: given, isRequired: !differences.isEmpty) {
-                if migrated.model === given { return migrated }
-                var rest = options
-                rest.migration = nil
-                return try migrated.reconciled(with: given, in: engine, rest, location)
-            }
-        }
-        guard differences.isEmpty else { throw Self.mismatch(differences, location) }
-        var result = StoredSchema(catalogue: catalogue, model: given, modelBytes: try given.encoded())
-        if options.readOnly { return result }
-        try result.takeIndexes(of: wanted, in: engine)
-        return result
-    }
-
-    private static func mismatch(_ differences: [String], _ location: Store.Location) -> HornbeamError {
-        HornbeamError(
-            .modelMismatch,
-            "“\(location)” was made with another model: \(differences.joined(separator: "; ")). "
-                + "Open it with the model it was made with, or migrate it.")
-    }
-
-    /// Drops and builds fetch indexes as the given model asks, and stores that model, in one commit.
-    private mutating func takeIndexes(of wanted: Catalogue, in engine: Engine) throws {
-        let transaction = try engine.begin()
-        let kept = catalogue.indexes.filter { old in old.name == nil || wanted.indexes.contains { $0.isSame(as: old) } }
-        for old in catalogue.indexes where !kept.contains(old) {
-            if let tree = transaction.tree(named: old.tree) { try transaction.drop(tree) }
-        }
-        var fresh: [Catalogue.StoredIndex] = []
-        for var index in wanted.indexes where index.name != nil && !kept.contains(where: { $0.isSame(as: index) }) {
-            index.number = catalogue.nextNumber
-            catalogue.nextNumber += 1
-            _ = try transaction.createIndex(named: index.tree)
-            fresh.append(index)
-        }
-        catalogue.indexes = kept + fresh
-        try write(to: transaction)
-        let schema = try Schema(catalogue, model: model) { transaction.tree(named: $0) }
-        for index in schema.indexes where fresh.contains(where: { $0.number == index.number }) {
-            try IndexBuilder.build(index, from: engine.snapshot(), in: transaction, schema: schema)
-        }
-        _ = try transaction.commit(.full)
-    }
 }
 
 extension ManagedObjectModel {
@@ -115,7 +56,7 @@ extension ManagedObjectModel {
     private static let storedMost = 8
 
     /// True if these are the bytes that a store keeps of the model.
-    fileprivate func isStored(as bytes: [UInt8]) throws -> Bool {
+    func isStored(as bytes: [UInt8]) throws -> Bool {
         if let known = Self.storedLast.withLock({ $0.first { $0.bytes == bytes }?.definition }), known == definition { return true }
         guard try encoded() == bytes else { return false }
         Self.storedLast.withLock { last in
@@ -140,45 +81,5 @@ extension Catalogue {
             last.append((bytes, catalogue))
         }
         return catalogue
-    }
-}
-
-extension Catalogue.StoredIndex {
-    /// True when both have the same entries, whatever their numbers.
-    func isSame(as other: Catalogue.StoredIndex) -> Bool {
-        entity == other.entity && name == other.name && elements == other.elements
-            && isPolymorphic == other.isPolymorphic && condition == other.condition
-    }
-}
-
-/// Fills an index from the rows that are there.
-enum IndexBuilder {
-    /// `snapshot` is the state that the transaction began with. Gives back how many rows a unique constraint has no room for.
-    @discardableResult
-    static func build(
-        _ index: ValueIndex, from snapshot: Snapshot, in transaction: WriteTransaction, schema: Schema
-    ) throws(EngineError) -> Int {
-        var key = IndexKey()
-        var doubles = 0
-        for table in schema.tables(of: index.entity, includingSubentities: true) {
-            let value = index.isPolymorphic ? EntityNumber.bytes(table.number) : []
-            try snapshot.table(table.tree).forEachLeaf { (leaf) throws(EngineError) -> Bool in
-                for slot in 0 ..< leaf.count {
-                    try index.fill(&key, from: leaf.row(slot), of: table)
-                    if key.isOutside || (index.isUnique && key.hasNull) { continue }
-                    if key.isCut { try transaction.setValue(index.cutKeysName, [1]) }
-                    guard !index.isUnique else {
-                        let object = ObjectReference(entityIndex: table.index, key: leaf.key(slot))
-                        let holder = try UniqueKeys.take(index, &key, for: object, in: transaction, schema: schema)
-                        doubles += holder == nil ? 0 : 1
-                        continue
-                    }
-                    key.append(objectKey: leaf.key(slot))
-                    try transaction.put(key.bytes, value, in: index.tree)
-                }
-                return true
-            }
-        }
-        return doubles
     }
 }

@@ -28,10 +28,12 @@ final class HistoryLog: Sendable {
         var consumers: [HistoryConsumerRecord]
     }
 
-    init(tree: TreeID, _ options: Store.Options, _ reader: RowReader, _ snapshot: Snapshot) throws {
+    init(
+        tree: TreeID, keeping retention: HistoryRetention, clock: @escaping @Sendable () -> Date, _ reader: RowReader, _ snapshot: Snapshot
+    ) throws {
         self.tree = tree
-        retention = options.history ?? .standard
-        clock = options.clock
+        self.retention = retention
+        self.clock = clock
         coding = reader.history
         let log = HistoryReading(snapshot, tree: tree, coding: coding)
         var state = State(consumers: try HistoryState.consumers(in: snapshot))

@@ -129,37 +129,3 @@ package struct LentText {
     /// - Parameter reader: of the text that is no longer needed.
     package static func giveBack(_ reader: UnsafeMutableRawPointer?) { BorrowedBytes.giveBack(reader) }
 }
-
-/// Where a property's cell is, and what it holds.
-struct CellColumn {
-    let position: Int
-    /// Nil for properties without a column: to-many and transient ones.
-    let type: CellType?
-
-    @inline(__always)
-    func integer(_ bits: UInt64) -> Int64 {
-        switch type {
-        case .int16: Int64(Int16(truncatingIfNeeded: bits))
-        case .int32: Int64(Int32(truncatingIfNeeded: bits))
-        case .int64, .bool: Int64(bitPattern: bits)
-        default: preconditionFailure("The property is no whole number or boolean.")
-        }
-    }
-
-    @inline(__always)
-    func double(_ bits: UInt64) -> Double {
-        switch type {
-        case .double, .date: Double(bitPattern: bits)
-        case .float: Double(Float(bitPattern: UInt32(truncatingIfNeeded: bits)))
-        default: preconditionFailure("The property is no double, float or date.")
-        }
-    }
-}
-
-extension StoreSnapshot {
-    /// What reads the cells of a concrete entity's objects.
-    package func cells(_ entity: EntityDescription) -> CellReader {
-        let table = schema.table(entity)
-        return CellReader(cells(table), table.cells)
-    }
-}

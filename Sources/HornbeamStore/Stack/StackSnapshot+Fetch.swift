@@ -79,6 +79,11 @@ extension StackSnapshot {
     }
 }
 
+extension FetchWork {
+    /// The index that would have helped; nil where none would, or where it cannot be told, as of several stores.
+    package func advice(in snapshot: StackSnapshot) -> IndexAdvice? { snapshot.only.flatMap(advice) }
+}
+
 /// One result with what it is ordered by.
 private struct Found {
     let row: FoundRow

@@ -1,19 +1,7 @@
 internal import HornbeamEngine
 internal import HornbeamModel
 
-/// A fetch made ready: which tables, which path, which filters, which order.
-struct FetchPlan: Sendable {
-    let entity: EntityDescription
-    let tables: [EntityTable]
-    let choice: AccessChoice
-    /// What is left to be asked of rows, by entity index; nil for tables that are not read.
-    let filters: [Filter?]
-    let residual: [PredicateAnalysis.Conjunct]
-    let sorts: [SortKey]
-    var offset = 0
-    /// Nil for all.
-    var limit: Int?
-
+extension FetchPlan {
     init(_ request: FetchDescription, in snapshot: StoreSnapshot, counting: Bool) throws {
         let (planner, analysis) = try Self.planner(request, in: snapshot, counting: counting)
         let never = analysis.isNever || planner.tables.isEmpty
@@ -81,12 +69,6 @@ struct FetchPlan: Sendable {
         }
         return filters
     }
-
-    /// True when every row or entry reached is a result.
-    var isExact: Bool { residual.isEmpty }
-
-    /// How many results must be known before the first ones can be cut out; nil for all.
-    var kept: Int? { limit.map { $0 + offset } }
 }
 
 extension FetchPlan {

@@ -75,16 +75,6 @@ extension Store {
     }
 }
 
-/// The memory that a memory store lies in; held by the store, so that it goes with the last one.
-struct MemoryLocation: Sendable {
-    let fileSystem: MemoryFileSystem
-
-    init?(_ location: Store.Location) {
-        guard case .memory(let name) = location else { return nil }
-        fileSystem = MemoryFileSystem.named(name)
-    }
-}
-
 extension UUID {
     /// The engine's sixteen bytes, marked as a random UUID.
     init(_ identifier: StoreIdentifier) {
@@ -95,33 +85,4 @@ extension UUID {
         bytes[8] = bytes[8] & 0x3F | 0x80
         self = bytes.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
     }
-}
-
-extension Catalogue {
-    /// The tables of all concrete entities.
-    var tables: [(name: String, layout: ColumnLayout)] {
-        entities.filter { !$0.isAbstract }.map { ($0.tree, layout(of: $0.name)) }
-    }
-
-    var indexTrees: [String] {
-        relationships.flatMap(\.treeNames) + indexes.map(\.tree)
-    }
-}
-
-extension Catalogue.StoredIndex {
-    var tree: String { TreeName.index(number, isUnique: name == nil) }
-}
-
-extension Catalogue.StoredEntity {
-    var tree: String { TreeName.rows(table ?? number) }
-}
-
-extension Catalogue.StoredRelationship {
-    var membersTree: String { TreeName.members(trees ?? number) }
-    /// Nil for a relationship without an order.
-    var orderTree: String? { isOrdered ? TreeName.order(trees ?? number) : nil }
-    /// Nil for a relationship with an inverse.
-    var ownersTree: String? { kind == .oneWay ? TreeName.owners(trees ?? number) : nil }
-
-    var treeNames: [String] { [membersTree] + [orderTree, ownersTree].compactMap(\.self) }
 }

@@ -52,32 +52,6 @@ extension StoreSnapshot {
         return CountAnswer(count: plan.window(of: sink.count).count, work: FetchWork(execution))
     }
 
-    /// The rows that a request finds, table by table, to be changed together by whoever has the writer's turn.
-    func select(_ request: FetchDescription) throws -> [(table: EntityTable, rows: RowSelection)] {
-        let plan = try FetchPlan(request, in: self, counting: false)
-        guard case .scan = plan.choice.path, plan.limit == nil, plan.offset == 0 else {
-            return try select(try fetch(plan, excluding: []).references)
-        }
-        let context = FilterContext(self, threads: ScanThreads(belongToWriter: true))
-        let sink = ResultSink(.select, kept: nil, excluding: [], context: context)
-        var execution = FetchExecution(plan, self, context, sink)
-        try context.run { () throws(EngineError) in try execution.run() }
-        return plan.tables.compactMap { table in sink.selected[table.index].map { (table, $0) } }
-    }
-
-    private func select(_ found: [ObjectReference]) throws -> [(table: EntityTable, rows: RowSelection)] {
-        var keys: [Int32: [UInt64]] = [:]
-        for object in found { keys[object.entityIndex, default: []].append(object.key) }
-        return try EngineError.translated { () throws(EngineError) in
-            var selected: [(table: EntityTable, rows: RowSelection)] = []
-            for (index, keys) in keys.sorted(by: { $0.key < $1.key }) {
-                let table = schema.table(at: index)
-                selected.append((table, try view(table).selection(of: keys.sorted())))
-            }
-            return selected
-        }
-    }
-
     /// How a request would be carried out, for people, and the index that would help it.
     package func explain(_ request: FetchDescription) throws -> String {
         var objects = request
@@ -91,34 +65,5 @@ extension StoreSnapshot {
         work.dictionaries = dictionaries
         let advice = work.advice(in: self).map { "\n  advice: \($0)" }
         return work.text.description + (advice ?? "")
-    }
-}
-
-extension FetchPlan {
-    var mode: ResultSink.Mode {
-        if choice.isOrdered { return .collect }
-        return sorts.isEmpty ? .collectByKey : .sort(sorts)
-    }
-
-    /// True when the number of entries is the number of results: nothing else is asked, and no other entity is among them.
-    var countsEntries: Bool {
-        guard isExact else { return false }
-        switch choice.path {
-        case .nothing, .scan: return true
-        case .keys, .intersection, .union: return false
-        case .members(let link, _, _): return link.relationship.destinationEntity.map(takesAll) ?? false
-        case .index(let access): return takesAll(of: access.index.entity)
-        }
-    }
-
-    /// True when the fetch takes every object of an entity's hierarchy.
-    func takesAll(of other: EntityDescription) -> Bool {
-        other.concreteDescendants.allSatisfy { concrete in tables.contains { $0.entity == concrete } }
-    }
-
-    /// The places of the results among those that were found.
-    func window(of count: Int, leftOut: Int = 0) -> Range<Int> {
-        let start = min(offset - leftOut, count)
-        return start ..< min(count, limit.map { start + $0 } ?? count)
     }
 }

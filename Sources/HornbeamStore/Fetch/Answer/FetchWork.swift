@@ -38,9 +38,6 @@ package struct FetchWork: Sendable {
         return text
     }
 
-    /// The index that would have helped; nil where none would, or where it cannot be told, as of several stores.
-    package func advice(in snapshot: StackSnapshot) -> IndexAdvice? { snapshot.only.flatMap(advice) }
-
     func advice(in snapshot: StoreSnapshot) -> IndexAdvice? {
         guard let plan else { return nil }
         return try? IndexAdvisor(plan: plan, snapshot: snapshot).advice()

@@ -194,13 +194,6 @@ package final class Store: Sendable {
     }
 }
 
-/// The names of the values that a store keeps of itself.
-enum StoredValue {
-    static let catalogue = "catalogue"
-    static let model = "model"
-    static let metadata = "metadata"
-}
-
 /// Keys that were taken from the engine's sequence in one block and not given out yet.
 struct KeyReserve {
     private var next: UInt64 = 0

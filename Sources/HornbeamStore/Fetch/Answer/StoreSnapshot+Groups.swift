@@ -1,0 +1,45 @@
+package import HornbeamModel
+
+extension StoreSnapshot {
+    /// The dictionaries of a fetch with groups or totals.
+    ///
+    /// - Parameters:
+    ///   - excluding: Keys of objects that are left out.
+    ///   - objects: Objects that take part as they are given.
+    package func groups(
+        _ request: FetchDescription, _ program: DictionaryProgram, excluding: Set<UInt64>,
+        adding objects: [GroupedObject]
+    ) throws -> DictionaryAnswer {
+        try groups(request, program, excluding: excluding, adding: objects, in: FilterContext(self))
+    }
+
+    func groups(
+        _ request: FetchDescription, _ program: DictionaryProgram, excluding: Set<UInt64> = [],
+        adding objects: [GroupedObject] = [], in context: FilterContext
+    ) throws -> DictionaryAnswer {
+        let plan = try FetchPlan(request.forGroups, in: self, counting: false)
+        let feed = GroupFeed(program, context)
+        let sink = ResultSink(.feed(feed), kept: nil, excluding: excluding, context: context)
+        var execution = FetchExecution(plan, self, context, sink)
+        try context.run { () throws(EngineError) in try execution.run() }
+        for object in objects { feed.add(object.inputs, object: object.key) }
+        return DictionaryAnswer(rows: try feed.groups.rows(), work: FetchWork(execution))
+    }
+}
+
+/// The values of dictionaries by column, and what they took.
+package struct DictionaryAnswer: Sendable {
+    package var rows: [[PropertyValue]]
+    package var work: FetchWork
+}
+
+extension FetchDescription {
+    /// The fetch of the objects that make groups: all of them, in any order.
+    package var forGroups: FetchDescription {
+        var request = self
+        request.sortDescriptors = []
+        request.fetchLimit = 0
+        request.fetchOffset = 0
+        return request
+    }
+}

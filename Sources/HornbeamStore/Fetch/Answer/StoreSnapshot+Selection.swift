@@ -1,0 +1,30 @@
+internal import HornbeamEngine
+internal import HornbeamModel
+
+extension StoreSnapshot {
+    /// The rows that a request finds, table by table, to be changed together by whoever has the writer's turn.
+    func select(_ request: FetchDescription) throws -> [(table: EntityTable, rows: RowSelection)] {
+        let plan = try FetchPlan(request, in: self, counting: false)
+        guard case .scan = plan.choice.path, plan.limit == nil, plan.offset == 0 else {
+            return try select(try fetch(plan, excluding: []).references)
+        }
+        let context = FilterContext(self, threads: ScanThreads(belongToWriter: true))
+        let sink = ResultSink(.select, kept: nil, excluding: [], context: context)
+        var execution = FetchExecution(plan, self, context, sink)
+        try context.run { () throws(EngineError) in try execution.run() }
+        return plan.tables.compactMap { table in sink.selected[table.index].map { (table, $0) } }
+    }
+
+    private func select(_ found: [ObjectReference]) throws -> [(table: EntityTable, rows: RowSelection)] {
+        var keys: [Int32: [UInt64]] = [:]
+        for object in found { keys[object.entityIndex, default: []].append(object.key) }
+        return try EngineError.translated { () throws(EngineError) in
+            var selected: [(table: EntityTable, rows: RowSelection)] = []
+            for (index, keys) in keys.sorted(by: { $0.key < $1.key }) {
+                let table = schema.table(at: index)
+                selected.append((table, try view(table).selection(of: keys.sorted())))
+            }
+            return selected
+        }
+    }
+}

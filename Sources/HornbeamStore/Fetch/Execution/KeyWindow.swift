@@ -1,0 +1,21 @@
+internal import HornbeamEngine
+
+/// The keys between which the results of a scan lie, where offset and limit can be counted instead of walked.
+struct KeyWindow {
+    var first: UInt64?
+    /// The last key that can be a result.
+    var last: UInt64?
+
+    var isOpen: Bool { first == nil && last == nil }
+
+    func narrow(_ selection: inout Selection, _ leaf: LeafView) {
+        guard leaf.count > 0 else { return }
+        if let first, leaf.key(0) < first { selection.filter { leaf.key($0) >= first } }
+        if let last, leaf.key(leaf.count - 1) > last { selection.filter { leaf.key($0) <= last } }
+    }
+
+    func ends(in leaf: LeafView) -> Bool {
+        guard let last, leaf.count > 0 else { return false }
+        return leaf.key(leaf.count - 1) >= last
+    }
+}

@@ -1,0 +1,33 @@
+internal import HornbeamEngine
+
+/// Fills an index from the rows that are there.
+enum IndexBuilder {
+    /// `snapshot` is the state that the transaction began with. Gives back how many rows a unique constraint has no room for.
+    @discardableResult
+    static func build(
+        _ index: ValueIndex, from snapshot: Snapshot, in transaction: WriteTransaction, schema: Schema
+    ) throws(EngineError) -> Int {
+        var key = IndexKey()
+        var doubles = 0
+        for table in schema.tables(of: index.entity, includingSubentities: true) {
+            let value = index.isPolymorphic ? EntityNumber.bytes(table.number) : []
+            try snapshot.table(table.tree).forEachLeaf { (leaf) throws(EngineError) -> Bool in
+                for slot in 0 ..< leaf.count {
+                    try index.fill(&key, from: leaf.row(slot), of: table)
+                    if key.isOutside || (index.isUnique && key.hasNull) { continue }
+                    if key.isCut { try transaction.setValue(index.cutKeysName, [1]) }
+                    guard !index.isUnique else {
+                        let object = ObjectReference(entityIndex: table.index, key: leaf.key(slot))
+                        let holder = try UniqueKeys.take(index, &key, for: object, in: transaction, schema: schema)
+                        doubles += holder == nil ? 0 : 1
+                        continue
+                    }
+                    key.append(objectKey: leaf.key(slot))
+                    try transaction.put(key.bytes, value, in: index.tree)
+                }
+                return true
+            }
+        }
+        return doubles
+    }
+}

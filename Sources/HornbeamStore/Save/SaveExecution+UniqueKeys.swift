@@ -1,0 +1,72 @@
+internal import HornbeamEngine
+internal import HornbeamModel
+
+/// The unique keys that a save cannot have, and who has them.
+struct UniqueClaims {
+    private struct Claim: Hashable {
+        let index: Int
+        let key: [UInt8]
+    }
+
+    private var order: [Claim] = []
+    private var collisions: [Claim: (index: ValueIndex, objects: [ObjectReference], holder: ObjectReference)] = [:]
+
+    mutating func collide(
+        _ index: ValueIndex, _ key: [UInt8], _ object: ObjectReference, with holder: ObjectReference
+    ) {
+        let claim = Claim(index: index.number, key: key)
+        if collisions[claim] == nil {
+            order.append(claim)
+            collisions[claim] = (index, [], holder)
+        }
+        collisions[claim]?.objects.append(object)
+    }
+
+    /// Puts the collisions that were found in another order into that of the objects; those of other objects come before.
+    mutating func restoreOrder(of objects: [ObjectReference]) {
+        guard order.count > 1 else { return }
+        let positions = Dictionary(objects.enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
+        func position(_ claim: Claim) -> Int { collisions[claim].flatMap { positions[$0.objects[0]] } ?? -1 }
+        order = order.enumerated().sorted { a, b in
+            let (x, y) = (position(a.element), position(b.element))
+            return x == y ? a.offset < b.offset : x < y
+        }.map(\.element)
+    }
+
+    /// All collisions, in the order in which they were found. What the save itself changes or inserts, and who holds a key by that, is a
+    /// party and not an obstacle.
+    func conflicts(
+        of save: SaveExecution, _ updates: [UpdateValues], _ inserts: [InsertValues] = []
+    ) throws -> SaveConflicts {
+        var conflicts = SaveConflicts()
+        guard !order.isEmpty else { return conflicts }
+        let inserted = Set(inserts.map(\.reference))
+        for claim in order {
+            guard let collision = collisions[claim] else { continue }
+            let isOwn = inserted.contains(collision.holder)
+                || updates.contains { $0.reference == collision.holder && $0.changes(collision.index) }
+            let objects = (isOwn ? [collision.holder] : []) + collision.objects
+            let stored = isOwn ? nil : try save.stored(collision.holder)
+            conflicts.uniques.append(
+                UniqueConflict(
+                    entity: collision.index.entity, properties: collision.index.elements.map(\.property),
+                    values: try save.values(collision.objects[0], collision.index), objects: objects,
+                    objectIDs: objects.map(save.reader.origins.objectID), existing: isOwn ? nil : collision.holder,
+                    existingID: isOwn ? nil : save.reader.origins.objectID(collision.holder),
+                    existingVersion: stored?.version ?? 0, existingValues: stored?.values))
+        }
+        return conflicts
+    }
+}
+
+extension SaveExecution {
+    /// The values that an object of this save wants in an index.
+    func values(_ object: ObjectReference, _ index: ValueIndex) throws -> [PropertyValue] {
+        let given = changes.inserts.first { $0.key == object.key }?.values
+            ?? changes.updates.first { $0.key == object.key }?.values ?? []
+        let stored = try stored(object)?.values
+        return index.elements.map { element in
+            (given.last { $0.0 == element.property }?.1 ?? stored?[element.property.index] ?? .null).part(element.partSteps)
+        }
+    }
+}
