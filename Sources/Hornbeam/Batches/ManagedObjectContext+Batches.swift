@@ -89,7 +89,7 @@ extension ManagedObjectContext {
     /// What to delete in each store; of several stores' objects the first few are found over all of them.
     private func deletions(_ request: FetchDescription) throws -> [(Store, FetchDescription)] {
         let stores = try storesForBatch(request)
-        guard stores.count > 1, request.fetchLimit > 0 || request.fetchOffset > 0 else { return stores.map { ($0, request) } }
+        guard stores.count > 1, !request.window.isWhole else { return stores.map { ($0, request) } }
         let found = try persistentStoreCoordinator.stack.snapshot().fetch(request).references
         return stores.compactMap { store in
             let ids = found.map { objectID($0) }.filter { $0.storeIdentifier == store.identifier }

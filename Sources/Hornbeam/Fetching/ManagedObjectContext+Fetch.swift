@@ -151,25 +151,3 @@ extension FetchRequest where Result: ManagedObject {
         self.init(entityName: Result.entityName, predicate: predicate, sortedBy: sorts)
     }
 }
-
-extension FetchDescription {
-    /// The request without limit and offset.
-    var unlimited: FetchDescription {
-        var request = self
-        request.fetchLimit = 0
-        request.fetchOffset = 0
-        return request
-    }
-
-    /// How many of `count` results limit and offset leave.
-    func limited(_ count: Int) -> Int {
-        let rest = max(count - fetchOffset, 0)
-        return fetchLimit > 0 ? min(rest, fetchLimit) : rest
-    }
-
-    /// The part of a whole result that limit and offset leave.
-    func limited<Element>(_ whole: [Element]) -> [Element] {
-        let start = min(fetchOffset, whole.count)
-        return Array(whole[start..<(start + limited(whole.count))])
-    }
-}

@@ -38,8 +38,8 @@ extension ManagedObjectContext {
             return try storedCount(request, excluding: keys)
         case .overlay(let overlay):
             let matching = try matching(overlay.candidates, request)
-            let stored = try storedCount(request.unlimited, excluding: overlay.excluded(and: keys))
-            return request.limited(stored + matching.count)
+            let stored = try storedCount(request.withoutWindow, excluding: overlay.excluded(and: keys))
+            return request.window.count(of: stored + matching.count)
         case .inMemory:
             return try findInMemory(request, excluding: keys).count
         }
@@ -138,10 +138,8 @@ extension ManagedObjectContext {
     ) throws -> [FoundObject] {
         let order = ObjectOrder(request.sortDescriptors)
         let matching = try order.sorted(matching(overlay.candidates, request))
-        var whole = request.unlimited
-        if request.fetchLimit > 0 { whole.fetchLimit = request.fetchLimit + request.fetchOffset }
-        let rows = try stored(whole, excluding: overlay.excluded(and: keys))
-        return request.limited(try merge(Array(rows), matching, order))
+        let rows = try stored(request.upToWindow, excluding: overlay.excluded(and: keys))
+        return Array(request.window.of(try merge(Array(rows), matching, order)))
     }
 
     /// Puts each changed object into its place among the rows, by binary search.
@@ -177,7 +175,7 @@ extension ManagedObjectContext {
         let seen = Set(rows)
         let candidates = try matching(rows + new.filter { !seen.contains($0) }, request)
         let sorted = try ObjectOrder(request.sortDescriptors).sorted(candidates)
-        return request.limited(sorted.map { .object($0) })
+        return request.window.of(sorted).map { .object($0) }
     }
 }
 

@@ -11,9 +11,7 @@ extension StackSnapshot {
         if let only, request.affectedStores == nil { return try only.fetch(request, excluding: excluding, control: control) }
         let slots = stack.slots(for: request)
         if slots.count == 1 { return try answer(of: slots[0], request, excluding, control) }
-        var whole = request
-        whole.fetchOffset = 0
-        if request.fetchLimit > 0 { whole.fetchLimit = request.fetchLimit + request.fetchOffset }
+        let whole = request.upToWindow
         var merged = FetchAnswer()
         var found: [Found] = []
         for slot in slots {
@@ -22,8 +20,8 @@ extension StackSnapshot {
             found += try results(answer, slot, request)
         }
         if !request.sortDescriptors.isEmpty { found.sort { $0.precedes($1, request.sortDescriptors) } }
-        let window = request.window(of: found.count)
-        merged.rows = FoundRows(found[window].map(\.row.reference), found[window].map(\.row.hint))
+        let results = request.window.of(found)
+        merged.rows = FoundRows(results.map(\.row.reference), results.map(\.row.hint))
         return merged
     }
 
@@ -57,16 +55,14 @@ extension StackSnapshot {
     /// The same, with what it took.
     package func countAnswer(_ request: FetchDescription, excluding: Set<UInt64> = []) throws -> CountAnswer {
         if let only, request.affectedStores == nil { return try only.countAnswer(request, excluding: excluding) }
-        var whole = request
-        whole.fetchOffset = 0
-        whole.fetchLimit = 0
+        let whole = request.withoutWindow
         var merged = CountAnswer(count: 0)
         for slot in stack.slots(for: request) {
             let answer = try part(slot).countAnswer(whole, excluding: own(excluding, slot))
             merged.count += answer.count
             merged.work.add(answer.work)
         }
-        merged.count = request.window(of: merged.count).count
+        merged.count = request.window.count(of: merged.count)
         return merged
     }
 
@@ -98,13 +94,5 @@ private struct Found {
             }
         }
         return row.reference.key < other.row.reference.key
-    }
-}
-
-extension FetchDescription {
-    /// The places of the results among those that were found.
-    fileprivate func window(of count: Int) -> Range<Int> {
-        let start = min(max(0, fetchOffset), count)
-        return start ..< (fetchLimit > 0 ? min(count, start + fetchLimit) : count)
     }
 }

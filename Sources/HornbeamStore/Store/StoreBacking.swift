@@ -48,7 +48,7 @@ extension Store {
         guard let backing, isIncremental else { return }
         let rows = try backing.call { try $0.rows(for: .fetch(request)) }
         try absorb(rows)
-        guard request.fetchLimit == 0, request.fetchOffset == 0 else { return }
+        guard request.window.isWhole else { return }
         var all = request
         all.sortDescriptors = []
         let given = Set(rows.map(\.object.key))

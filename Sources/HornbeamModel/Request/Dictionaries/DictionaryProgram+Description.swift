@@ -2,11 +2,7 @@
 extension DictionaryProgram {
     /// The fetch of the objects that dictionaries are made of: where order or window are those of the dictionaries, without them.
     package func objects(of request: FetchDescription) -> FetchDescription {
-        var objects = request
-        if finishesLate {
-            objects.fetchLimit = 0
-            objects.fetchOffset = 0
-        }
+        var objects = finishesLate ? request.withoutWindow : request
         if ordersLate || isGrouped { objects.sortDescriptors = [] }
         return objects
     }
@@ -30,8 +26,8 @@ extension DictionaryProgram {
             let order = sorts.map { "\($0.sort.keyPath)\($0.sort.isAscending ? "" : " descending")" }
             steps.append("sort the dictionaries by \(order.joined(separator: ", "))")
         }
-        if finishesLate, offset > 0 || limit > 0 {
-            let window = [offset > 0 ? "skip \(offset)" : nil, limit > 0 ? "take \(limit)" : nil]
+        if finishesLate, !window.isWhole {
+            let window = [window.offset > 0 ? "skip \(window.offset)" : nil, window.limit.map { "take \($0)" }]
             steps.append(window.compactMap(\.self).joined(separator: ", "))
         }
         return steps

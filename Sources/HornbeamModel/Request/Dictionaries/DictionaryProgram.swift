@@ -20,8 +20,7 @@ package struct DictionaryProgram: Sendable {
     let columns: [Column]
     let having: FetchPredicate?
     let sorts: [(sort: FetchSort, formula: Formula)]
-    let offset: Int
-    let limit: Int
+    let window: FetchWindow
 
     /// A function over the values that one input has in a group.
     package struct Total: Hashable, Sendable {
@@ -50,8 +49,7 @@ package struct DictionaryProgram: Sendable {
             ? entity.attributes.filter { !$0.isTransient }.map { FetchColumn.property($0.name) } : request.propertiesToFetch
         names = wanted.map(\.name)
         isDistinct = request.returnsDistinctResults
-        offset = max(request.fetchOffset, 0)
-        limit = max(request.fetchLimit, 0)
+        window = request.window
         isGrouped = try !request.propertiesToGroupBy.isEmpty || wanted.contains { try compiler.holdsTotal($0) }
         if isGrouped {
             grouping = request.propertiesToGroupBy.map { compiler.input(.path($0)) }

@@ -153,9 +153,7 @@ extension DictionaryProgram {
             rows = rows.filter { seen.insert($0.values.map(\.groupingForm)).inserted }
         }
         if isGrouped || !sorts.isEmpty { rows.sort(by: precedes) }
-        let start = min(offset, rows.count)
-        let end = limit > 0 ? min(start + limit, rows.count) : rows.count
-        return rows[start ..< end].map(\.values)
+        return window.of(rows).map(\.values)
     }
 
     private func precedes(_ a: DictionaryRow, _ b: DictionaryRow) -> Bool {

@@ -26,7 +26,7 @@ extension StoreSnapshot {
             return concrete === entity || (request.includesSubentities && concrete.isKind(of: entity))
         }
         answer.work.lookUp = LookUp(entity: entity, index: index, count: wanted.count)
-        if request.fetchLimit > 0, wanted.count > request.fetchLimit { wanted.removeLast(wanted.count - request.fetchLimit) }
+        if !request.window.isWhole { wanted = Array(request.window.of(wanted)) }
         answer.rows = FoundRows(wanted, wanted.count == 1 && request.resultType == .objects ? [try locate(wanted[0])] : [])
         return answer
     }

@@ -21,13 +21,13 @@ extension StoreSnapshot {
 
     func fetch(_ plan: FetchPlan, excluding: Set<UInt64>, in context: FilterContext? = nil) throws -> FetchAnswer {
         let context = context ?? FilterContext(self)
-        let sink = ResultSink(plan.mode, kept: plan.kept, excluding: excluding, context: context)
+        let sink = ResultSink(plan.mode, kept: plan.window.end, excluding: excluding, context: context)
         var execution = FetchExecution(plan, self, context, sink)
         var rows = try context.run { () throws(EngineError) in
             try execution.run()
             return sink.finish()
         }
-        rows.keep(plan.window(of: rows.count, leftOut: sink.leftOut))
+        rows.keep(plan.window.range(of: rows.count, leftOut: sink.leftOut))
         return FetchAnswer(rows: rows, work: FetchWork(execution))
     }
 
@@ -43,13 +43,13 @@ extension StoreSnapshot {
 
     func count(_ plan: FetchPlan, excluding: Set<UInt64>, in context: FilterContext? = nil) throws -> CountAnswer {
         if excluding.isEmpty, plan.countsEntries {
-            return CountAnswer(count: plan.window(of: plan.choice.entries).count, work: FetchWork(plan: plan))
+            return CountAnswer(count: plan.window.count(of: plan.choice.entries), work: FetchWork(plan: plan))
         }
         let context = context ?? FilterContext(self)
         let sink = ResultSink(.count, kept: nil, excluding: excluding, context: context)
         var execution = FetchExecution(plan, self, context, sink)
         try context.run { () throws(EngineError) in try execution.run() }
-        return CountAnswer(count: plan.window(of: sink.count).count, work: FetchWork(execution))
+        return CountAnswer(count: plan.window.count(of: sink.count), work: FetchWork(execution))
     }
 
     /// How a request would be carried out, for people, and the index that would help it.

@@ -36,10 +36,8 @@ package struct DictionaryAnswer: Sendable {
 extension FetchDescription {
     /// The fetch of the objects that make groups: all of them, in any order.
     package var forGroups: FetchDescription {
-        var request = self
+        var request = withoutWindow
         request.sortDescriptors = []
-        request.fetchLimit = 0
-        request.fetchOffset = 0
         return request
     }
 }

@@ -5,7 +5,7 @@ extension StoreSnapshot {
     /// The rows that a request finds, table by table, to be changed together by whoever has the writer's turn.
     func select(_ request: FetchDescription) throws -> [(table: EntityTable, rows: RowSelection)] {
         let plan = try FetchPlan(request, in: self, counting: false)
-        guard case .scan = plan.choice.path, plan.limit == nil, plan.offset == 0 else {
+        guard case .scan = plan.choice.path, plan.window.isWhole else {
             return try select(try fetch(plan, excluding: []).references)
         }
         let context = FilterContext(self, threads: ScanThreads(belongToWriter: true))

@@ -51,7 +51,7 @@ extension FetchExecution {
     private func skip(
         in range: inout KeyRange, _ access: IndexAccess, _ order: IndexAccess.Order, _ view: IndexView
     ) throws(EngineError) -> Int {
-        let wanted = min(plan.offset, plan.choice.entries)
+        let wanted = min(plan.window.offset, plan.choice.entries)
         guard wanted > 0, plan.isExact, plan.takesAll(of: access.index.entity), sink.isComplete else { return 0 }
         guard let tied = order.tied else {
             sink.leaveOut(wanted)

@@ -4,16 +4,16 @@ internal import HornbeamModel
 extension FetchExecution {
     /// Every row is a result and comes by its key, so that rank tells where the window begins and ends, over all tables together.
     func keyWindow() throws(EngineError) -> KeyWindow {
-        guard plan.isExact, plan.sorts.isEmpty, plan.offset > 0 || plan.limit != nil, sink.isComplete, !sink.isCounting
+        guard plan.isExact, plan.sorts.isEmpty, !plan.window.isWhole, sink.isComplete, !sink.isCounting
         else { return KeyWindow() }
         let total = plan.choice.entries
-        let offset = min(plan.offset, total)
+        let offset = min(plan.window.offset, total)
         var window = KeyWindow()
         if offset > 0 {
             window.first = try key(atRank: offset)
             sink.leaveOut(offset)
         }
-        if let limit = plan.limit, total - offset > limit { window.last = try key(atRank: offset + limit - 1) }
+        if let limit = plan.window.limit, total - offset > limit { window.last = try key(atRank: offset + limit - 1) }
         return window
     }
 

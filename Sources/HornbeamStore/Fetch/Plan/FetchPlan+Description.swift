@@ -96,13 +96,13 @@ private struct PlanText {
         if plan.sorts.isEmpty { return "order by ID" }
         let text = plan.sorts.map(\.text).joined(separator: ", ")
         if plan.choice.isOrdered { return "order by \(text) from the index" }
-        return plan.kept.map { "sort by \(text), keeping the first \($0)" } ?? "sort by \(text)"
+        return plan.window.end.map { "sort by \(text), keeping the first \($0)" } ?? "sort by \(text)"
     }
 
     private var window: String? {
-        if plan.offset == 0, plan.limit == nil { return nil }
-        let skip = plan.offset > 0 ? "skip \(plan.offset)" : nil
-        let take = plan.limit.map { "take \($0)" }
+        if plan.window.isWhole { return nil }
+        let skip = plan.window.offset > 0 ? "skip \(plan.window.offset)" : nil
+        let take = plan.window.limit.map { "take \($0)" }
         return [skip, take].compactMap { $0 }.joined(separator: ", ")
     }
 }

@@ -10,15 +10,10 @@ struct FetchPlan: Sendable {
     let filters: [Filter?]
     let residual: [PredicateAnalysis.Conjunct]
     let sorts: [SortKey]
-    var offset = 0
-    /// Nil for all.
-    var limit: Int?
+    var window = FetchWindow()
 
     /// True when every row or entry reached is a result.
     var isExact: Bool { residual.isEmpty }
-
-    /// How many results must be known before the first ones can be cut out; nil for all.
-    var kept: Int? { limit.map { $0 + offset } }
 }
 
 extension FetchPlan {
@@ -36,11 +31,5 @@ extension FetchPlan {
     /// True when the fetch takes every object of an entity's hierarchy.
     func takesAll(of other: EntityDescription) -> Bool {
         other.concreteDescendants.allSatisfy { concrete in tables.contains { $0.entity == concrete } }
-    }
-
-    /// The places of the results among those that were found.
-    func window(of count: Int, leftOut: Int = 0) -> Range<Int> {
-        let start = min(offset - leftOut, count)
-        return start ..< min(count, limit.map { start + $0 } ?? count)
     }
 }

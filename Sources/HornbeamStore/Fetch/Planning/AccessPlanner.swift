@@ -22,9 +22,8 @@ struct AccessPlanner {
     let tables: [EntityTable]
     let conjuncts: [PredicateAnalysis.Conjunct]
     var sorts: [SortKey] = []
-    /// How many results are wanted at most, those included that the offset leaves out; nil for all.
-    var wanted: Int?
-    var offset = 0
+    /// The part of the results that is wanted.
+    var window = FetchWindow()
     /// True when only the number of results is asked for.
     var isCounting = false
     /// How many relationships were followed to get here.
@@ -80,7 +79,7 @@ struct AccessPlanner {
         _ choice: AccessChoice, _ filters: [Filter?], _ best: inout AccessChoice, _ bestCost: inout Int
     ) throws(EngineError) {
         var cost = cost(choice)
-        if choice.isOrdered, let wanted, !sorts.isEmpty { cost = min(cost, try orderedCost(choice, wanted, filters)) }
+        if choice.isOrdered, let wanted = window.end, !sorts.isEmpty { cost = min(cost, try orderedCost(choice, wanted, filters)) }
         guard cost < bestCost || choice.entries == 0 && choice.walked == 0 else { return }
         best = choice
         bestCost = cost
@@ -101,7 +100,7 @@ struct AccessPlanner {
     /// A walk in order ends when there are enough results.
     private func orderedCost(_ choice: AccessChoice, _ wanted: Int, _ filters: [Filter?]) throws(EngineError) -> Int {
         // Entries that the offset leaves out are counted, not walked.
-        guard needsRows(choice) else { return (wanted - offset) * Self.entryCost }
+        guard needsRows(choice) else { return (wanted - window.offset) * Self.entryCost }
         let passing = try Selectivity(snapshot, tables).estimate(filters)
         let visited = min(Double(choice.entries), Double(wanted) / max(passing, 1e-6))
         return Int(visited) * (Self.entryCost + Self.singleRowCost)
@@ -116,7 +115,7 @@ struct AccessPlanner {
 
     private func sortCost(_ entries: Int, _ choice: AccessChoice) -> Int {
         if sorts.isEmpty || choice.isOrdered { return 0 }
-        return wanted == nil ? entries * 16 : entries
+        return window.limit == nil ? entries * 16 : entries
     }
 }
 

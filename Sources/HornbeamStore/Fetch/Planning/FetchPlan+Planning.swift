@@ -8,7 +8,7 @@ extension FetchPlan {
         self = try EngineError.translated { () throws(EngineError) in
             never ? FetchPlan(nothing: planner) : try FetchPlan(planner)
         }
-        setWindow(request)
+        window = request.window
     }
 
     /// What a request's plan is chosen by.
@@ -26,8 +26,7 @@ extension FetchPlan {
         let planner = AccessPlanner(
             snapshot: snapshot, entity: entity, tables: tables, conjuncts: analysis.conjuncts,
             sorts: sorts.filter { !$0.isFixed(by: analysis.conjuncts) },
-            wanted: request.fetchLimit > 0 ? request.fetchLimit + max(0, request.fetchOffset) : nil,
-            offset: max(0, request.fetchOffset), isCounting: counting)
+            window: request.window, isCounting: counting)
         return (planner, analysis)
     }
 
@@ -55,11 +54,6 @@ extension FetchPlan {
         self.filters = choice.used.isEmpty && !filters.isEmpty ? filters : Self.filters(residual, planner)
     }
 
-    private mutating func setWindow(_ request: FetchDescription) {
-        offset = max(0, request.fetchOffset)
-        limit = request.fetchLimit > 0 ? request.fetchLimit : nil
-    }
-
     private static func filters(_ conjuncts: [PredicateAnalysis.Conjunct], _ planner: AccessPlanner) -> [Filter?] {
         let snapshot = planner.snapshot
         var filters = [Filter?](repeating: nil, count: snapshot.schema.tables.count)
@@ -80,7 +74,7 @@ extension FetchPlan {
             let filters = filters(planner.conjuncts, planner)
             return try planner.all().map { choice in
                 var plan = FetchPlan(planner, choice, filters)
-                plan.setWindow(request)
+                plan.window = request.window
                 return plan
             }
         }

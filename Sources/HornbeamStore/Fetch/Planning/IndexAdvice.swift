@@ -41,7 +41,7 @@ struct IndexAdvisor {
         let rows = plan.choice.entries
         var entries = terms.isEmpty ? rows : Int(try share(terms) * Double(rows))
         // In order, the walk ends with the last result that is wanted.
-        if terms.count == plan.residual.count, elements.count > terms.count, let kept = plan.kept { entries = min(entries, kept) }
+        if terms.count == plan.residual.count, elements.count > terms.count, let kept = plan.window.end { entries = min(entries, kept) }
         guard Double(entries) <= Double(rows) * Self.shareMax else { return nil }
         return IndexAdvice(entity: plan.entity.name, elements: elements, entries: max(entries, 1), rows: rows)
     }
