@@ -20,7 +20,7 @@ extension Store {
 
     private func migrationPlan(to model: ManagedObjectModel, _ settings: MigrationOptions) throws -> StoreMigrationPlan? {
         let snapshot = try engine.snapshot()
-        guard let stored = try StoredSchema(snapshot, location) else { return nil }
+        guard let stored = try StoredSchema(snapshot, location.description) else { return nil }
         let isRequired = try !stored.differences(to: model, Catalogue(model: model)).isEmpty
         let chain = MigrationChain(settings, location)
         var rest = try chain.versions(from: stored.model, to: model, isRequired: isRequired)[...]

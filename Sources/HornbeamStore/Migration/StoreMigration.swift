@@ -154,7 +154,7 @@ struct StoreMigration {
         change.kind = .migration
         let identifiers = draft.new.versionIdentifiers.sorted().joined(separator: ", ")
         change.label = label ?? (identifiers.isEmpty ? draft.new.versionChecksum : identifiers)
-        try HistoryLog(tree: tree, options, reader, draft.snapshot).record(change, in: transaction)
+        try HistoryLog.kept(in: tree, as: options, reader, draft.snapshot).record(change, in: transaction)
     }
 
     // MARK: Before anything is written

@@ -41,7 +41,7 @@ extension Store {
         _ memory: MemoryLocation?
     ) throws -> Store {
         if !options.readOnly { try PendingMigration.clear(engine) }
-        let stored = try StoredSchema(engine.snapshot(), location, expecting: model) ?? create(engine, location, model, options)
+        let stored = try StoredSchema(engine.snapshot(), location.description, expecting: model) ?? create(engine, location, model, options)
         let model = try stored.reconciled(with: model, in: engine, options, location)
         let snapshot = try engine.snapshot()
         let schema = try Schema(model.catalogue, model: model.model) { snapshot.tree(named: $0) }

@@ -1,5 +1,5 @@
 internal import HornbeamEngine
-package import HornbeamModel
+internal import HornbeamModel
 
 /// Reads single cells of one entity's rows in one snapshot, without counting references: what property getters use.
 ///

@@ -37,7 +37,7 @@ final class Salvage {
         _ source: Snapshot, _ search: LeafSearch, _ model: ManagedObjectModel?, _ location: String
     ) throws -> StoredSchema {
         do {
-            if let stored = try StoredSchema(source, .directory(location)) { return stored }
+            if let stored = try StoredSchema(source, location) { return stored }
         } catch let error as EngineError where error.code == .damaged {
             guard model != nil else { throw unreadableModel(location) }
         } catch let error as HornbeamError where error.code == .damaged {

@@ -194,7 +194,7 @@ extension HistoryLog {
     ) throws -> HistoryLog? {
         let tree = try engine.snapshot().tree(named: HistoryKey.treeName)
         guard (tree != nil) != (options.history != nil), !options.readOnly else {
-            return try log(tree, options, reader, engine.snapshot())
+            return try tree.map { try kept(in: $0, as: options, reader, engine.snapshot()) }
         }
         let transaction = try engine.begin()
         if let tree {
@@ -206,14 +206,10 @@ extension HistoryLog {
         }
         _ = try transaction.commit(.full)
         let snapshot = try engine.snapshot()
-        return try log(snapshot.tree(named: HistoryKey.treeName), options, reader, snapshot)
+        return try snapshot.tree(named: HistoryKey.treeName).map { try kept(in: $0, as: options, reader, snapshot) }
     }
 
-    private static func log(
-        _ tree: TreeID?, _ options: Store.Options, _ reader: RowReader, _ snapshot: Snapshot
-    ) throws -> HistoryLog? {
-        try tree.map {
-            try HistoryLog(tree: $0, keeping: options.history ?? .standard, clock: options.clock, reader, snapshot)
-        }
+    static func kept(in tree: TreeID, as options: Store.Options, _ reader: RowReader, _ snapshot: Snapshot) throws -> HistoryLog {
+        try HistoryLog(tree: tree, keeping: options.history ?? .standard, clock: options.clock, reader, snapshot)
     }
 }

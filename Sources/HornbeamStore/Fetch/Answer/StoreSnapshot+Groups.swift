@@ -1,3 +1,4 @@
+internal import HornbeamEngine
 package import HornbeamModel
 
 extension StoreSnapshot {
