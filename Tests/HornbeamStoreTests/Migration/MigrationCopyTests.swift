@@ -78,7 +78,7 @@ import Testing
     /// The trees of a store, and whether each is named by its catalogue.
     private func strayTrees(_ store: Store) throws -> [String] {
         let snapshot = try store.engine.snapshot()
-        let stored = try #require(try StoredSchema(snapshot, store.location))
+        let stored = try #require(try StoredSchema(snapshot, store.location.description))
         let known = stored.catalogue.tables.map(\.name) + stored.catalogue.indexTrees + [HistoryKey.treeName]
         return snapshot.treeNames.filter { !known.contains($0) && $0.contains("/") }
     }
