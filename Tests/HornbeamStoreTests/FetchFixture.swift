@@ -183,3 +183,42 @@ final class MemoryObject: KeyedValues {
         return current.propertyValue ?? .null
     }
 }
+
+/// Requests as tests write them, validated on the way in.
+extension StoreSnapshot {
+    func validated(_ request: FetchDescription) throws -> ValidatedFetch { try ValidatedFetch(request, in: schema.model) }
+
+    func fetch(_ request: FetchDescription, excluding: Set<UInt64> = [], control: FetchControl? = nil) throws -> FetchAnswer {
+        try fetch(validated(request), excluding: excluding, control: control)
+    }
+
+    func count(_ request: FetchDescription, excluding: Set<UInt64> = []) throws -> Int { try count(validated(request), excluding: excluding) }
+
+    func countAnswer(_ request: FetchDescription) throws -> CountAnswer { try countAnswer(validated(request)) }
+
+    func explain(_ request: FetchDescription) throws -> String { try explain(validated(request)) }
+
+    func groups(_ request: FetchDescription, _ program: DictionaryProgram, in context: FilterContext) throws -> DictionaryAnswer {
+        try groups(validated(request), program, in: context)
+    }
+}
+
+extension StackSnapshot {
+    func fetch(_ request: FetchDescription, excluding: Set<UInt64> = []) throws -> FetchAnswer {
+        try fetch(ValidatedFetch(request, in: stack.model), excluding: excluding)
+    }
+
+    func count(_ request: FetchDescription, excluding: Set<UInt64> = []) throws -> Int {
+        try count(ValidatedFetch(request, in: stack.model), excluding: excluding)
+    }
+}
+
+extension FetchPlan {
+    init(_ request: FetchDescription, in snapshot: StoreSnapshot, counting: Bool) throws {
+        try self.init(snapshot.validated(request), in: snapshot, counting: counting)
+    }
+
+    static func all(_ request: FetchDescription, in snapshot: StoreSnapshot, counting: Bool) throws -> [FetchPlan] {
+        try all(snapshot.validated(request), in: snapshot, counting: counting)
+    }
+}

@@ -50,6 +50,18 @@ import Testing
         #expect(try context.count(byName.offset(1).limit(2)) == 2)
         #expect(try context.count(byName.offset(9)) == 0)
         #expect(hornbeamError { _ = try context.fetch(byName.limit(-1)) }?.code == .predicateInvalid)
+        for request in [byName, FetchRequest<Employee>(), FetchRequest<Employee>(predicate: FetchPredicate(format: "name IN {'b', 'c', 'd'}"))] {
+            let all = try context.fetch(request)
+            #expect(try context.fetch(request.offset(1).limit(.max)) == Array(all.dropFirst()))
+            #expect(try context.count(request.offset(1).limit(.max)) == all.count - 1)
+            #expect(try context.fetch(request.offset(.max).limit(.max)) == [])
+            #expect(try context.count(request.offset(.max).limit(.max)) == 0)
+        }
+        var columns = FetchRequest<[String: PropertyValue]>(entityName: "Employee")
+        columns.propertiesToFetch = [.property("name")]
+        columns.returnsDistinctResults = true
+        (columns.fetchOffset, columns.fetchLimit) = (1, .max)
+        #expect(try context.fetch(columns).count == context.count(FetchRequest<Employee>()) - 1)
     }
 
     @Test("FET-2: unsaved inserts, changes and deletions take part in order (fetch.001)", arguments: Setting.saved)

@@ -37,12 +37,12 @@ public final class AsynchronousFetchRequest<Object: ManagedObject>: Sendable {
     public func cancel() { progress.cancel() }
 
     /// Searches on another thread.
-    nonisolated(nonsending) func search(_ snapshot: StackSnapshot, _ request: FetchDescription) async throws -> FetchAnswer {
+    nonisolated(nonsending) func search(_ snapshot: StackSnapshot, _ fetch: ValidatedFetch) async throws -> FetchAnswer {
         let control = control
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 WorkerThreads.tasks.enqueue {
-                    continuation.resume(with: Result { try snapshot.fetch(request, control: control) })
+                    continuation.resume(with: Result { try snapshot.fetch(fetch, control: control) })
                 }
             }
         } onCancel: {
@@ -72,13 +72,13 @@ extension ManagedObjectContext {
     ) async throws -> [Object] {
         for _ in 0..<3 {
             try asynchronous.requireUncancelled()
-            guard let (snapshot, request) = try searchable(asynchronous.request.untyped) else { break }
+            guard let (snapshot, fetch) = try searchable(asynchronous.request.untyped) else { break }
             let edits = edits
             let watch = FetchWatch(self)
-            let answer = try await asynchronous.search(snapshot, request)
+            let answer = try await asynchronous.search(snapshot, fetch)
             guard self.edits == edits else { continue }
             note(answer.work, results: answer.rows.count, watch)
-            let objects: [Object] = try finish(FoundObjects(answer), request)
+            let objects: [Object] = try finish(FoundObjects(answer), fetch.request)
             asynchronous.finish(objects.count)
             return objects
         }
@@ -102,10 +102,10 @@ extension ManagedObjectContext {
     }
 
     /// The state to search and the request checked; nil where the store alone does not have the answer.
-    private func searchable(_ request: FetchDescription) throws -> (StackSnapshot, FetchDescription)? {
+    private func searchable(_ request: FetchDescription) throws -> (StackSnapshot, ValidatedFetch)? {
         try requireObjects(request)
-        let request = try prepared(request)
-        guard parent == nil, case .storeOnly = try pendingPlan(for: request) else { return nil }
-        return (try readingSnapshot(), request)
+        let fetch = try prepared(request)
+        guard parent == nil, case .storeOnly = try pendingPlan(for: fetch) else { return nil }
+        return (try readingSnapshot(), fetch)
     }
 }

@@ -90,7 +90,8 @@ extension ManagedObjectContext {
     private func deletions(_ request: FetchDescription) throws -> [(Store, FetchDescription)] {
         let stores = try storesForBatch(request)
         guard stores.count > 1, !request.window.isWhole else { return stores.map { ($0, request) } }
-        let found = try persistentStoreCoordinator.stack.snapshot().fetch(request).references
+        let fetch = try ValidatedFetch(request, in: persistentStoreCoordinator.managedObjectModel)
+        let found = try persistentStoreCoordinator.stack.snapshot().fetch(fetch).references
         return stores.compactMap { store in
             let ids = found.map { objectID($0) }.filter { $0.storeIdentifier == store.identifier }
             return ids.isEmpty ? nil : (store, BatchDeleteRequest(entityName: request.entityName, objectIDs: ids).fetch)

@@ -41,11 +41,10 @@ extension ManagedObjectContext {
     private func dictionaryRows(
         _ request: FetchDescription
     ) throws -> (program: DictionaryProgram, rows: [[PropertyValue]]) {
-        let request = try prepared(request)
-        let entity = try persistentStoreCoordinator.managedObjectModel.entity(named: request.entityName)
-        let program = try DictionaryProgram(request, for: entity)
-        let rows = try reportingOnce(request, program) {
-            try program.isGrouped ? groups(request, program, excluding: [], adding: []) : plainRows(request, program)
+        let fetch = try prepared(request)
+        let program = try DictionaryProgram(fetch.request, for: fetch.entity)
+        let rows = try reportingOnce(fetch.request, program) {
+            try program.isGrouped ? groups(fetch, program, excluding: [], adding: []) : plainRows(fetch, program)
         }
         return (program, rows)
     }
@@ -54,16 +53,16 @@ extension ManagedObjectContext {
 
     /// Groups of the rows of the store, without some and with other objects, as a child context judges them.
     private func groups(
-        _ request: FetchDescription, _ program: DictionaryProgram, excluding keys: Set<UInt64>, adding others: [GroupedObject]
+        _ fetch: ValidatedFetch, _ program: DictionaryProgram, excluding keys: Set<UInt64>, adding others: [GroupedObject]
     ) throws -> [[PropertyValue]] {
-        switch try pendingPlan(for: request, excluding: keys) {
-        case .storeOnly: return try storedGroups(request, program, excluding: keys, adding: others)
+        switch try pendingPlan(for: fetch, excluding: keys) {
+        case .storeOnly: return try storedGroups(fetch, program, excluding: keys, adding: others)
         case .overlay(let overlay):
-            let changed = try grouped(matching(overlay.candidates, request), program)
-            return try storedGroups(request, program, excluding: overlay.excluded(and: keys), adding: others + changed)
+            let changed = try grouped(matching(overlay.candidates, fetch), program)
+            return try storedGroups(fetch, program, excluding: overlay.excluded(and: keys), adding: others + changed)
         case .inMemory:
             var all: [ManagedObject] = []
-            for case .object(let object) in try findInMemory(request.forGroups, excluding: keys) { all.append(object) }
+            for case .object(let object) in try findInMemory(fetch.withoutOrder, excluding: keys) { all.append(object) }
             var groups = GroupTable(program)
             for object in try others + grouped(all, program) { groups.add(object.inputs, object: object.key) }
             return try groups.rows()
@@ -71,11 +70,11 @@ extension ManagedObjectContext {
     }
 
     private func storedGroups(
-        _ request: FetchDescription, _ program: DictionaryProgram, excluding keys: Set<UInt64>, adding others: [GroupedObject]
+        _ fetch: ValidatedFetch, _ program: DictionaryProgram, excluding keys: Set<UInt64>, adding others: [GroupedObject]
     ) throws -> [[PropertyValue]] {
-        if let parent { return try parent.groups(request, program, excluding: keys, adding: others) }
+        if let parent { return try parent.groups(fetch, program, excluding: keys, adding: others) }
         let watch = FetchWatch(self)
-        let answer = try readingSnapshot().groups(request, program, excluding: keys, adding: others)
+        let answer = try readingSnapshot().groups(fetch, program, excluding: keys, adding: others)
         note(answer.work, results: answer.rows.count, watch)
         return answer.rows
     }
@@ -86,8 +85,8 @@ extension ManagedObjectContext {
 
     // MARK: One dictionary for each object
 
-    private func plainRows(_ request: FetchDescription, _ program: DictionaryProgram) throws -> [[PropertyValue]] {
-        let found = try findPrepared(program.objects(of: request))
+    private func plainRows(_ fetch: ValidatedFetch, _ program: DictionaryProgram) throws -> [[PropertyValue]] {
+        let found = try findPrepared(fetch.objects(for: program))
         var rows = [[PropertyValue]](repeating: [], count: found.count)
         var references: [ObjectReference] = []
         var places: [Int] = []

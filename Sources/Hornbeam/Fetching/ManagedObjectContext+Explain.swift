@@ -13,15 +13,15 @@ extension ManagedObjectContext {
     ///
     /// - Throws: As `fetch`.
     public func explain<Object>(_ request: FetchRequest<Object>) throws -> String {
-        let request = try prepared(request.untyped)
-        let plan = try readingSnapshot().explain(request)
-        switch try pendingPlan(for: request) {
+        let fetch = try prepared(request.untyped)
+        let plan = try readingSnapshot().explain(fetch)
+        switch try pendingPlan(for: fetch) {
         case .storeOnly: return plan
         case .overlay(let overlay):
             let changed = overlay.count == 1 ? "1 object" : "\(overlay.count) objects"
             return plan + "\n  beside \(changed) with unsaved changes, in memory"
         case .inMemory:
-            return "fetch \(request.entityName)\n  all objects in memory: objects that the request looks through have unsaved changes"
+            return "fetch \(fetch.entity.name)\n  all objects in memory: objects that the request looks through have unsaved changes"
         }
     }
 }

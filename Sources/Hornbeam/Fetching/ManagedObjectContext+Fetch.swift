@@ -49,15 +49,14 @@ extension ManagedObjectContext {
         return try countPrepared(prepared(request.untyped))
     }
 
-    /// Checks a request and moves to the newest state of the store.
-    func prepared(_ request: FetchDescription) throws -> FetchDescription {
+    /// Validates a request, and moves to the newest state of the store.
+    func prepared(_ request: FetchDescription) throws -> ValidatedFetch {
         processPendingChanges()
         try requireNoReadFailures()
-        let entity = try persistentStoreCoordinator.managedObjectModel.entity(named: request.entityName)
-        try request.validate(for: entity)
-        if persistentStoreCoordinator.stack.isIncremental { try persistentStoreCoordinator.stack.load(request) }
+        let fetch = try ValidatedFetch(request, in: persistentStoreCoordinator.managedObjectModel)
+        if persistentStoreCoordinator.stack.isIncremental { try persistentStoreCoordinator.stack.load(fetch) }
         try advance()
-        return request
+        return fetch
     }
 
     func requireObjects(_ request: FetchDescription) throws {

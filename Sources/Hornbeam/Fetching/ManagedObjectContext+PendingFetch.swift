@@ -23,44 +23,44 @@ extension ManagedObjectContext {
     }
 
     /// The results without those objects, which a child judges itself.
-    func findPrepared(_ request: FetchDescription, excluding keys: Set<UInt64> = []) throws -> FoundObjects {
-        switch try pendingPlan(for: request, excluding: keys) {
-        case .storeOnly: return try stored(request, excluding: keys)
-        case .overlay(let overlay): return FoundObjects(try findWithOverlay(request, overlay, excluding: keys))
-        case .inMemory: return FoundObjects(try findInMemory(request, excluding: keys))
+    func findPrepared(_ fetch: ValidatedFetch, excluding keys: Set<UInt64> = []) throws -> FoundObjects {
+        switch try pendingPlan(for: fetch, excluding: keys) {
+        case .storeOnly: return try stored(fetch, excluding: keys)
+        case .overlay(let overlay): return FoundObjects(try findWithOverlay(fetch, overlay, excluding: keys))
+        case .inMemory: return FoundObjects(try findInMemory(fetch, excluding: keys))
         }
     }
 
     /// The number of results, without those objects.
-    func countPrepared(_ request: FetchDescription, excluding keys: Set<UInt64> = []) throws -> Int {
-        switch try pendingPlan(for: request, excluding: keys) {
+    func countPrepared(_ fetch: ValidatedFetch, excluding keys: Set<UInt64> = []) throws -> Int {
+        switch try pendingPlan(for: fetch, excluding: keys) {
         case .storeOnly:
-            return try storedCount(request, excluding: keys)
+            return try storedCount(fetch, excluding: keys)
         case .overlay(let overlay):
-            let matching = try matching(overlay.candidates, request)
-            let stored = try storedCount(request.withoutWindow, excluding: overlay.excluded(and: keys))
-            return request.window.count(of: stored + matching.count)
+            let matching = try matching(overlay.candidates, fetch)
+            let stored = try storedCount(fetch.withoutWindow, excluding: overlay.excluded(and: keys))
+            return fetch.request.window.count(of: stored + matching.count)
         case .inMemory:
-            return try findInMemory(request, excluding: keys).count
+            return try findInMemory(fetch, excluding: keys).count
         }
     }
 
     /// The number of results as the parent or the store has them.
-    private func storedCount(_ request: FetchDescription, excluding keys: Set<UInt64>) throws -> Int {
-        if let parent { return try parent.countPrepared(request, excluding: keys) }
+    private func storedCount(_ fetch: ValidatedFetch, excluding keys: Set<UInt64>) throws -> Int {
+        if let parent { return try parent.countPrepared(fetch, excluding: keys) }
         let watch = FetchWatch(self)
-        let answer = try readingSnapshot().countAnswer(request, excluding: keys)
+        let answer = try readingSnapshot().countAnswer(fetch, excluding: keys)
         note(answer.work, results: answer.count, watch)
         return answer.count
     }
 
     /// The results as the parent or the store has them.
     private func stored(
-        _ request: FetchDescription, excluding keys: Set<UInt64>
+        _ fetch: ValidatedFetch, excluding keys: Set<UInt64>
     ) throws -> FoundObjects {
-        if let parent { return FoundObjects(try parent.findPrepared(request, excluding: keys).map(adopted)) }
+        if let parent { return FoundObjects(try parent.findPrepared(fetch, excluding: keys).map(adopted)) }
         let watch = FetchWatch(self)
-        let answer = try readingSnapshot().fetch(request, excluding: keys)
+        let answer = try readingSnapshot().fetch(fetch, excluding: keys)
         note(answer.work, results: answer.rows.count, watch)
         return FoundObjects(answer)
     }
@@ -73,9 +73,9 @@ extension ManagedObjectContext {
         }
     }
 
-    func pendingPlan(for request: FetchDescription, excluding keys: Set<UInt64> = []) throws -> PendingPlan {
+    func pendingPlan(for fetch: ValidatedFetch, excluding keys: Set<UInt64> = []) throws -> PendingPlan {
+        let (request, entity) = (fetch.request, fetch.entity)
         guard request.includesPendingChanges, !tracked.isEmpty else { return .storeOnly }
-        let entity = try persistentStoreCoordinator.managedObjectModel.entity(named: request.entityName)
         let paths = RequestPaths(request, entity)
         for destination in paths.destinations {
             let view = pendingView(destination, includesSubentities: true, reads: paths.reads(of: destination))
@@ -126,20 +126,19 @@ extension ManagedObjectContext {
     }
 
     /// The objects that satisfy the request's predicate as they are in memory.
-    func matching(_ objects: [ManagedObject], _ request: FetchDescription) throws -> [ManagedObject] {
-        guard let predicate = request.predicate, !objects.isEmpty else { return objects.filter { !$0.isDeleted } }
-        let entity = try persistentStoreCoordinator.managedObjectModel.entity(named: request.entityName)
-        let compiled = try predicate.compiled(for: entity)
+    func matching(_ objects: [ManagedObject], _ fetch: ValidatedFetch) throws -> [ManagedObject] {
+        guard let predicate = fetch.request.predicate, !objects.isEmpty else { return objects.filter { !$0.isDeleted } }
+        let compiled = try predicate.compiled(for: fetch.entity)
         return try objects.filter { try !$0.isDeleted && compiled.holds($0) }
     }
 
     private func findWithOverlay(
-        _ request: FetchDescription, _ overlay: PendingOverlay, excluding keys: Set<UInt64>
+        _ fetch: ValidatedFetch, _ overlay: PendingOverlay, excluding keys: Set<UInt64>
     ) throws -> [FoundObject] {
-        let order = ObjectOrder(request.sortDescriptors)
-        let matching = try order.sorted(matching(overlay.candidates, request))
-        let rows = try stored(request.upToWindow, excluding: overlay.excluded(and: keys))
-        return Array(request.window.of(try merge(Array(rows), matching, order)))
+        let order = ObjectOrder(fetch.request.sortDescriptors)
+        let matching = try order.sorted(matching(overlay.candidates, fetch))
+        let rows = try stored(fetch.upToWindow, excluding: overlay.excluded(and: keys))
+        return Array(fetch.request.window.of(try merge(Array(rows), matching, order)))
     }
 
     /// Puts each changed object into its place among the rows, by binary search.
@@ -164,16 +163,13 @@ extension ManagedObjectContext {
     }
 
     /// Judges every object of the entity in memory.
-    func findInMemory(_ request: FetchDescription, excluding keys: Set<UInt64>) throws -> [FoundObject] {
-        let entity = try persistentStoreCoordinator.managedObjectModel.entity(named: request.entityName)
-        var all = FetchDescription(entityName: request.entityName)
-        all.includesSubentities = request.includesSubentities
-        all.affectedStores = request.affectedStores
-        let rows = try stored(all, excluding: keys).map(object)
+    func findInMemory(_ fetch: ValidatedFetch, excluding keys: Set<UInt64>) throws -> [FoundObject] {
+        let (request, entity) = (fetch.request, fetch.entity)
+        let rows = try stored(fetch.withoutPredicate, excluding: keys).map(object)
         let new = pendingView(entity, includesSubentities: request.includesSubentities, reads: RequestPaths(request, entity).own)
             .inserted.filter { !keys.contains($0.registryKey) && isIn(request, $0) }
         let seen = Set(rows)
-        let candidates = try matching(rows + new.filter { !seen.contains($0) }, request)
+        let candidates = try matching(rows + new.filter { !seen.contains($0) }, fetch)
         let sorted = try ObjectOrder(request.sortDescriptors).sorted(candidates)
         return request.window.of(sorted).map { .object($0) }
     }

@@ -29,7 +29,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
     /// True after `performFetch`, until the context forgets everything.
     public private(set) var isFetched = false
     private var isListening = false
-    private var prepared: FetchDescription
+    private var prepared: ValidatedFetch?
 
     /// A controller for the results of a request, in sections by the value of a key path.
     ///
@@ -47,8 +47,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
         self.request = request
         self.context = context
         self.sectionKeyPath = sectionKeyPath
-        prepared = request.untyped
-        try context.requireObjects(prepared)
+        try context.requireObjects(request.untyped)
     }
 
     /// Fetches, and begins to track (FRC-2).
@@ -127,14 +126,14 @@ public final class FetchedResultsController<Object: ManagedObject> {
 
     /// The context changed: the results are found anew where they are, and compared (FRC-8).
     private func follow(_ changes: ObjectChanges) {
-        guard isFetched, let onChange else { return }
+        guard isFetched, let onChange, let prepared else { return }
         if changes.invalidatedAll {
             sections = []
             isFetched = false
             return
         }
         do {
-            let objects: [Object] = try context.finish(context.findPrepared(prepared), prepared)
+            let objects: [Object] = try context.finish(context.findPrepared(prepared), prepared.request)
             let old = sections
             sections = try sections(of: objects)
             let touched = changes.updated.union(changes.refreshed)

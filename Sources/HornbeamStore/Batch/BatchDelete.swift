@@ -40,7 +40,7 @@ struct BatchDeleteExecution {
     mutating func run() throws -> (change: StoreChange, outcome: BatchOutcome) {
         var change = StoreChange()
         var outcome = BatchOutcome()
-        let found = try base.select(delete.request)
+        let found = try base.select(ValidatedFetch(delete.request, in: base.schema.model))
         if found.allSatisfy({ Self.isPlain($0.table) }) {
             for (table, rows) in found {
                 try remove(rows, table, &change)

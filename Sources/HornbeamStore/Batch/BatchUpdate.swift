@@ -58,7 +58,7 @@ struct BatchUpdateExecution {
     }
 
     mutating func run() throws -> (change: StoreChange, outcome: BatchOutcome) {
-        let found = try base.select(update.request)
+        let found = try base.select(ValidatedFetch(update.request, in: base.schema.model))
         var outcome = BatchOutcome()
         outcome.count = found.reduce(0) { $0 + $1.rows.count }
         let needsObjects = update.collectsObjects || !base.schema.derivations.isEmpty

@@ -4,12 +4,12 @@ package import HornbeamModel
 extension StackSnapshot {
     /// The dictionaries of a fetch with groups or totals, with other objects that take part as they are given.
     package func groups(
-        _ request: FetchDescription, _ program: DictionaryProgram, excluding: Set<UInt64>, adding objects: [GroupedObject]
+        _ fetch: ValidatedFetch, _ program: DictionaryProgram, excluding: Set<UInt64>, adding objects: [GroupedObject]
     ) throws -> DictionaryAnswer {
-        if let only, request.affectedStores == nil {
-            return try only.groups(request, program, excluding: excluding, adding: objects)
+        if let only, fetch.request.affectedStores == nil {
+            return try only.groups(fetch, program, excluding: excluding, adding: objects)
         }
-        let found = try fetch(request.forGroups, excluding: excluding)
+        let found = try self.fetch(fetch.withoutOrder, excluding: excluding)
         var groups = GroupTable(program)
         let references = found.references
         for (reference, row) in zip(references, try inputs(of: program, for: references)) {

@@ -6,12 +6,13 @@ extension StackSnapshot {
     ///
     /// - Throws: As `StoreSnapshot.fetch`.
     package func fetch(
-        _ request: FetchDescription, excluding: Set<UInt64> = [], control: FetchControl? = nil
+        _ fetch: ValidatedFetch, excluding: Set<UInt64> = [], control: FetchControl? = nil
     ) throws -> FetchAnswer {
-        if let only, request.affectedStores == nil { return try only.fetch(request, excluding: excluding, control: control) }
+        let request = fetch.request
+        if let only, request.affectedStores == nil { return try only.fetch(fetch, excluding: excluding, control: control) }
         let slots = stack.slots(for: request)
-        if slots.count == 1 { return try answer(of: slots[0], request, excluding, control) }
-        let whole = request.upToWindow
+        if slots.count == 1 { return try answer(of: slots[0], fetch, excluding, control) }
+        let whole = fetch.upToWindow
         var merged = FetchAnswer()
         var found: [Found] = []
         for slot in slots {
@@ -26,9 +27,9 @@ extension StackSnapshot {
     }
 
     private func answer(
-        of slot: StoreSlot, _ request: FetchDescription, _ excluding: Set<UInt64>, _ control: FetchControl?
+        of slot: StoreSlot, _ fetch: ValidatedFetch, _ excluding: Set<UInt64>, _ control: FetchControl?
     ) throws -> FetchAnswer {
-        var answer = try part(slot).fetch(request, excluding: own(excluding, slot), control: control)
+        var answer = try part(slot).fetch(fetch, excluding: own(excluding, slot), control: control)
         if slot != .first { answer.rows.move(to: slot) }
         return answer
     }
@@ -48,14 +49,15 @@ extension StackSnapshot {
     }
 
     /// How many objects a request would give, its offset and limit included.
-    package func count(_ request: FetchDescription, excluding: Set<UInt64> = []) throws -> Int {
-        try countAnswer(request, excluding: excluding).count
+    package func count(_ fetch: ValidatedFetch, excluding: Set<UInt64> = []) throws -> Int {
+        try countAnswer(fetch, excluding: excluding).count
     }
 
     /// The same, with what it took.
-    package func countAnswer(_ request: FetchDescription, excluding: Set<UInt64> = []) throws -> CountAnswer {
-        if let only, request.affectedStores == nil { return try only.countAnswer(request, excluding: excluding) }
-        let whole = request.withoutWindow
+    package func countAnswer(_ fetch: ValidatedFetch, excluding: Set<UInt64> = []) throws -> CountAnswer {
+        let request = fetch.request
+        if let only, request.affectedStores == nil { return try only.countAnswer(fetch, excluding: excluding) }
+        let whole = fetch.withoutWindow
         var merged = CountAnswer(count: 0)
         for slot in stack.slots(for: request) {
             let answer = try part(slot).countAnswer(whole, excluding: own(excluding, slot))
@@ -67,10 +69,10 @@ extension StackSnapshot {
     }
 
     /// How a request would be carried out, for people; store by store.
-    package func explain(_ request: FetchDescription) throws -> String {
-        if let only { return try only.explain(request) }
-        return try stack.slots(for: request).map { slot in
-            "\(try stack.store(in: slot).location):\n" + (try part(slot).explain(request))
+    package func explain(_ fetch: ValidatedFetch) throws -> String {
+        if let only { return try only.explain(fetch) }
+        return try stack.slots(for: fetch.request).map { slot in
+            "\(try stack.store(in: slot).location):\n" + (try part(slot).explain(fetch))
         }.joined(separator: "\n")
     }
 }

@@ -152,8 +152,8 @@ package final class StoreStack: Sendable {
     }
 
     /// Brings the rows here that a request needs, from stores that are asked for them.
-    package func load(_ request: FetchDescription) throws {
-        for slot in slots(for: request) { try store(in: slot).load(request) }
+    package func load(_ fetch: ValidatedFetch) throws {
+        for slot in slots(for: fetch.request) { try store(in: slot).load(fetch) }
     }
 }
 

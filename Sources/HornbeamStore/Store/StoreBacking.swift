@@ -44,15 +44,13 @@ extension Store {
     // MARK: Reading
 
     /// Brings the rows here that a request needs, and drops those that the store behind has no more.
-    package func load(_ request: FetchDescription) throws {
+    package func load(_ fetch: ValidatedFetch) throws {
         guard let backing, isIncremental else { return }
-        let rows = try backing.call { try $0.rows(for: .fetch(request)) }
+        let rows = try backing.call { try $0.rows(for: .fetch(fetch.request)) }
         try absorb(rows)
-        guard request.window.isWhole else { return }
-        var all = request
-        all.sortDescriptors = []
+        guard fetch.request.window.isWhole else { return }
         let given = Set(rows.map(\.object.key))
-        let doubtful = try snapshot().fetch(all).references.filter { !given.contains($0.key) }
+        let doubtful = try snapshot().fetch(fetch.withoutOrder).references.filter { !given.contains($0.key) }
         if !doubtful.isEmpty { try renew(doubtful) }
     }
 

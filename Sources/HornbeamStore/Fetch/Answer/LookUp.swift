@@ -7,9 +7,10 @@ extension StoreSnapshot {
     private static let foundMax = 1024
 
     /// Nil when the request is not of that form; then it is planned.
-    func lookUp(_ request: FetchDescription, excluding: Set<UInt64>) throws -> FetchAnswer? {
+    func lookUp(_ fetch: ValidatedFetch, excluding: Set<UInt64>) throws -> FetchAnswer? {
+        let request = fetch.request
         guard let (name, value) = request.lookUp else { return nil }
-        let entity = try schema.model.entity(named: request.entityName)
+        let entity = schema.model.entities[fetch.entity.index]
         guard let property = entity.propertiesByName[name], let index = schema.lookUpIndex(of: property),
             entity.isKind(of: index.entity),
             let key = index.lookUpKey(value, origins: reader.origins)

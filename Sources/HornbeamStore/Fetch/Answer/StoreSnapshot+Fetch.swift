@@ -8,15 +8,14 @@ extension StoreSnapshot {
     ///   - excluding: Keys of objects that are left out before offset and limit count, as a context does with
     ///     objects that it has changed.
     ///   - control: Lets others end the fetch, which then throws `CancellationError`.
-    /// - Throws: `HornbeamError`: `predicateInvalid` for keys and types that do not fit the model, `predicateEvaluation` for what
-    ///   has no answer.
+    /// - Throws: `HornbeamError`: `predicateEvaluation` for what has no answer, and the error of reading.
     package func fetch(
-        _ request: FetchDescription, excluding: Set<UInt64> = [], control: FetchControl? = nil
+        _ fetch: ValidatedFetch, excluding: Set<UInt64> = [], control: FetchControl? = nil
     ) throws -> FetchAnswer {
-        if let answer = try lookUp(request, excluding: excluding) { return answer }
+        if let answer = try lookUp(fetch, excluding: excluding) { return answer }
         let context = FilterContext(self)
         context.control = control
-        return try fetch(FetchPlan(request, in: self, counting: false), excluding: excluding, in: context)
+        return try self.fetch(FetchPlan(fetch, in: self, counting: false), excluding: excluding, in: context)
     }
 
     func fetch(_ plan: FetchPlan, excluding: Set<UInt64>, in context: FilterContext? = nil) throws -> FetchAnswer {
@@ -32,13 +31,13 @@ extension StoreSnapshot {
     }
 
     /// How many objects a request would give, its offset and limit included.
-    package func count(_ request: FetchDescription, excluding: Set<UInt64> = []) throws -> Int {
-        try countAnswer(request, excluding: excluding).count
+    package func count(_ fetch: ValidatedFetch, excluding: Set<UInt64> = []) throws -> Int {
+        try countAnswer(fetch, excluding: excluding).count
     }
 
     /// The same, with what it took.
-    package func countAnswer(_ request: FetchDescription, excluding: Set<UInt64> = []) throws -> CountAnswer {
-        try count(FetchPlan(request, in: self, counting: true), excluding: excluding)
+    package func countAnswer(_ fetch: ValidatedFetch, excluding: Set<UInt64> = []) throws -> CountAnswer {
+        try count(FetchPlan(fetch, in: self, counting: true), excluding: excluding)
     }
 
     func count(_ plan: FetchPlan, excluding: Set<UInt64>, in context: FilterContext? = nil) throws -> CountAnswer {
@@ -53,13 +52,13 @@ extension StoreSnapshot {
     }
 
     /// How a request would be carried out, for people, and the index that would help it.
-    package func explain(_ request: FetchDescription) throws -> String {
-        var objects = request
+    package func explain(_ fetch: ValidatedFetch) throws -> String {
+        var objects = fetch
         var dictionaries: (FetchDescription, DictionaryProgram)?
-        if request.resultType == .dictionaries {
-            let program = try DictionaryProgram(request, for: schema.model.entity(named: request.entityName))
-            dictionaries = (request, program)
-            objects = program.objects(of: request)
+        if fetch.request.resultType == .dictionaries {
+            let program = try DictionaryProgram(fetch.request, for: fetch.entity)
+            dictionaries = (fetch.request, program)
+            objects = fetch.objects(for: program)
         }
         var work = FetchWork(plan: try FetchPlan(objects, in: self, counting: false))
         work.dictionaries = dictionaries

@@ -8,17 +8,17 @@ extension StoreSnapshot {
     ///   - excluding: Keys of objects that are left out.
     ///   - objects: Objects that take part as they are given.
     package func groups(
-        _ request: FetchDescription, _ program: DictionaryProgram, excluding: Set<UInt64>,
+        _ fetch: ValidatedFetch, _ program: DictionaryProgram, excluding: Set<UInt64>,
         adding objects: [GroupedObject]
     ) throws -> DictionaryAnswer {
-        try groups(request, program, excluding: excluding, adding: objects, in: FilterContext(self))
+        try groups(fetch, program, excluding: excluding, adding: objects, in: FilterContext(self))
     }
 
     func groups(
-        _ request: FetchDescription, _ program: DictionaryProgram, excluding: Set<UInt64> = [],
+        _ fetch: ValidatedFetch, _ program: DictionaryProgram, excluding: Set<UInt64> = [],
         adding objects: [GroupedObject] = [], in context: FilterContext
     ) throws -> DictionaryAnswer {
-        let plan = try FetchPlan(request.forGroups, in: self, counting: false)
+        let plan = try FetchPlan(fetch.withoutOrder, in: self, counting: false)
         let feed = GroupFeed(program, context)
         let sink = ResultSink(.feed(feed), kept: nil, excluding: excluding, context: context)
         var execution = FetchExecution(plan, self, context, sink)
@@ -32,13 +32,4 @@ extension StoreSnapshot {
 package struct DictionaryAnswer: Sendable {
     package var rows: [[PropertyValue]]
     package var work: FetchWork
-}
-
-extension FetchDescription {
-    /// The fetch of the objects that make groups: all of them, in any order.
-    package var forGroups: FetchDescription {
-        var request = withoutWindow
-        request.sortDescriptors = []
-        return request
-    }
 }

@@ -3,10 +3,10 @@ internal import HornbeamModel
 
 extension StoreSnapshot {
     /// The rows that a request finds, table by table, to be changed together by whoever has the writer's turn.
-    func select(_ request: FetchDescription) throws -> [(table: EntityTable, rows: RowSelection)] {
-        let plan = try FetchPlan(request, in: self, counting: false)
+    func select(_ fetch: ValidatedFetch) throws -> [(table: EntityTable, rows: RowSelection)] {
+        let plan = try FetchPlan(fetch, in: self, counting: false)
         guard case .scan = plan.choice.path, plan.window.isWhole else {
-            return try select(try fetch(plan, excluding: []).references)
+            return try select(try self.fetch(plan, excluding: []).references)
         }
         let context = FilterContext(self, threads: ScanThreads(belongToWriter: true))
         let sink = ResultSink(.select, kept: nil, excluding: [], context: context)

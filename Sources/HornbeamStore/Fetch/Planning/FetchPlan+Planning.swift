@@ -2,25 +2,25 @@ internal import HornbeamEngine
 internal import HornbeamModel
 
 extension FetchPlan {
-    init(_ request: FetchDescription, in snapshot: StoreSnapshot, counting: Bool) throws {
-        let (planner, analysis) = try Self.planner(request, in: snapshot, counting: counting)
+    init(_ fetch: ValidatedFetch, in snapshot: StoreSnapshot, counting: Bool) throws {
+        let (planner, analysis) = try Self.planner(fetch, in: snapshot, counting: counting)
         let never = analysis.isNever || planner.tables.isEmpty
         self = try EngineError.translated { () throws(EngineError) in
             never ? FetchPlan(nothing: planner) : try FetchPlan(planner)
         }
-        window = request.window
+        window = fetch.request.window
     }
 
     /// What a request's plan is chosen by.
     private static func planner(
-        _ request: FetchDescription, in snapshot: StoreSnapshot, counting: Bool
+        _ fetch: ValidatedFetch, in snapshot: StoreSnapshot, counting: Bool
     ) throws -> (AccessPlanner, PredicateAnalysis) {
+        let request = fetch.request
         let schema = snapshot.schema
-        let entity = try schema.model.entity(named: request.entityName)
+        // Containers that share a store have equal models, each its own.
+        let entity = schema.model.entities[fetch.entity.index]
         let tables = schema.tables(of: entity, includingSubentities: request.includesSubentities)
-        let predicate = try request.predicate?.validated(for: entity)
-        let analysis = PredicateAnalysis(predicate)
-        for sort in request.sortDescriptors { try sort.validated(for: entity) }
+        let analysis = PredicateAnalysis(request.predicate)
         // A count does not look at the order.
         let sorts = try counting ? [] : request.sortDescriptors.map { try SortKey($0, entity) }
         let planner = AccessPlanner(
@@ -67,14 +67,14 @@ extension FetchPlan {
 
 extension FetchPlan {
     /// Every plan that there is for a request. All give the same answer.
-    static func all(_ request: FetchDescription, in snapshot: StoreSnapshot, counting: Bool) throws -> [FetchPlan] {
-        let (planner, analysis) = try planner(request, in: snapshot, counting: counting)
-        guard !analysis.isNever, !planner.tables.isEmpty else { return [try FetchPlan(request, in: snapshot, counting: counting)] }
+    static func all(_ fetch: ValidatedFetch, in snapshot: StoreSnapshot, counting: Bool) throws -> [FetchPlan] {
+        let (planner, analysis) = try planner(fetch, in: snapshot, counting: counting)
+        guard !analysis.isNever, !planner.tables.isEmpty else { return [try FetchPlan(fetch, in: snapshot, counting: counting)] }
         return try EngineError.translated { () throws(EngineError) in
             let filters = filters(planner.conjuncts, planner)
             return try planner.all().map { choice in
                 var plan = FetchPlan(planner, choice, filters)
-                plan.window = request.window
+                plan.window = fetch.request.window
                 return plan
             }
         }
