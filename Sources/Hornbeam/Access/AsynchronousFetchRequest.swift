@@ -95,7 +95,7 @@ extension ManagedObjectContext {
         _ asynchronous: AsynchronousFetchRequest<Object>,
         completion: @escaping @MainActor (Result<[Object], any Error>) -> Void
     ) {
-        require(isViewContext, "Only the view context lives on the main actor; await the fetch of any other.")
+        require(role.isViewContext, "Only the view context lives on the main actor; await the fetch of any other.")
         Task { @MainActor in
             do { completion(.success(try await self.fetch(asynchronous))) } catch { completion(.failure(error)) }
         }

@@ -8,12 +8,12 @@ extension ManagedObjectContext {
     /// Makes the objects at the end of key paths along with those of a fetch (FET-11). They stay until the next such fetch or the end
     /// of the event.
     func prefetch(_ request: FetchDescription, for objects: [ManagedObject]) {
-        prefetched.removeAll()
+        access.prefetched.removeAll()
         for path in request.relationshipKeyPathsForPrefetching {
             var level = objects
             for name in path.split(separator: ".") {
                 level = destinations(of: level, along: String(name))
-                prefetched += level
+                access.prefetched += level
             }
         }
     }
@@ -37,29 +37,29 @@ extension ManagedObjectContext {
     /// After a few of the same kind in a row, the destinations of the neighbours are made too: whoever walks objects of one fetch
     /// and touches what they point at will come to them.
     func noteStep(from object: ManagedObject, along property: PropertyDescription, to destination: ManagedObject) {
-        accessLog?.lastStep = (destination.key, property)
-        guard accessLog == nil, parent == nil, !isAfterlife else { return }
-        guard readAhead.countStep(along: property) else { return }
+        access.log?.lastStep = (destination.key, property)
+        guard access.log == nil, parent == nil, !role.isAfterlife else { return }
+        guard access.readAhead.countStep(along: property) else { return }
         var ids: [ManagedObjectID] = []
         for neighbour in registry.neighbours(after: object.registryKey, limit: ReadAhead.width) where neighbour.scope === object.scope {
             guard case .objectID(let id) = neighbour.currentValue(of: property), !id.isTemporaryID else { continue }
             ids.append(id)
         }
-        if !ids.isEmpty { readAhead.made = objects(with: ids) }
+        if !ids.isEmpty { access.readAhead.made = objects(with: ids) }
     }
 }
 
 extension ManagedObjectContext {
     /// Lets go of what was made ahead of its use.
     func forgetAhead() {
-        prefetched.removeAll()
-        readAhead = ReadAhead()
+        access.prefetched.removeAll()
+        access.readAhead = ReadAhead()
     }
 
     /// A fault's row is looked up alone.
     func noteLookUp(of object: ManagedObject) {
-        rowsLookedUp += 1
-        accessLog?.note(object)
+        access.rowsLookedUp += 1
+        access.log?.note(object)
     }
 }
 

@@ -29,15 +29,15 @@ public struct RowByRowAccess: Sendable, CustomStringConvertible {
 extension ManagedObjectContext {
     /// True to take down where objects are read one at a time. For the developer's eyes: it costs, and turns off reading ahead.
     public var tracksRowByRowAccess: Bool {
-        get { accessLog != nil }
+        get { access.log != nil }
         set {
             guard newValue != tracksRowByRowAccess else { return }
-            accessLog = newValue ? AccessLog() : nil
+            access.log = newValue ? AccessLog() : nil
         }
     }
 
     /// Where ten objects and more were read one at a time since tracking began, the worst place first.
-    public var rowByRowAccesses: [RowByRowAccess] { accessLog?.report(atLeast: 10) ?? [] }
+    public var rowByRowAccesses: [RowByRowAccess] { access.log?.report(atLeast: 10) ?? [] }
 }
 
 /// The single look-ups of a context by the place in the code.

@@ -20,9 +20,9 @@ extension ManagedObjectContext {
     /// IDs of new objects stay temporary until the outermost context saves, and change in all contexts then. Source: MOC-6, SAV-6.
     public func newChildContext() -> ManagedObjectContext {
         let child = ManagedObjectContext(parent: self)
-        child.eventBegan = eventBegan
-        children.removeAll { $0.context == nil }
-        children.append(WeakContext(context: child))
+        child.tracker.eventBegan = tracker.eventBegan
+        family.children.removeAll { $0.context == nil }
+        family.children.append(WeakContext(context: child))
         return child
     }
 
@@ -55,11 +55,11 @@ extension ManagedObjectContext {
     /// parent's values as their base where both do not disagree. A watched object stays what it was.
     func followParent() -> MergedChanges {
         var merged = MergedChanges()
-        guard let parent, editsSeen != parent.edits else { return merged }
-        editsSeen = parent.edits
+        guard let parent, family.parentEditsSeen != parent.edits else { return merged }
+        family.parentEditsSeen = parent.edits
         guard automaticallyMergesChangesFromParent else { return merged }
         merged.isElsewhere = true
-        edits &+= 1
+        tracker.noteEdit()
         for object in registry.objects where !object.isInserted && !object.state.contains(.watched) {
             if object.hasChanges {
                 if let row = noting(object, { try parentRow(of: object) }) { rebase(object, on: row) }
@@ -69,7 +69,7 @@ extension ManagedObjectContext {
                 object.state.remove(.gone)
                 object.state.insert(.fault)
                 merged.changes.refreshed.insert(object.objectID)
-                hub?.noteChange(object)
+                observers.hub?.noteChange(object)
             }
         }
         rebaseMembers()
@@ -84,7 +84,7 @@ extension ManagedObjectContext {
 
     /// Takes the contexts below to the state that this one has saved.
     func followSaveBelow() {
-        for child in children { child.context?.followSave() }
+        for child in family.children { child.context?.followSave() }
     }
 
     /// Objects that were new have the IDs that they keep, in this context and in those below.
@@ -95,7 +95,7 @@ extension ManagedObjectContext {
         }
         replaceReferences(changes)
         for object in registry.objects { object.record?.replaceFrozen(changes) }
-        for child in children { child.context?.adopt(changes) }
+        for child in family.children { child.context?.adopt(changes) }
     }
 }
 

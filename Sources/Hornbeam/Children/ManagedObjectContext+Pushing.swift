@@ -12,18 +12,18 @@ extension ManagedObjectContext {
             try withoutUndo { try resolve(conflicts.map(\.1), error: Self.error(of: conflicts)) }
             try validate()
         }
-        tracked.compact()
-        let saved = tracked.all
+        tracker.objects.compact()
+        let saved = tracker.objects.all
         let changes = ContextChanges(saved)
         let announcement = AskedName.didSaveObjectIDs.isAsked ? announcement(of: saved) : nil
         parent.processPendingChanges()
         parent.take(changes)
         parent.processPendingChanges()
         for object in saved { settlePushed(object) }
-        tracked.removeAll()
+        tracker.objects.removeAll()
         concludeMerges()
-        editsSeen = parent.edits
-        edits &+= 1
+        family.parentEditsSeen = parent.edits
+        tracker.noteEdit()
         for object in saved { object.didSave() }
         for object in saved where object.state.contains(.deleted) { dismiss(object) }
         if let announcement { post(.didSaveObjectIDs, DidSave(changes: announcement), announcement) }
@@ -33,7 +33,7 @@ extension ManagedObjectContext {
     /// The objects that the parent shows otherwise than they were when they were first changed here.
     private func conflictsWithParent() throws -> [(ManagedObject, VersionConflict)] {
         var conflicts: [(ManagedObject, VersionConflict)] = []
-        for object in tracked.all where !object.isInserted && object.hasChanges || object.state.contains(.watched) {
+        for object in tracker.objects.all where !object.isInserted && object.hasChanges || object.state.contains(.watched) {
             let isChecked = !object.state.contains(.gone) || object.state.contains(.watched)
             guard isChecked, let base = object.record?.frozenRow else { continue }
             let row = try parentRow(of: object)

@@ -5,33 +5,22 @@ internal import HornbeamStore
 
 extension ManagedObjectContext {
     /// True when a save would write something (MOC-8).
-    public var hasChanges: Bool { tracked.all.contains { $0.hasChanges } }
+    public var hasChanges: Bool { tracker.objects.all.contains { $0.hasChanges } }
 
     /// The new objects of the next save (MOC-7).
-    public var insertedObjects: Set<ManagedObject> { Set(tracked.all.filter { $0.isInserted && !$0.isDeleted }) }
+    public var insertedObjects: Set<ManagedObject> { Set(tracker.objects.all.filter { $0.isInserted && !$0.isDeleted }) }
     /// The changed objects of the next save, without new and deleted ones (MOC-7).
-    public var updatedObjects: Set<ManagedObject> { Set(tracked.all.filter(\.isUpdated)) }
+    public var updatedObjects: Set<ManagedObject> { Set(tracker.objects.all.filter(\.isUpdated)) }
     /// The objects that the next save deletes (MOC-7).
-    public var deletedObjects: Set<ManagedObject> { Set(tracked.all.filter { $0.state.contains(.deleted) }) }
+    public var deletedObjects: Set<ManagedObject> { Set(tracker.objects.all.filter { $0.state.contains(.deleted) }) }
 
     /// Marks an object as changed. Called by every change.
     func noteChange(of object: ManagedObject, isNew: Bool = false) {
         require(
-            !isAfterlife,
+            !role.isAfterlife,
             "An object of \(object.scope.entity.name) was changed after its context was released. Keep the "
                 + "context until it has saved.")
-        edits &+= 1
-        let before = object.state
-        object.state.insert(.stirred)
-        if !object.state.contains(.inserted) { object.state.insert(.updated) }
-        if !object.state.contains(.tracked) { tracked.append(object) }
-        if !object.state.contains(.touched) {
-            object.state.insert(.touched)
-            if event.touched.isEmpty { eventBegan?() }
-            event.touch(object, before: before, isNew: isNew)
-        } else if isNew {
-            event.noteNew(object)
-        }
+        if tracker.note(object, isNew: isNew) { tracker.eventBegan?() }
     }
 
     /// An object whose values are what the store has again is not updated any more.
@@ -49,7 +38,7 @@ extension ManagedObjectContext {
         guard !object.isDetached else { return }
         _ = object.writableRecord()
         object.state.insert(.watched)
-        if !object.state.contains(.tracked) { tracked.append(object) }
+        if !object.state.contains(.tracked) { tracker.objects.append(object) }
     }
 
     /// Settles what happened since the last time, and tells observers (MOC-18).
@@ -58,11 +47,9 @@ extension ManagedObjectContext {
     /// actor's turn.
     public func processPendingChanges() {
         undoStack?.closeEvent()
-        guard event.isDue else { return }
-        let past = event
-        event = PendingEvent()
+        guard let past = tracker.takeEvent() else { return }
         // A copy: to look at a value may call a hook that changes other objects.
-        let views = tracked.views
+        let views = tracker.objects.views
         for (object, _, _) in past.touched {
             settleUpdatedState(of: object)
             object.state.remove(.touched)
@@ -71,7 +58,7 @@ extension ManagedObjectContext {
         postObjectsDidChange(past)
         for (object, _, _) in past.touched {
             object.record?.changedInEvent.removeAll()
-            if !object.hasChanges { tracked.noteIdle() }
+            if !object.hasChanges { tracker.objects.noteIdle() }
         }
     }
 
@@ -86,7 +73,7 @@ extension ManagedObjectContext {
     /// happened above them.
     func endOfTurn() {
         processPendingChanges()
-        for child in children.compactMap(\.context) {
+        for child in family.children.compactMap(\.context) {
             if child.automaticallyMergesChangesFromParent { child.mergeByItself { try child.mergeChanges() } }
             child.endOfTurn()
         }
@@ -96,10 +83,10 @@ extension ManagedObjectContext {
     /// its state of the store, which is what keeps old pages alive.
     func rest() {
         sweepIfDue()
-        guard !isPinned else { return }
-        if registry.count == 0, listeners.isEmpty, mailboxes.isEmpty {
-            inbox.skip()
-            isAway = false
+        guard !reading.isPinned else { return }
+        if registry.count == 0, observers.listeners.isEmpty, observers.mailboxes.isEmpty {
+            merging.inbox.skip()
+            reading.isAway = false
             snapshot = nil
         } else if automaticallyMergesChangesFromParent {
             mergeByItself { try advance() }
@@ -110,11 +97,11 @@ extension ManagedObjectContext {
     func mergeByItself(_ merge: () throws -> Void) {
         do {
             try merge()
-            lastMergeFailure = nil
+            merging.lastFailure = nil
         } catch {
             let failure = error as? HornbeamError
                 ?? HornbeamError(.general, "Merging changes failed.", cause: "\(error)", underlyingError: error)
-            lastMergeFailure = failure
+            merging.lastFailure = failure
             onMergeFailure?(failure)
         }
     }

@@ -77,17 +77,17 @@ extension ManagedObjectContext {
 
     /// A new object goes before it ever had a row.
     func forget(_ object: ManagedObject) {
-        edits &+= 1
+        tracker.noteEdit()
         registry.remove(object.registryKey)
         object.detach()
     }
 
     /// Lets go of objects that were deleted before they were ever saved, once no `deny` rule holds them back.
     func forgetUnsavedDeletions() {
-        let unsaved = tracked.all.filter { $0.state.isSuperset(of: [.inserted, .deleted]) }
+        let unsaved = tracker.objects.all.filter { $0.state.isSuperset(of: [.inserted, .deleted]) }
         guard !unsaved.isEmpty else { return }
         for object in unsaved { forget(object) }
-        tracked.compact()
+        tracker.objects.compact()
     }
 }
 

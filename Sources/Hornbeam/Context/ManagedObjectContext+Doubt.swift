@@ -28,29 +28,29 @@ extension ManagedObjectContext {
     ///
     /// - Throws: The store's error; the doubt stays then.
     func settleDoubt() throws {
-        guard let doubt else { return }
+        guard let doubt = saving.doubt else { return }
         switch try persistentStoreCoordinator.stack.outcome(of: doubt.save) {
         case .unknown: return
         case .dropped:
-            self.doubt = nil
+            saving.doubt = nil
             // The state that it was pinned to went with the store that failed.
-            if isPinned { try move() }
+            if reading.isPinned { try move() }
         case .kept: try takeAsSaved(doubt)
         }
     }
 
     /// True while a save has happened and not all of its stores show it: reads stay at the state before it.
     func staysBeforeDoubt() -> Bool {
-        guard let doubt, doubt.save.isDecided, snapshot?.stack === persistentStoreCoordinator.stack else { return false }
+        guard let doubt = saving.doubt, doubt.save.isDecided, snapshot?.stack === persistentStoreCoordinator.stack else { return false }
         do { try settleDoubt() } catch { return true }
-        return self.doubt != nil
+        return saving.doubt != nil
     }
 
     private func takeAsSaved(_ doubt: SaveDoubt) throws {
         let new = try newestSnapshot()
         let inserted = try doubt.inserted.map { ($0.object, $0.reference, try row($0.object.scope.entity, $0.reference, new)) }
         let updated = try doubt.updated.map { ($0, try row($0.scope.entity, $0.reference, new)) }
-        self.doubt = nil
+        saving.doubt = nil
         var ids: [ManagedObjectID: ManagedObjectID] = [:]
         for (object, reference, _) in inserted where object.isInserted { ids[object.objectID] = objectID(reference) }
         adopt(ids)
@@ -61,9 +61,9 @@ extension ManagedObjectContext {
             settleUpdatedState(of: object)
         }
         for object in doubt.deleted where object.state.contains(.deleted) { object.state.insert(.gone) }
-        tracked.compact()
+        tracker.objects.compact()
         // What others did meanwhile cannot be told from what was lost: everything is compared.
-        inbox.overflow()
+        merging.inbox.overflow()
         try move()
         followSaveBelow()
         rebaseMembers()
@@ -72,7 +72,7 @@ extension ManagedObjectContext {
         for (object, reference, row) in inserted where !object.isInserted && object.state.contains(.detached) && row != nil {
             withoutUndo { delete(self.object(with: objectID(reference))) }
         }
-        tracked.compact()
+        tracker.objects.compact()
     }
 
     /// Members that the save wrote are no change any more.

@@ -51,7 +51,7 @@ extension ManagedObjectContext {
     /// The object of an ID of a store that was read before: the commonest way, which looks up no name. Nil where more is to be
     /// seen to.
     private func plainObject(with id: ManagedObjectID) throws -> ManagedObject? {
-        guard parent == nil, let scope = scope(ofIDsFrom: id.origin) else { return nil }
+        guard parent == nil, let scope = scopes.scope(ofIDsFrom: id.origin) else { return nil }
         return try scope._withUnsafeGuaranteedRef { try plainObject(with: id, $0) }
     }
 
@@ -69,13 +69,6 @@ extension ManagedObjectContext {
         object.becomeRealised()
         cells.fetchTexts(hint)
         return object
-    }
-
-    private func scope(ofIDsFrom origin: ManagedObjectID.Origin) -> Unmanaged<EntityScope>? {
-        if originOfLastID == ObjectIdentifier(origin) { return scopeOfLastID }
-        guard let scope = scopes.first(where: { $0?.origin === origin }) ?? nil else { return nil }
-        (originOfLastID, scopeOfLastID) = (ObjectIdentifier(scope.origin), .passUnretained(scope))
-        return scopeOfLastID
     }
 
     /// As `existingObject(with:)`, for objects of a known class.
@@ -99,7 +92,7 @@ extension ManagedObjectContext {
     /// The objects that this context holds now: those that you hold and those with changes (MOC-16).
     public var registeredObjects: Set<ManagedObject> {
         processPendingChanges()
-        tracked.compact()
+        tracker.objects.compact()
         if !retainsRegisteredObjects { sweep() }
         return Set(registry.objects)
     }
@@ -146,7 +139,7 @@ extension ManagedObjectContext {
         _ scope: EntityScope, key: UInt64, hint: RowHint, state: ObjectState = .fault
     ) -> ManagedObject {
         let object = scope.objectClass.init(ObjectBirth(scope: scope, key: key, hint: hint, state: state))
-        if !isAfterlife { registry.insert(object, at: key >> 63 == 0 ? key | scope.keyBits : key) }
+        if !role.isAfterlife { registry.insert(object, at: key >> 63 == 0 ? key | scope.keyBits : key) }
         return object
     }
 
@@ -189,7 +182,7 @@ extension ManagedObjectContext {
 
     /// Moves an object from its temporary key to a permanent one.
     func rekey(_ object: ManagedObject, to reference: ObjectReference) {
-        tracked.views.forget()
+        tracker.objects.views.forget()
         registry.remove(object.registryKey)
         object.key = StoreSlot.local(reference.key)
         object.state.remove(.temporary)
@@ -199,8 +192,8 @@ extension ManagedObjectContext {
 
     /// Puts permanent IDs in the place of temporary ones in all pending changes.
     func replaceReferences(_ changes: [ManagedObjectID: ManagedObjectID]) {
-        tracked.views.forget()
-        for object in tracked.all {
+        tracker.objects.views.forget()
+        for object in tracker.objects.all {
             guard let record = object.record else { continue }
             for property in object.scope.properties where property.isRelationship {
                 let index = property.index

@@ -67,7 +67,7 @@ extension ManagedObjectContext {
 
     /// - Throws: `closed` when there is no store that new objects could go into.
     private func requireStore(for entity: EntityDescription) throws {
-        if entity.index < birthScopes.count, birthScopes[entity.index] != nil { return }
+        if scopes.ofNewObjects(at: entity.index) != nil { return }
         guard stack.isEmpty else { return }
         throw HornbeamError(
             .closed, "No store is open. Call loadPersistentStores() before making objects, and make none after close().",
@@ -75,7 +75,7 @@ extension ManagedObjectContext {
     }
 
     private func birth(in scope: EntityScope) -> ObjectBirth {
-        if givesPermanentIDs, let key = newPermanentKey(in: scope) {
+        if role.givesPermanentIDs, let key = newPermanentKey(in: scope) {
             return ObjectBirth(scope: scope, key: key, hint: RowHint(), state: [.inserted])
         }
         return ObjectBirth(

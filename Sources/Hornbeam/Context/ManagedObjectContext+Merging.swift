@@ -13,8 +13,8 @@ extension ManagedObjectContext {
 
     /// Moves to the newest state of the store unless the context is pinned.
     func advance() throws {
-        if !isPinned, isPlainlyNewest { return }
-        guard isPinned else {
+        if !reading.isPinned, isPlainlyNewest { return }
+        guard reading.isPinned else {
             try move()
             return
         }
@@ -28,13 +28,13 @@ extension ManagedObjectContext {
     /// True in a context that has read nothing yet, and so has nothing to take others' saves into: the newest state is found when
     /// something is read.
     var hasReadNothing: Bool {
-        snapshot == nil && parent == nil && follows && !isAway && children.isEmpty && !hearsOfMerges
+        snapshot == nil && parent == nil && follows && !reading.isAway && family.children.isEmpty && !hearsOfMerges
     }
 
     /// True when a few looks tell that there is nothing to move to: the rule for one that reads much.
     private var isPlainlyNewest: Bool {
-        guard parent == nil, doubt == nil, !isAway, inbox.isEmpty, let stateRead else { return false }
-        return persistentStoreCoordinator.isNewest(stateRead)
+        guard parent == nil, saving.doubt == nil, !reading.isAway, merging.inbox.isEmpty, let mark = reading.mark else { return false }
+        return persistentStoreCoordinator.isNewest(mark)
     }
 
     /// Moves to the newest state of the store and takes in what was announced.
@@ -45,10 +45,10 @@ extension ManagedObjectContext {
     func move(toAtLeast transaction: UInt64 = 0, settled: Set<UInt64> = []) throws -> ObjectChanges {
         if staysBeforeDoubt() { return announce(followParent()) }
         try settleDoubt()
-        let arrived = inbox.drain()
+        let arrived = merging.inbox.drain()
         do { return try move(toAtLeast: transaction, takingIn: arrived, settled: settled) } catch {
             // What was announced is found by comparing, the next time.
-            if !arrived.isEmpty { inbox.overflow() }
+            if !arrived.isEmpty { merging.inbox.overflow() }
             throw error
         }
     }
@@ -57,13 +57,13 @@ extension ManagedObjectContext {
         toAtLeast transaction: UInt64, takingIn arrived: ChangeInbox.Delivery, settled: Set<UInt64>
     ) throws -> ObjectChanges {
         try parent?.advance()
-        let cameFromAway = isAway || parent?.isAway == true
+        let cameFromAway = reading.isAway || parent?.reading.isAway == true
         let old = snapshot
         if let old, arrived.isEmpty, try isNewest(old, transaction) { return announce(followParent()) }
         let new = try newestSnapshot()
         if let old, old.stack !== new.stack { leaveRemovedStores(old, new) }
         if cameFromAway {
-            isAway = parent?.isAway ?? false
+            reading.isAway = parent?.reading.isAway ?? false
             return arrive(at: new, rebasing: true)
         }
         let (taken, ignored) = try sorted(arrived, new)
@@ -72,7 +72,7 @@ extension ManagedObjectContext {
             freezeChanged(ignored, old, except: settled)
         }
         snapshot = new
-        edits &+= 1
+        tracker.noteEdit()
         var merged = takeIn(taken, new)
         if !taken.isEmpty || !ignored.isEmpty { rebaseMembers() }
         let merges = merged.changes
@@ -98,12 +98,12 @@ extension ManagedObjectContext {
     ) throws -> (taken: [ForeignChange], ignored: [ForeignChange]) {
         if arrived.isOverflowing {
             let all = try [differences(new)]
-            return automaticallyMergesChangesFromParent || !observed.isEmpty ? (all, []) : ([], all)
+            return automaticallyMergesChangesFromParent || !merging.observed.isEmpty ? (all, []) : ([], all)
         }
         if automaticallyMergesChangesFromParent { return (arrived.changes.map(ForeignChange.init), []) }
         var result: (taken: [ForeignChange], ignored: [ForeignChange]) = ([], [])
         for change in arrived.changes {
-            if observed.contains(change.originator) {
+            if merging.observed.contains(change.originator) {
                 result.taken.append(ForeignChange(change))
             } else {
                 result.ignored.append(ForeignChange(change))
@@ -115,7 +115,7 @@ extension ManagedObjectContext {
     private func isNewest(_ old: StackSnapshot, _ transaction: UInt64) throws -> Bool {
         if let parent { return try parent.readingSnapshot() === old }
         let stack = persistentStoreCoordinator.stack
-        guard !isAway, !isPinned || old.isRetained, old.stack === stack else { return false }
+        guard !reading.isAway, !reading.isPinned || old.isRetained, old.stack === stack else { return false }
         return old.transaction >= max(stack.latestTransaction, transaction)
     }
 
@@ -169,7 +169,7 @@ extension ManagedObjectContext {
                 if !object.hasChanges, !object.scope.isNested { object.record?.frozenRow = nil }
                 rebase(object, new)
                 merged.changes.refreshed.insert(object.objectID)
-                hub?.noteChange(object)
+                observers.hub?.noteChange(object)
             }
             for reference in change.deleted {
                 guard let object = registry[reference.key] else {
@@ -178,7 +178,7 @@ extension ManagedObjectContext {
                 }
                 merged.changes.deleted.insert(object.objectID)
                 takeInDeletion(of: object)
-                hub?.noteChange(object)
+                observers.hub?.noteChange(object)
             }
         }
         return merged
@@ -208,15 +208,15 @@ extension ManagedObjectContext {
             if object.scope.isNested { record.frozenRow = row }
             return
         }
-        mergeReport.properties += object.applyMergeRules(row.values, includingRelationships: false)
+        merging.report.properties += object.applyMergeRules(row.values, includingRelationships: false)
         if settling {
-            mergeReport.properties += object.conflicts(with: row.values).map {
+            merging.report.properties += object.conflicts(with: row.values).map {
                 .init(conflict: $0, result: $0.mine, decision: .policy(.mergeByPropertyObjectTrump))
             }
         } else {
             guard object.mergesCleanly(with: row.values) else { return }
         }
-        if record.version != row.version { mergeReport.rebased.insert(object.objectID) }
+        if record.version != row.version { merging.report.rebased.insert(object.objectID) }
         object.adopt(row.values, version: row.version)
         settleUpdatedState(of: object)
     }
@@ -236,7 +236,7 @@ extension ManagedObjectContext {
 
     /// Members added or removed here may have been by others too.
     func rebaseMembers() {
-        for object in tracked.all {
+        for object in tracker.objects.all {
             guard let record = object.record, !record.toMany.isEmpty, !object.isInserted else { continue }
             for property in object.scope.properties where property.isToMany {
                 guard var change = record.toMany.removeValue(forKey: property.index) else { continue }

@@ -7,9 +7,9 @@ extension ManagedObjectContext {
     /// Reads nothing.
     public func rollback() {
         undoStack?.removeAllActions()
-        let rolledBack = tracked.all
+        let rolledBack = tracker.objects.all
         let changes = changesOfRollback
-        for object in tracked.all {
+        for object in tracker.objects.all {
             if object.isInserted {
                 forget(object)
             } else {
@@ -17,12 +17,9 @@ extension ManagedObjectContext {
             }
             object.state.remove([.tracked, .touched])
         }
-        tracked.removeAll()
-        event = PendingEvent()
-        mergeReport = MergeReport()
-        doubt = nil
-        upserted.removeAll()
-        edits &+= 1
+        tracker.forget()
+        merging.report = MergeReport()
+        saving.doubt = nil
         for object in rolledBack where !object.state.contains(.detached) { object.awake(fromSnapshotEvents: .rollback) }
         postObjectsDidChange(changes)
     }
@@ -30,9 +27,9 @@ extension ManagedObjectContext {
     /// What a rollback is for observers, who were not told of the event that is open.
     private var changesOfRollback: ObjectChanges {
         var changes = ObjectChanges()
-        let untold = event.new
-        let states = Dictionary(uniqueKeysWithValues: event.touched.map { (ObjectIdentifier($0.object), $0.before) })
-        for object in tracked.all {
+        let untold = tracker.event.new
+        let states = Dictionary(uniqueKeysWithValues: tracker.event.touched.map { (ObjectIdentifier($0.object), $0.before) })
+        for object in tracker.objects.all {
             let told = states[ObjectIdentifier(object)] ?? object.state
             if object.isInserted {
                 if !untold.contains(ObjectIdentifier(object)), !told.contains(.deleted) { changes.deleted.insert(object.objectID) }
@@ -48,7 +45,7 @@ extension ManagedObjectContext {
     private func restore(_ object: ManagedObject) {
         object.state.remove([.updated, .deleted, .stirred, .watched, .failed])
         guard let record = object.record else { return }
-        defer { hub?.noteChange(object) }
+        defer { observers.hub?.noteChange(object) }
         record.discardChanges()
         record.version = 0
         if record.held.isEmpty, record.frozenRow == nil { object.record = nil }
@@ -70,16 +67,13 @@ extension ManagedObjectContext {
         registry.removeAll()
         FreedMemory.giveBack(after: count)
         forgetAhead()
-        tracked.removeAll()
+        tracker.forget()
         failures = ReadFailures()
-        event = PendingEvent()
-        inbox.skip()
+        merging.inbox.skip()
         snapshot = nil
-        isAway = false
-        mergeReport = MergeReport()
-        doubt = nil
-        upserted.removeAll()
-        edits &+= 1
+        reading.isAway = false
+        merging.report = MergeReport()
+        saving.doubt = nil
         postObjectsDidChange(ObjectChanges(invalidatedAll: true))
     }
 
@@ -94,7 +88,7 @@ extension ManagedObjectContext {
         try advance()
         guard object.managedObjectContext === self, !object.isInserted else { return }
         renew(object, mergeChanges: mergeChanges, settling: true)
-        event.refreshed.insert(object.objectID)
+        tracker.event.refreshed.insert(object.objectID)
     }
 
     /// Reads every object anew; changed ones keep their changes, the others become faults (MOC-20).
@@ -105,7 +99,7 @@ extension ManagedObjectContext {
         try advance()
         for object in registry.objects where !object.isInserted {
             renew(object, mergeChanges: true, settling: true)
-            event.refreshed.insert(object.objectID)
+            tracker.event.refreshed.insert(object.objectID)
         }
         processPendingChanges()
     }
@@ -123,8 +117,8 @@ extension ManagedObjectContext {
     /// - Parameter settling: True when this decides what both sides changed, instead of leaving it to the save.
     func renew(_ object: ManagedObject, mergeChanges: Bool, settling: Bool = false) {
         failures.forget(object.objectID)
-        edits &+= 1
-        tracked.views.forget()
+        tracker.noteEdit()
+        tracker.objects.views.forget()
         object.state.remove(.failed)
         if mergeChanges, object.hasChanges {
             object.record?.fetched.removeAll()

@@ -14,28 +14,28 @@ extension ManagedObjectContext {
     /// - Throws: Validation errors, all together in one (`multipleErrors` 1560); `mergeConflict` 133020,
     ///   `constraintConflict` 133021; what a custom merge policy threw; what getters could not read (`readFailures`); the store's error.
     public func save() throws {
-        require(!isSaving, "save() was called inside willSave or didSave of the same context.")
-        isSaving = true
-        defer { isSaving = false }
+        require(!saving.isSaving, "save() was called inside willSave or didSave of the same context.")
+        saving.isSaving = true
+        defer { saving.isSaving = false }
         processPendingChanges()
-        tracked.compact()
+        tracker.objects.compact()
         try requireNoReadFailures()
         if let failure = firstFailure() { throw failure }
         try settleDoubt()
-        if let doubt { throw doubt.save.error }
-        guard hasChanges || !tracked.isEmpty else { return }
+        if let doubt = saving.doubt { throw doubt.save.error }
+        guard hasChanges || !tracker.objects.isEmpty else { return }
         post(.willSaveObjects, WillSave())
         try runWillSaveHooks()
         try mergeBeforeSave()
         try withoutUndo { try computeDerivedValues() }
-        if !skipsValidation { try validate() }
+        if !role.skipsValidation { try validate() }
         try requireNoReadFailures()
         forgetUnsavedDeletions()
         if let parent { try push(into: parent) } else { try write() }
     }
 
     private func firstFailure() -> HornbeamError? {
-        for object in tracked.all {
+        for object in tracker.objects.all {
             if let failure = failure(of: object) { return failure }
         }
         return nil
@@ -43,10 +43,10 @@ extension ManagedObjectContext {
 
     /// Calls `willSave` until no object changes any more (SAV-4, OBJ-5).
     private func runWillSaveHooks() throws {
-        for object in tracked.all { object.state.insert(.stirred) }
+        for object in tracker.objects.all { object.state.insert(.stirred) }
         var rounds = 0
         while true {
-            let stirred = tracked.objects { $0.state.contains(.stirred) && $0.hasChanges }
+            let stirred = tracker.objects.filter { $0.state.contains(.stirred) && $0.hasChanges }
             if stirred.isEmpty { break }
             rounds += 1
             guard rounds <= 1000 else {
@@ -60,14 +60,14 @@ extension ManagedObjectContext {
             for object in stirred { object.willSave() }
         }
         processPendingChanges()
-        tracked.compact()
+        tracker.objects.compact()
     }
 
     /// Derived attributes that validation asks for (ATT-11). The store computes all of them itself, in the transaction.
     private func computeDerivedValues() throws {
-        if tracked.all.allSatisfy({ $0.scope.shape.derived.isEmpty }) { return }
+        if tracker.objects.all.allSatisfy({ $0.scope.shape.derived.isEmpty }) { return }
         let now = PropertyValue.date(Date())
-        for object in tracked.all where !object.state.contains(.deleted) && object.hasChanges {
+        for object in tracker.objects.all where !object.state.contains(.deleted) && object.hasChanges {
             for property in object.scope.shape.derived where property.needsValidation {
                 guard let derivation = property.derivation else { continue }
                 let value = try derivation.value(of: object, now: now)
@@ -91,11 +91,11 @@ extension ManagedObjectContext {
                 let receipt = try draft.stack.save(draft.changes)
                 return try finish(draft, receipt)
             } catch let doubtful as DoubtfulSave {
-                doubt = SaveDoubt(doubtful, draft, tracked.all)
+                saving.doubt = SaveDoubt(doubtful, draft, tracker.objects.all)
                 throw doubtful.error
             } catch let conflicts as SaveConflicts {
                 try withoutUndo { try resolve(conflicts, draft) }
-                if !skipsValidation { try validate() }
+                if !role.skipsValidation { try validate() }
             }
         }
         throw HornbeamError(
@@ -106,13 +106,13 @@ extension ManagedObjectContext {
 
     /// What is left to do once the changes are durable (SAV-12).
     private func finish(_ draft: SaveDraft, _ receipt: StackReceipt) throws {
-        let saved = tracked.all
+        let saved = tracker.objects.all
         let changes = AskedName.didSaveObjectIDs.isAsked ? draft.announcement(in: receipt.transaction) : nil
-        edits &+= 1
+        tracker.noteEdit()
         adoptKeys(of: draft)
         for object in draft.deleted { freezeForReaders(object) }
         for object in saved { settle(object) }
-        tracked.removeAll()
+        tracker.objects.removeAll()
         concludeMerges()
         moveOn(to: receipt, saved)
         for object in saved { object.didSave() }
@@ -128,11 +128,8 @@ extension ManagedObjectContext {
     }
 
     func concludeMerges() {
-        if !lastMergeReport.isEmpty || !mergeReport.isEmpty {
-            lastMergeReport = mergeReport
-            mergeReport = MergeReport()
-        }
-        if !upserted.isEmpty { upserted.removeAll() }
+        merging.conclude()
+        if !tracker.upserted.isEmpty { tracker.upserted.removeAll() }
     }
 
     /// New objects have their permanent IDs now, here and in the contexts below.
@@ -141,21 +138,21 @@ extension ManagedObjectContext {
         for (object, reference) in draft.newKeys {
             let old = object.objectID
             rekey(object, to: reference)
-            if !children.isEmpty { ids[old] = object.objectID }
+            if !family.children.isEmpty { ids[old] = object.objectID }
         }
-        if !ids.isEmpty { for child in children { child.context?.adopt(ids) } }
+        if !ids.isEmpty { for child in family.children { child.context?.adopt(ids) } }
     }
 
     /// Reads see the saved rows from now on. Where moving on fails, the next read tries again.
     private func moveOn(to receipt: StackReceipt, _ saved: [ManagedObject]) {
-        if hasReadNothing { return inbox.skip() }
+        if hasReadNothing { return merging.inbox.skip() }
         do {
             try move(
                 toAtLeast: receipt.transaction,
                 settled: automaticallyMergesChangesFromParent ? [] : Set(saved.map(\.registryKey)))
         } catch {
             snapshot = nil
-            isAway = true
+            reading.isAway = true
             mergeByItself { throw error }
         }
     }

@@ -6,12 +6,12 @@ internal import HornbeamStore
 extension ManagedObjectContext {
     /// The scope that new objects of an entity are born into, by its index in the model.
     func scope(at index: Int) -> EntityScope {
-        if index < birthScopes.count, let scope = birthScopes[index] { return scope }
+        if let scope = scopes.ofNewObjects(at: index) { return scope }
         let stack = stack
         let entity = persistentStoreCoordinator.managedObjectModel.entities[index]
         let scope = scope(at: index, in: stack.slotForNewObjects(of: entity), of: stack)
-        if isAfterlife || stack.isEmpty { return scope }
-        EntityScope.keep(scope, at: index, in: &birthScopes)
+        if role.isAfterlife || stack.isEmpty { return scope }
+        scopes.keepForNewObjects(scope, at: index)
         return scope
     }
 
@@ -20,7 +20,7 @@ extension ManagedObjectContext {
     /// - Parameter stack: The stores as this context sees them, by whom has them at hand.
     func scope(at index: Int, in slot: StoreSlot, of stack: StoreStack? = nil) -> EntityScope {
         let place = slot.index * persistentStoreCoordinator.managedObjectModel.entities.count + index
-        if place < scopes.count, let scope = scopes[place] { return scope }
+        if let scope = scopes[place] { return scope }
         return makeScope(at: index, in: slot, of: stack ?? self.stack, place)
     }
 
@@ -33,18 +33,18 @@ extension ManagedObjectContext {
         let scope = EntityScope(
             entity: entity, slot: slot, objectClass: persistentStoreCoordinator.binding.objectClass(of: entity),
             origin: store.origin(of: entity), isIncremental: own?.isIncremental ?? false, context: self)
-        if isAfterlife { return scope }
-        EntityScope.keep(scope, at: place, in: &scopes)
+        if role.isAfterlife { return scope }
+        scopes.keep(scope, at: place)
         return scope
     }
 
     /// For objects that are met when no store is open: reading them finds nothing. A store may come, so it is kept apart from the others.
     private func storelessScope(of entity: EntityDescription, _ slot: StoreSlot, _ place: Int) -> EntityScope {
-        if place < storelessScopes.count, let scope = storelessScopes[place] { return scope }
+        if let scope = scopes.withoutStore(at: place) { return scope }
         let scope = EntityScope(
             entity: entity, slot: slot, objectClass: persistentStoreCoordinator.binding.objectClass(of: entity),
             origin: persistentStoreCoordinator.shapes[entity].temporaryOrigin, context: self)
-        if !isAfterlife { EntityScope.keep(scope, at: place, in: &storelessScopes) }
+        if !role.isAfterlife { scopes.keepWithoutStore(scope, at: place) }
         return scope
     }
 
@@ -97,14 +97,6 @@ extension StoreStack {
     func slotForNewObjects(of entity: EntityDescription) -> StoreSlot {
         if only != nil { return .first }
         return writableSlots(for: entity).first ?? slots.first { self[$0]?.holds(entity) ?? false } ?? slots.first ?? .first
-    }
-}
-
-extension EntityScope {
-    /// Puts a scope into its place in a list, which grows as far as needed.
-    fileprivate static func keep(_ scope: EntityScope, at place: Int, in scopes: inout [EntityScope?]) {
-        if place >= scopes.count { scopes += repeatElement(nil, count: place + 1 - scopes.count) }
-        scopes[place] = scope
     }
 }
 

@@ -51,7 +51,7 @@ extension ManagedObjectContext {
     func placeNewObjects(in stack: StoreStack) throws {
         if stack.hasOnePlace { return }
         var placed: Set<ManagedObject> = []
-        for object in tracked.all where isToBePlaced(object) && !placed.contains(object) {
+        for object in tracker.objects.all where isToBePlaced(object) && !placed.contains(object) {
             var group = NewObjectGroup(of: object, in: self)
             group.gather()
             for member in group.members {
@@ -109,9 +109,9 @@ extension ManagedObjectContext {
             object.state.insert(.detached)
             registry.remove(object.registryKey)
         }
-        birthScopes.removeAll()
+        scopes.forgetThoseOfNewObjects()
         guard !invalidated.isEmpty else { return }
-        tracked.compact()
+        tracker.objects.compact()
         postObjectsDidChange(ObjectChanges(invalidated: invalidated))
     }
 }

@@ -50,7 +50,7 @@ struct SaveDraft {
 
     mutating func build() throws {
         try reserveKeys()
-        for object in context.tracked.all {
+        for object in context.tracker.objects.all {
             if object.state.contains(.deleted) {
                 addDelete(object)
             } else if object.isInserted {
@@ -64,7 +64,7 @@ struct SaveDraft {
     }
 
     private mutating func reserveKeys() throws {
-        let temporary = context.tracked.objects { $0.isInserted && $0.state.contains(.temporary) }
+        let temporary = context.tracker.objects.filter { $0.isInserted && $0.state.contains(.temporary) }
         guard !temporary.isEmpty else { return }
         newKeys = try context.reserveKeys(for: temporary, in: stack)
         for (object, reference) in newKeys { object.record?.permanentKey = StoreSlot.local(reference.key) }

@@ -18,7 +18,7 @@ struct TrackedObjects {
     }
 
     /// Those of all that fulfil a condition; costs little where all do.
-    func objects(where isWanted: (ManagedObject) -> Bool) -> [ManagedObject] {
+    func filter(_ isWanted: (ManagedObject) -> Bool) -> [ManagedObject] {
         all.allSatisfy(isWanted) ? all : all.filter(isWanted)
     }
 

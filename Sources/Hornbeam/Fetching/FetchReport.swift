@@ -110,16 +110,16 @@ struct FetchWatch {
 extension ManagedObjectContext {
     /// What the fetches of this context cost so far, those of its children included.
     public var fetchCounters: FetchCounters {
-        var counters = fetchCosts
-        counters.faultsFired = scopes.reduce(0) { $0 + ($1?.faultsFired ?? 0) }
+        var counters = access.costs
+        counters.faultsFired = scopes.faultsFired
         return counters
     }
 
     func note(_ work: FetchWork, results: Int, _ watch: FetchWatch) {
-        fetchCosts.fetches += 1
-        fetchCosts.rowsRead += work.rowsRead
-        fetchCosts.leavesRead += work.leavesRead
-        if partsOfFetch != nil { partsOfFetch?.append(work) } else { report(work, results: results, watch) }
+        access.costs.fetches += 1
+        access.costs.rowsRead += work.rowsRead
+        access.costs.leavesRead += work.leavesRead
+        if access.partsOfFetch != nil { access.partsOfFetch?.append(work) } else { report(work, results: results, watch) }
     }
 
     /// Fetches dictionaries, whose search and columns are one fetch in reports.
@@ -129,11 +129,11 @@ extension ManagedObjectContext {
         var outermost = self
         while let parent = outermost.parent { outermost = parent }
         let watch = FetchWatch(self)
-        guard watch.listener != nil, outermost.partsOfFetch == nil else { return try body() }
-        outermost.partsOfFetch = []
-        defer { outermost.partsOfFetch = nil }
+        guard watch.listener != nil, outermost.access.partsOfFetch == nil else { return try body() }
+        outermost.access.partsOfFetch = []
+        defer { outermost.access.partsOfFetch = nil }
         let rows = try body()
-        guard let parts = outermost.partsOfFetch, var work = parts.first else { return rows }
+        guard let parts = outermost.access.partsOfFetch, var work = parts.first else { return rows }
         for part in parts.dropFirst() { work.add(part) }
         work.dictionaries = (request, program)
         report(work, results: rows.count, watch)

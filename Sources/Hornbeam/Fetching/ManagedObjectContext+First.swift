@@ -47,9 +47,9 @@ extension ManagedObjectContext {
         guard parent == nil, failures.unacknowledgedCount == 0, !persistentStoreCoordinator.slowFetches.areHeardOf else { return nil }
         processPendingChanges()
         try advance()
-        if let route = uniqueRoute, route.isFor(type, nameID) { return route.lookUp == nil ? nil : route }
+        if let route = scopes.uniqueRoute, route.isFor(type, nameID) { return route.lookUp == nil ? nil : route }
         let made = try makeRoute(type, nameID)
-        uniqueRoute = made
+        scopes.uniqueRoute = made
         return made?.lookUp == nil ? nil : made
     }
 
@@ -67,8 +67,8 @@ extension ManagedObjectContext {
 
     private func object(of text: String, on route: UniqueRoute) throws -> ManagedObject? {
         guard let lookUp = route.lookUp else { return nil }
-        fetchCosts.fetches += 1
-        if !tracked.isEmpty {
+        access.costs.fetches += 1
+        if !tracker.objects.isEmpty {
             let view = pendingView(route.scope.entity, includesSubentities: true, reads: route.reads)
             if !view.isEmpty { return try object(of: text, lookUp, route, view) }
         }

@@ -75,7 +75,7 @@ extension ManagedObjectContext {
 
     func pendingPlan(for fetch: ValidatedFetch, excluding keys: Set<UInt64> = []) throws -> PendingPlan {
         let (request, entity) = (fetch.request, fetch.entity)
-        guard request.includesPendingChanges, !tracked.isEmpty else { return .storeOnly }
+        guard request.includesPendingChanges, !tracker.objects.isEmpty else { return .storeOnly }
         let paths = RequestPaths(request, entity)
         for destination in paths.destinations {
             let view = pendingView(destination, includesSubentities: true, reads: paths.reads(of: destination))
@@ -95,11 +95,11 @@ extension ManagedObjectContext {
             parents &+= context.edits
             above = context.parent
         }
-        let view = tracked.views.view(
-            entity, includesSubentities: includesSubentities, reads: reads, of: tracked.all, parentEdits: parents)
+        let view = tracker.objects.views.view(
+            entity, includesSubentities: includesSubentities, reads: reads, of: tracker.objects.all, parentEdits: parents)
         // A child asks before its parent has processed what was changed there.
-        if !event.touched.isEmpty, view.notedEdits != edits {
-            for (object, _, _) in event.touched { view.note(object) }
+        if !tracker.event.touched.isEmpty, view.notedEdits != edits {
+            for (object, _, _) in tracker.event.touched { view.note(object) }
             view.notedEdits = edits
         }
         return view

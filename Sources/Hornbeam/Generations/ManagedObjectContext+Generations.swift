@@ -6,7 +6,7 @@ internal import HornbeamStore
 extension ManagedObjectContext {
     /// The state that this context is pinned to; nil when it is not, as at first and in every child (QGN-1, QGN-4).
     public var queryGenerationToken: QueryGenerationToken? {
-        guard isPinned else { return nil }
+        guard reading.isPinned else { return nil }
         return snapshot.map { QueryGenerationToken(.state($0)) } ?? .current
     }
 
@@ -25,14 +25,14 @@ extension ManagedObjectContext {
         processPendingChanges()
         switch token?.generation {
         case nil:
-            isPinned = false
+            reading.isPinned = false
             if snapshot != nil { try move() }
         case .newest:
-            isPinned = true
+            reading.isPinned = true
             try move()
         case .state(let state):
             guard let own = try state.seen(by: persistentStoreCoordinator.stack) else { throw Self.foreignState }
-            isPinned = true
+            reading.isPinned = true
             travel(to: own)
         }
         processPendingChanges()
@@ -45,8 +45,8 @@ extension ManagedObjectContext {
 
     /// Goes to a state, older or newer. What was announced since tells nothing about the way back.
     private func travel(to new: StackSnapshot) {
-        inbox.skip()
-        isAway = true
+        merging.inbox.skip()
+        reading.isAway = true
         arrive(at: new, rebasing: false)
     }
 
@@ -60,7 +60,7 @@ extension ManagedObjectContext {
         var merged = MergedChanges(isElsewhere: true)
         let old = snapshot
         snapshot = new
-        edits &+= 1
+        tracker.noteEdit()
         for object in registry.objects where !object.isInserted {
             object.hint = RowHint()
             if !object.hasChanges {

@@ -9,8 +9,8 @@ extension ManagedObjectContext {
     ///
     /// - Throws: The conflicts, when the policy is `error` or cannot settle them.
     func resolve(_ conflicts: SaveConflicts, _ draft: SaveDraft) throws {
-        tracked.views.forget()
-        defer { tracked.views.forget() }
+        tracker.objects.views.forget()
+        defer { tracker.objects.views.forget() }
         try resolve(conflicts.versions, error: error(of: conflicts, draft))
         // Each object is settled once per attempt: a conflict was found between objects as they were. The next attempt meets what is left.
         var settled = Set(conflicts.versions.map(\.reference.key))
@@ -29,7 +29,7 @@ extension ManagedObjectContext {
             guard let object = registry[conflict.reference.key] else { throw error() }
             if mergesByItself(object, conflict) {
                 adopt(conflict, in: object)
-                mergeReport.rebased.insert(object.objectID)
+                merging.report.rebased.insert(object.objectID)
                 continue
             }
             try consultResolver(object, conflict)
@@ -75,7 +75,7 @@ extension ManagedObjectContext {
         guard let stored = conflict.storedValues, !object.state.contains(.deleted), !object.state.contains(.watched)
         else { return false }
         let merged = object.applyMergeRules(stored, includingRelationships: true)
-        mergeReport.properties += merged
+        merging.report.properties += merged
         guard follows || !merged.isEmpty else { return false }
         return object.mergesCleanly(with: stored)
     }
@@ -99,7 +99,7 @@ extension ManagedObjectContext {
             guard !property.isToMany, !property.isTransient else { continue }
             let result = property.isAttribute ? try property.coerced(value) : value
             if let conflict = object.conflict(at: property.index, stored) {
-                mergeReport.properties.append(.init(conflict: conflict, result: result, decision: .policy(mergePolicy)))
+                merging.report.properties.append(.init(conflict: conflict, result: result, decision: .policy(mergePolicy)))
             }
             _ = object.writableRecord()
             object.settle(property, as: result, over: stored[property.index])
@@ -191,7 +191,7 @@ extension ManagedObjectContext {
     // MARK: The report
 
     private func report(_ object: ManagedObject, _ outcome: MergeReport.Object.Outcome?) {
-        if let outcome { mergeReport.objects.append(.init(objectID: object.objectID, outcome: outcome)) }
+        if let outcome { merging.report.objects.append(.init(objectID: object.objectID, outcome: outcome)) }
     }
 
     /// Notes what becomes of the properties that both sides changed.
@@ -201,7 +201,7 @@ extension ManagedObjectContext {
         guard let record = object.record, !object.state.contains(.deleted) else { return }
         for index in record.originals.keys.sorted() {
             guard let conflict = object.conflict(at: index, stored) else { continue }
-            mergeReport.properties.append(
+            merging.report.properties.append(
                 .init(conflict: conflict, result: result(conflict), decision: .policy(mergePolicy)))
         }
     }
@@ -214,7 +214,7 @@ extension ManagedObjectContext {
             let conflict = PropertyConflict(
                 objectID: object.objectID, entityName: object.scope.entity.name, key: object.scope.properties[index].name,
                 base: base, mine: record.values[index], theirs: stored[index])
-            mergeReport.properties.append(
+            merging.report.properties.append(
                 .init(conflict: conflict, result: stored[index], decision: .policy(mergePolicy)))
         }
     }

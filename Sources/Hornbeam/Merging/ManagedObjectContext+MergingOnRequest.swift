@@ -14,10 +14,10 @@ extension ManagedObjectContext {
 
     /// Takes in another context's saves from now on, as `automaticallyMergesChangesFromParent` does with those of
     /// all (MOC-32). They arrive at the next fetch, count, save or merge.
-    public func observeSaves(of context: ContextIdentity) { observed.insert(context.token) }
+    public func observeSaves(of context: ContextIdentity) { merging.observed.insert(context.token) }
 
     /// Takes in that context's saves no more (MOC-32).
-    public func stopObservingSaves(of context: ContextIdentity) { observed.remove(context.token) }
+    public func stopObservingSaves(of context: ContextIdentity) { merging.observed.remove(context.token) }
 
     /// Takes in a save, or what happened since in history: changed objects are read anew under their pending
     /// changes, deleted ones count as deleted, new ones are announced (NOT-7, NOT-8).

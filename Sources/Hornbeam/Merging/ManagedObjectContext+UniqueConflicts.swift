@@ -14,7 +14,7 @@ extension ManagedObjectContext {
     func settle(_ conflict: UniqueConflict, _ draft: SaveDraft) throws -> Bool {
         let rivals = conflict.objects.compactMap { draft.object(withKey: $0.key) }
         let newcomers = rivals.filter(\.isInserted)
-        let isUpsert = !newcomers.isEmpty && newcomers.allSatisfy { upserted.contains(ObjectIdentifier($0)) }
+        let isUpsert = !newcomers.isEmpty && newcomers.allSatisfy { tracker.upserted.contains(ObjectIdentifier($0)) }
         let resolution = isUpsert ? .new : try resolution(of: conflict, rivals)
         guard let resolution else { return false }
         if let existing = conflict.existing {
@@ -80,7 +80,7 @@ extension ManagedObjectContext {
         if let registered = registry[existing.key] { return fold(newcomer, into: registered, taking: taken) }
         let old = newcomer.objectID
         rekey(newcomer, to: existing)
-        mergeReport.objects.append(.init(objectID: old, outcome: .became(newcomer.objectID)))
+        merging.report.objects.append(.init(objectID: old, outcome: .became(newcomer.objectID)))
         replaceReferences([old: newcomer.objectID])
         newcomer.state.remove(.inserted)
         guard let taken, let record = newcomer.record, let stored = conflict.existingValues else {
@@ -107,7 +107,7 @@ extension ManagedObjectContext {
 
     /// Lets one object stand for another that will not be saved.
     private func fold(_ loser: ManagedObject, into survivor: ManagedObject, taking taken: PropertySet?) {
-        mergeReport.objects.append(.init(objectID: loser.objectID, outcome: .became(survivor.objectID)))
+        merging.report.objects.append(.init(objectID: loser.objectID, outcome: .became(survivor.objectID)))
         for property in loser.scope.properties {
             let isTaken = taken?.contains(property.index) ?? false
             if property.isToMany {
@@ -130,7 +130,7 @@ extension ManagedObjectContext {
 
     /// False for what an upserted object has only by default.
     private func brings(_ object: ManagedObject, _ index: Int) -> Bool {
-        guard upserted.contains(ObjectIdentifier(object)) else { return true }
+        guard tracker.upserted.contains(ObjectIdentifier(object)) else { return true }
         guard let record = object.record else { return true }
         if record.assigned.contains(index) { return true }
         return !record.initialized.contains(index) && record.values[index] != object.scope.shape.newValues[index]

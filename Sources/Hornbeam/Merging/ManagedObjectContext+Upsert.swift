@@ -46,7 +46,7 @@ extension ManagedObjectContext {
         if let object = try object(of: entity, with: wanted) { return object }
         let object = try insert(entityNamed: name)
         for (property, value) in wanted { object.assign(value, to: property) }
-        upserted.insert(ObjectIdentifier(object))
+        tracker.upserted.insert(ObjectIdentifier(object))
         return object
     }
 

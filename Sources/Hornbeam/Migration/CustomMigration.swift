@@ -41,7 +41,7 @@ public final class CustomMigration {
         self.destination = try PersistentContainer.over(destination, classes: stage.to.classes).newContext()
         self.source.name = "migration source"
         self.destination.name = "migration destination"
-        self.destination.givesPermanentIDs = true
+        self.destination.role.givesPermanentIDs = true
         try self.source.setQueryGeneration(from: .current)
     }
 

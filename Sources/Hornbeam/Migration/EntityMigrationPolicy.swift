@@ -53,7 +53,7 @@ struct PolicyPasses {
     func run() throws {
         guard !work.isEmpty else { return }
         // Objects are whole only when all passes have seen them.
-        migration.destination.skipsValidation = true
+        migration.destination.role.skipsValidation = true
         try forEachPolicy { mapping, policy in
             try policy.begin(mapping, migration)
             try forEachSource(of: mapping) { source, isTaken in
@@ -70,7 +70,7 @@ struct PolicyPasses {
             }
             try policy.endRelationshipCreation(mapping, migration)
         }
-        migration.destination.skipsValidation = false
+        migration.destination.role.skipsValidation = false
         try forEachPolicy { mapping, policy in
             try removeObjectsNotTaken(by: mapping)
             try migration.validate(mapping)

@@ -35,29 +35,29 @@ extension ManagedObjectContext {
 
     /// True when somebody may want to know what happens in memory.
     var hasListeners: Bool {
-        AskedName.didChangeObjects.isAsked || !listeners.isEmpty || !mailboxes.isEmpty
-            || isViewContext && AskedName.didChangeViewObjects.isAsked
+        AskedName.didChangeObjects.isAsked || !observers.listeners.isEmpty || !observers.mailboxes.isEmpty
+            || role.isViewContext && AskedName.didChangeViewObjects.isAsked
     }
 
     /// Tells observers what happened in memory.
     func postObjectsDidChange(_ changes: ObjectChanges, keys: () -> [ManagedObjectID: Set<String>] = { [:] }) {
         if changes.isEmpty { return }
         post(.didChangeObjects, ObjectsDidChange(changes: changes), changes)
-        if isViewContext, AskedName.didChangeViewObjects.isAsked { postToMainActor(changes) }
+        if role.isViewContext, AskedName.didChangeViewObjects.isAsked { postToMainActor(changes) }
         tellListeners(changes)
-        guard !mailboxes.isEmpty else { return }
-        mailboxes.removeAll { $0.mailbox == nil }
+        guard !observers.mailboxes.isEmpty else { return }
+        observers.mailboxes.removeAll { $0.mailbox == nil }
         var changes = changes
         changes.changedKeys = keys()
-        for mailbox in mailboxes { mailbox.mailbox?.deliver(0, count: changes.count) { changes } }
+        for mailbox in observers.mailboxes { mailbox.mailbox?.deliver(0, count: changes.count) { changes } }
     }
 
     /// Tells those who keep results of fetches; also of nothing in particular, when what changed is not here and may be found now.
     func tellListeners(_ changes: ObjectChanges) {
-        guard !listeners.isEmpty else { return }
-        let told = listeners
-        listeners = []
-        listeners = told.filter { $0(changes) } + listeners
+        guard !observers.listeners.isEmpty else { return }
+        let told = observers.listeners
+        observers.listeners = []
+        observers.listeners = told.filter { $0(changes) } + observers.listeners
     }
 
     /// Tells observers what happened to objects here.
@@ -74,7 +74,7 @@ extension ManagedObjectContext {
     /// Told when changes are processed: at the end of `perform`, before fetches, counts and saves. May be walked anywhere.
     public func changes() -> ChangeSequence {
         let mailbox = ChangeMailbox()
-        mailboxes.append(WeakMailbox(mailbox: mailbox))
+        observers.mailboxes.append(WeakMailbox(mailbox: mailbox))
         return ChangeSequence(mailbox)
     }
 }

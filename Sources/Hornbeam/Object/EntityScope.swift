@@ -51,11 +51,11 @@ public final class EntityScope {
         cellForms = shape.cellForms
         self.objectClass = objectClass
         self.origin = origin
-        livingContext = context.isAfterlife ? nil : context
-        afterlife = context.isAfterlife ? context : nil
+        livingContext = context.role.isAfterlife ? nil : context
+        afterlife = context.role.isAfterlife ? context : nil
         coordinator = context.persistentStoreCoordinator
         isNested = context.parent != nil
-        hub = context.hub
+        hub = context.observers.hub
         self.isIncremental = isIncremental
         if let snapshot = context.snapshot { read(from: snapshot) }
     }

@@ -63,9 +63,9 @@ extension ManagedObject {
         let old = currentValue(of: property)
         let record = writableRecord()
         record.hold(value, at: index)
-        scope.livingContext?.tracked.views.forget()
+        scope.livingContext?.tracker.objects.views.forget()
         // A child shows it.
-        scope.livingContext?.edits &+= 1
+        scope.livingContext?.tracker.noteEdit()
         guard !state.contains(.silent) else { return }
         if !record.changed.contains(index), !isInserted { record.originals[index] = old }
         if !isInserted, record.originals[index] == value {

@@ -77,7 +77,7 @@ extension ManagedObject {
             record.held.insert(index)
             record.changed.insert(index)
         }
-        context.edits &+= 1
+        context.tracker.noteEdit()
         return true
     }
 

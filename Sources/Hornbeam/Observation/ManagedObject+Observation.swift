@@ -13,11 +13,11 @@ extension ManagedObject: Observable {}
 extension ManagedObjectContext {
     /// True when observers hear of changes to this context's objects. Reading a property takes a little longer then.
     public var isObservable: Bool {
-        get { hub != nil }
+        get { observers.hub != nil }
         set {
             guard newValue != isObservable else { return }
-            hub = newValue ? ObservationHub() : nil
-            for scope in scopes { scope?.hub = hub }
+            observers.hub = newValue ? ObservationHub() : nil
+            scopes.forEach { $0.hub = observers.hub }
         }
     }
 }

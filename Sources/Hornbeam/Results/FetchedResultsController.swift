@@ -118,7 +118,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
     private func listen() {
         guard !isListening else { return }
         isListening = true
-        context.listeners.append { [weak self] changes in
+        context.observers.listeners.append { [weak self] changes in
             self?.follow(changes)
             return self != nil
         }

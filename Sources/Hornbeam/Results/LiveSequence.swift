@@ -80,7 +80,7 @@ public struct LiveSequence<Value>: AsyncSequence {
             self.context = context
             self.compute = compute
             signals = changes.signals.makeAsyncIterator()
-            context.listeners.append { [weak changes] in
+            context.observers.listeners.append { [weak changes] in
                 changes?.append($0)
                 return changes != nil
             }

@@ -43,7 +43,7 @@ extension PersistentContainer {
 
     private static func writing<Result>(_ context: ManagedObjectContext, _ body: (ManagedObjectContext) throws -> Result) throws -> Result {
         try requireStores(context)
-        context.givesPermanentIDs = true
+        context.role.givesPermanentIDs = true
         let result = try body(context)
         try context.save()
         return result

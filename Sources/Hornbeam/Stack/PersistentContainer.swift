@@ -151,13 +151,13 @@ extension PersistentContainer {
         if let madeViewContext { return madeViewContext }
         let context = ManagedObjectContext(coordinator: persistentStoreCoordinator)
         context.name = "viewContext"
-        context.isViewContext = true
+        context.role.isViewContext = true
         context.isObservable = true
         madeViewContext = context
-        context.eventBegan = { [weak self] in
+        context.tracker.eventBegan = { [weak self] in
             Task { @MainActor in self?.madeViewContext?.endOfTurn() }
         }
-        followSaves(context.inbox)
+        followSaves(context.merging.inbox)
         return context
     }
 

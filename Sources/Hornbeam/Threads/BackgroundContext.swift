@@ -22,7 +22,7 @@ public actor BackgroundContext {
     init(_ coordinator: PersistentStoreCoordinator) {
         executor = ContextExecutor()
         context = ManagedObjectContext(coordinator: coordinator)
-        inbox = context.inbox
+        inbox = context.merging.inbox
         identity = context.identity
     }
 
