@@ -129,7 +129,7 @@ import Testing
             _ = PEntity(context: others)
             try others.save()
             try context.save()
-            #expect(context.snapshot == nil && context.inbox.isEmpty)
+            #expect(context.snapshot == nil && context.merging.inbox.isEmpty)
             #expect(object.name == "mine" && context.snapshot != nil)
             try others.existingObject(PEntity.self, with: object.objectID).name = "theirs"
             try others.save()

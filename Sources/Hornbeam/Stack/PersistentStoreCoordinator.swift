@@ -65,7 +65,7 @@ public final class PersistentStoreCoordinator: Sendable {
     var stack: StoreStack { state.withLock { $0.stack } }
 
     /// True when nothing was committed since, and the stores are the same. Takes no lock; false, too, for several stores.
-    func isNewest(_ read: ManagedObjectContext.StateRead) -> Bool {
+    func isNewest(_ read: ReadState.Mark) -> Bool {
         guard stackAddress.load(ordering: .acquiring) == read.stackAddress else { return false }
         // The reader's snapshot keeps the stack of this address.
         guard let stack = UnsafeRawPointer(bitPattern: read.stackAddress) else { return false }
