@@ -203,16 +203,6 @@ extension StoreSnapshot {
     }
 }
 
-extension StackSnapshot {
-    func fetch(_ request: FetchDescription, excluding: Set<UInt64> = []) throws -> FetchAnswer {
-        try fetch(ValidatedFetch(request, in: stack.model), excluding: excluding)
-    }
-
-    func count(_ request: FetchDescription, excluding: Set<UInt64> = []) throws -> Int {
-        try count(ValidatedFetch(request, in: stack.model), excluding: excluding)
-    }
-}
-
 extension FetchPlan {
     init(_ request: FetchDescription, in snapshot: StoreSnapshot, counting: Bool) throws {
         try self.init(snapshot.validated(request), in: snapshot, counting: counting)

@@ -116,9 +116,10 @@ import Testing
         let seen = Guarded(0)
         let counting = FetchControl { found in seen.withLock { $0 = max($0, found) } }
         let request = FetchRequest<PEntity>().where(try FetchPredicate(format: "counter >= 0")).untyped
-        #expect(try context.readingSnapshot().fetch(request, control: counting).references.count == 20_000)
+        let fetch = try ValidatedFetch(request, in: context.persistentStoreCoordinator.managedObjectModel)
+        #expect(try context.readingSnapshot().fetch(fetch, control: counting).references.count == 20_000)
         #expect(seen.withLock { $0 } == 20_000)
         control.cancel()
-        #expect(throws: CancellationError.self) { try context.readingSnapshot().fetch(request, control: control) }
+        #expect(throws: CancellationError.self) { try context.readingSnapshot().fetch(fetch, control: control) }
     }
 }

@@ -50,7 +50,7 @@ import Testing
         #expect(try context.count(byName.offset(1).limit(2)) == 2)
         #expect(try context.count(byName.offset(9)) == 0)
         #expect(hornbeamError { _ = try context.fetch(byName.limit(-1)) }?.code == .predicateInvalid)
-        for request in [byName, FetchRequest<Employee>(), FetchRequest<Employee>(predicate: FetchPredicate(format: "name IN {'b', 'c', 'd'}"))] {
+        for request in [byName, FetchRequest<Employee>(), FetchRequest<Employee>(predicate: try FetchPredicate(format: "name IN {'b', 'c', 'd'}"))] {
             let all = try context.fetch(request)
             #expect(try context.fetch(request.offset(1).limit(.max)) == Array(all.dropFirst()))
             #expect(try context.count(request.offset(1).limit(.max)) == all.count - 1)
