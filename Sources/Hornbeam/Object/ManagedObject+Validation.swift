@@ -114,7 +114,7 @@ extension ManagedObjectContext {
     func validate() throws {
         var errors: [HornbeamError] = []
         func check(_ isConcerned: (ManagedObject) -> Bool, _ body: (ManagedObject) throws -> Void) {
-            for object in tracked.all where isConcerned(object) {
+            for object in tracker.objects.all where isConcerned(object) {
                 do {
                     try body(object)
                 } catch let error as HornbeamError {
