@@ -2,14 +2,14 @@ internal import HornbeamEngine
 package import HornbeamModel
 
 extension StoreSnapshot {
-    /// The objects that a request asks for, in order: by its criteria, then by key.
+    /// The objects that match a request, in the order of its sort criteria, then by key.
     ///
     /// - Parameters:
-    ///   - excluding: Keys of objects that are left out before offset and limit count, as a context does with
-    ///     objects that it has changed.
-    ///   - control: Lets others end the fetch, which then throws `CancellationError`.
-    /// - Throws: `HornbeamError`: `predicateInvalid` for keys and types that do not fit the model, `predicateEvaluation` for what
-    ///   has no answer.
+    ///   - excluding: Keys of objects that are left out before offset and limit apply. A context passes the objects that it has
+    ///     changed.
+    ///   - control: Cancels the fetch, which then throws `CancellationError`.
+    /// - Throws: `HornbeamError`: `predicateInvalid` for keys and types that do not fit the model, `predicateEvaluation` for
+    ///   expressions without a value.
     package func fetch(
         _ request: FetchDescription, excluding: Set<UInt64> = [], control: FetchControl? = nil
     ) throws -> FetchAnswer {
@@ -31,12 +31,12 @@ extension StoreSnapshot {
         return FetchAnswer(rows: rows, work: FetchWork(execution))
     }
 
-    /// How many objects a request would give, its offset and limit included.
+    /// The number of objects that a fetch of the request returns, with its offset and limit.
     package func count(_ request: FetchDescription, excluding: Set<UInt64> = []) throws -> Int {
         try countAnswer(request, excluding: excluding).count
     }
 
-    /// The same, with what it took.
+    /// As `count`, with statistics of the execution.
     package func countAnswer(_ request: FetchDescription, excluding: Set<UInt64> = []) throws -> CountAnswer {
         try count(FetchPlan(request, in: self, counting: true), excluding: excluding)
     }
@@ -52,7 +52,7 @@ extension StoreSnapshot {
         return CountAnswer(count: plan.window(of: sink.count).count, work: FetchWork(execution))
     }
 
-    /// The rows that a request finds, table by table, to be changed together by whoever has the writer's turn.
+    /// The rows that match a request, per table, for a change of all of them by the thread that has the writer's turn.
     func select(_ request: FetchDescription) throws -> [(table: EntityTable, rows: RowSelection)] {
         let plan = try FetchPlan(request, in: self, counting: false)
         guard case .scan = plan.choice.path, plan.limit == nil, plan.offset == 0 else {
@@ -78,7 +78,7 @@ extension StoreSnapshot {
         }
     }
 
-    /// How a request would be carried out, for people, and the index that would help it.
+    /// Describes the plan of a request as text, and an index that would make it faster.
     package func explain(_ request: FetchDescription) throws -> String {
         var objects = request
         var dictionaries: (FetchDescription, DictionaryProgram)?
@@ -100,7 +100,7 @@ extension FetchPlan {
         return sorts.isEmpty ? .collectByKey : .sort(sorts)
     }
 
-    /// True when the number of entries is the number of results: nothing else is asked, and no other entity is among them.
+    /// True when the number of index entries is the number of results: no other condition remains, and no other entity has entries.
     var countsEntries: Bool {
         guard isExact else { return false }
         switch choice.path {
@@ -111,12 +111,12 @@ extension FetchPlan {
         }
     }
 
-    /// True when the fetch takes every object of an entity's hierarchy.
+    /// True when the fetch returns all objects of an entity's hierarchy.
     func takesAll(of other: EntityDescription) -> Bool {
         other.concreteDescendants.allSatisfy { concrete in tables.contains { $0.entity == concrete } }
     }
 
-    /// The places of the results among those that were found.
+    /// The range of the results that offset and limit select.
     func window(of count: Int, leftOut: Int = 0) -> Range<Int> {
         let start = min(offset - leftOut, count)
         return start ..< min(count, limit.map { start + $0 } ?? count)

@@ -15,11 +15,11 @@ struct StoredSchema {
         self.modelBytes = modelBytes
     }
 
-    /// Nil when the store has none yet. A model that is the stored one is taken instead of decoding that.
+    /// Nil when the store has none yet. If `expected` is the stored model, it is used and decoding is skipped.
     init?(_ snapshot: Snapshot, _ location: Store.Location, expecting given: ManagedObjectModel? = nil) throws {
         guard let bytes = try snapshot.value(StoredValue.catalogue) else { return nil }
         let catalogue = Catalogue.decoded(bytes)
-        // A newer catalogue need not be one that this version can decode.
+        // A newer catalogue may have a format that this version cannot decode.
         let format = try? catalogue?.format ?? JSONDecoder().decode(FormatOnly.self, from: Data(bytes)).format
         if let format, format > Catalogue.currentFormat {
             throw HornbeamError(
@@ -51,10 +51,10 @@ struct StoredSchema {
 
     // MARK: A model given at opening
 
-    /// The schema to work with when the store is opened with a model; itself when it is opened without.
+    /// The schema for opening the store with a model; itself when it is opened without a model.
     ///
-    /// What is not part of the version hashes may differ: class names, defaults, validation, delete rules, notes. Fetch indexes may
-    /// differ too: those that are new are built, those that are gone are dropped. Anything else is a mismatch.
+    /// Differences outside the version hashes are allowed: class names, defaults, validation, delete rules, notes. Fetch indexes may
+    /// differ too: new ones are built, removed ones are dropped. All other differences are a mismatch.
     func reconciled(
         with given: ManagedObjectModel?, in engine: Engine, _ options: Store.Options, _ location: Store.Location
     ) throws -> StoredSchema {
@@ -85,7 +85,7 @@ struct StoredSchema {
                 + "Open it with the model it was made with, or migrate it.")
     }
 
-    /// Drops and builds fetch indexes as the given model asks, and stores that model, in one commit.
+    /// Drops and builds fetch indexes for the given model, and stores that model, in one commit.
     private mutating func takeIndexes(of wanted: Catalogue, in engine: Engine) throws {
         let transaction = try engine.begin()
         let kept = catalogue.indexes.filter { old in old.name == nil || wanted.indexes.contains { $0.isSame(as: old) } }
@@ -110,11 +110,11 @@ struct StoredSchema {
 }
 
 extension ManagedObjectModel {
-    /// The definitions last found to be stored as some bytes: comparing two takes less time than encoding one.
+    /// The definitions that were last found equal to stored bytes: comparing two definitions is faster than encoding one.
     private static let storedLast = Guarded<[(bytes: [UInt8], definition: ModelDefinition)]>([])
     private static let storedMost = 8
 
-    /// True if these are the bytes that a store keeps of the model.
+    /// True if the stored bytes encode this model.
     fileprivate func isStored(as bytes: [UInt8]) throws -> Bool {
         if let known = Self.storedLast.withLock({ $0.first { $0.bytes == bytes }?.definition }), known == definition { return true }
         guard try encoded() == bytes else { return false }
@@ -127,7 +127,7 @@ extension ManagedObjectModel {
 }
 
 extension Catalogue {
-    /// The last ones that were decoded, since decoding takes a good part of an opening and a process opens the same store again and again.
+    /// The catalogues decoded last. Decoding is a large part of an opening, and a process often opens the same store again.
     private static let decodedLast = Guarded<[(bytes: [UInt8], catalogue: Catalogue)]>([])
     private static let decodedMost = 8
 
@@ -144,16 +144,16 @@ extension Catalogue {
 }
 
 extension Catalogue.StoredIndex {
-    /// True when both have the same entries, whatever their numbers.
+    /// True when both have the same elements; numbers may differ.
     func isSame(as other: Catalogue.StoredIndex) -> Bool {
         entity == other.entity && name == other.name && elements == other.elements
             && isPolymorphic == other.isPolymorphic && condition == other.condition
     }
 }
 
-/// Fills an index from the rows that are there.
+/// Fills an index from the stored rows.
 enum IndexBuilder {
-    /// `snapshot` is the state that the transaction began with. Gives back how many rows a unique constraint has no room for.
+    /// `snapshot` is the state at the begin of the transaction. Returns the number of rows that violate a unique constraint.
     @discardableResult
     static func build(
         _ index: ValueIndex, from snapshot: Snapshot, in transaction: WriteTransaction, schema: Schema

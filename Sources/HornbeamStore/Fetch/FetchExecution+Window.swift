@@ -1,7 +1,7 @@
 internal import HornbeamEngine
 internal import HornbeamModel
 
-/// The keys between which the results of a scan lie, where offset and limit can be counted instead of walked.
+/// The range of keys that contains the results of a scan, when offset and limit can be computed by counting.
 struct KeyWindow {
     var first: UInt64?
     /// The last key that can be a result.
@@ -22,7 +22,7 @@ struct KeyWindow {
 }
 
 extension FetchExecution {
-    /// Every row is a result and comes by its key, so that rank tells where the window begins and ends, over all tables together.
+    /// Every row is a result and the order is by key, so the ranks of rows give the first and last key over all tables.
     func keyWindow() throws(EngineError) -> KeyWindow {
         guard plan.isExact, plan.sorts.isEmpty, plan.offset > 0 || plan.limit != nil, sink.isComplete, !sink.isCounting
         else { return KeyWindow() }
@@ -37,7 +37,7 @@ extension FetchExecution {
         return window
     }
 
-    /// The n-th key of all tables; past the last one when there are not so many.
+    /// The n-th key of all tables; the greatest key if there are fewer.
     private func key(atRank n: Int) throws(EngineError) -> UInt64 {
         if plan.tables.count == 1 { return try snapshot.view(plan.tables[0]).key(at: n) ?? .max }
         var low: UInt64 = 0

@@ -1,12 +1,12 @@
 internal import HornbeamEngine
 internal import HornbeamModel
 
-/// A fetch made ready: which tables, which path, which filters, which order.
+/// A planned fetch: its tables, access path, filters and order.
 struct FetchPlan: Sendable {
     let entity: EntityDescription
     let tables: [EntityTable]
     let choice: AccessChoice
-    /// What is left to be asked of rows, by entity index; nil for tables that are not read.
+    /// The filter for the remaining conditions, by entity index; nil for tables that are not read.
     let filters: [Filter?]
     let residual: [PredicateAnalysis.Conjunct]
     let sorts: [SortKey]
@@ -23,7 +23,7 @@ struct FetchPlan: Sendable {
         setWindow(request)
     }
 
-    /// What a request's plan is chosen by.
+    /// A planner for a request.
     private static func planner(
         _ request: FetchDescription, in snapshot: StoreSnapshot, counting: Bool
     ) throws -> (AccessPlanner, PredicateAnalysis) {
@@ -33,7 +33,7 @@ struct FetchPlan: Sendable {
         let predicate = try request.predicate?.validated(for: entity)
         let analysis = PredicateAnalysis(predicate)
         for sort in request.sortDescriptors { try sort.validated(for: entity) }
-        // A count does not look at the order.
+        // A count ignores the order.
         let sorts = try counting ? [] : request.sortDescriptors.map { try SortKey($0, entity) }
         let planner = AccessPlanner(
             snapshot: snapshot, entity: entity, tables: tables, conjuncts: analysis.conjuncts,
@@ -85,12 +85,12 @@ struct FetchPlan: Sendable {
     /// True when every row or entry reached is a result.
     var isExact: Bool { residual.isEmpty }
 
-    /// How many results must be known before the first ones can be cut out; nil for all.
+    /// The number of leading results that must be known; nil for all.
     var kept: Int? { limit.map { $0 + offset } }
 }
 
 extension FetchPlan {
-    /// Every plan that there is for a request. All give the same answer.
+    /// Every plan for a request. All return the same results.
     static func all(_ request: FetchDescription, in snapshot: StoreSnapshot, counting: Bool) throws -> [FetchPlan] {
         let (planner, analysis) = try planner(request, in: snapshot, counting: counting)
         guard !analysis.isNever, !planner.tables.isEmpty else { return [try FetchPlan(request, in: snapshot, counting: counting)] }
@@ -106,7 +106,7 @@ extension FetchPlan {
 }
 
 extension SortKey {
-    /// True when all results have one value there, so that it orders nothing.
+    /// True when the conditions fix the value, so that sorting by it has no effect.
     fileprivate func isFixed(by conjuncts: [PredicateAnalysis.Conjunct]) -> Bool {
         conjuncts.contains { conjunct in
             guard case .term(let term) = conjunct, term.comparator == .equal, term.modifier == .direct, term.options.isEmpty

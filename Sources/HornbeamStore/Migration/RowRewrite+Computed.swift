@@ -1,7 +1,7 @@
 internal import HornbeamEngine
 internal import HornbeamModel
 
-/// Values that are converted or computed; those that cannot be are reported with their object.
+/// Values that are converted or computed. A value that cannot be computed is reported with its object.
 extension RowRewrite {
     func computed(
         _ source: PropertyMapping.Source, _ property: PropertyDescription, _ row: RowView, _ key: UInt64
@@ -46,7 +46,7 @@ extension RowRewrite {
         return nil
     }
 
-    /// What stands for a value that there is not.
+    /// The replacement of a missing value.
     private func missing(_ property: PropertyDescription, _ object: ObjectReference) -> PropertyValue {
         guard !property.isOptional else { return .null }
         if property.defaultValue.isNull, build.checksRequired {

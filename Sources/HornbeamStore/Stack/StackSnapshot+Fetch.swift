@@ -1,8 +1,8 @@
 package import HornbeamModel
 
-/// Fetches over several stores: each answers for itself, and the answers are merged.
+/// Fetches over several stores: each store is fetched alone, and the results are merged.
 extension StackSnapshot {
-    /// The objects that a request asks for, in order: by its criteria, then by store and key.
+    /// The objects that match a request, in the order of its sort criteria, then by store and key.
     ///
     /// - Throws: As `StoreSnapshot.fetch`.
     package func fetch(
@@ -43,18 +43,18 @@ extension StackSnapshot {
         }
     }
 
-    /// Those of the stack's keys that are a store's, as its own.
+    /// The keys of the stack that belong to a store, as local keys.
     private func own(_ keys: Set<UInt64>, _ slot: StoreSlot) -> Set<UInt64> {
         if keys.isEmpty || only != nil { return keys }
         return Set(keys.lazy.filter { StoreSlot(ofKey: $0) == slot }.map(StoreSlot.local))
     }
 
-    /// How many objects a request would give, its offset and limit included.
+    /// The number of objects that a fetch of the request returns, with its offset and limit.
     package func count(_ request: FetchDescription, excluding: Set<UInt64> = []) throws -> Int {
         try countAnswer(request, excluding: excluding).count
     }
 
-    /// The same, with what it took.
+    /// As `count`, with statistics of the execution.
     package func countAnswer(_ request: FetchDescription, excluding: Set<UInt64> = []) throws -> CountAnswer {
         if let only, request.affectedStores == nil { return try only.countAnswer(request, excluding: excluding) }
         var whole = request
@@ -70,7 +70,7 @@ extension StackSnapshot {
         return merged
     }
 
-    /// How a request would be carried out, for people; store by store.
+    /// Describes the plan of a request as text, store by store.
     package func explain(_ request: FetchDescription) throws -> String {
         if let only { return try only.explain(request) }
         return try stack.slots(for: request).map { slot in
@@ -79,7 +79,7 @@ extension StackSnapshot {
     }
 }
 
-/// One result with what it is ordered by.
+/// One result with its sort values.
 private struct Found {
     let row: FoundRow
     let values: [PropertyValue]
@@ -97,7 +97,7 @@ private struct Found {
 }
 
 extension FetchDescription {
-    /// The places of the results among those that were found.
+    /// The range of the results that offset and limit select.
     fileprivate func window(of count: Int) -> Range<Int> {
         let start = min(max(0, fetchOffset), count)
         return start ..< (fetchLimit > 0 ? min(count, start + fetchLimit) : count)
