@@ -1,7 +1,7 @@
 internal import HornbeamEngine
 package import HornbeamModel
 
-/// Looks up an object by a unique text of its entity, without a request and without the planner.
+/// A lookup of an object by a unique text of its entity, without a request and without the planner.
 package final class UniqueLookUp: Sendable {
     /// The index may truncate a longer text.
     package static let textMax = 900
