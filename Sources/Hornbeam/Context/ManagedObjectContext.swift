@@ -2,59 +2,59 @@ internal import Foundation
 public import HornbeamModel
 internal import HornbeamStore
 
-/// A scratch pad over the stores: fetches objects, keeps their changes to itself, and saves them together.
+/// A working copy of objects: fetches them, keeps their changes private, and saves them together.
 ///
-/// A context is used where it was made: `container.viewContext` on the main actor, the context that
-/// `performBackgroundTask` lends for the time of the closure, one of your own inside your own actor. Neither
-/// contexts nor their objects are `Sendable`, and the compiler refuses to let them cross.
+/// A context is used in the isolation in which it was created: `container.viewContext` on the main actor, the context that
+/// `performBackgroundTask` passes to its closure, a context of your own inside your own actor. Neither
+/// contexts nor their objects are `Sendable`, so the compiler prevents their use elsewhere.
 ///
-/// Reads see one committed state of the store, which moves to the newest at each fetch, count, save and
-/// merge, unless the context is pinned. What other contexts save arrives then too (merge on save), unless
+/// Reads use one committed state of the store. The context switches to the newest state at each fetch, count, save and
+/// merge, unless it is pinned, and then merges the changes of other contexts, unless
 /// `automaticallyMergesChangesFromParent` is false.
 ///
-/// A context may be released on any thread. Objects that outlive it can be read, and not be changed.
+/// A context may be released on any thread. Its objects can still be read afterwards, but not changed.
 public final class ManagedObjectContext {
-    /// What to do when others saved the same objects meanwhile (MOC-27). `.error` at first.
+    /// Resolves conflicts with other saves of the same objects (MOC-27). The default is `.error`.
     public var mergePolicy: MergePolicy = .error
-    /// True when the saves of other contexts show here, at the next fetch, count, save or merge (MOC-31).
+    /// True when the context merges the saves of other contexts at the next fetch, count, save or merge (MOC-31).
     ///
-    /// When false, objects that were read keep their values until refreshed, and a save of theirs meets
-    /// the other's as a conflict.
+    /// When false, objects that were read keep their values until they are refreshed, and their save
+    /// conflicts with the other one.
     public var automaticallyMergesChangesFromParent = true
     /// A name for messages and history (MOC-28).
     public var name: String?
-    /// Who saves; recorded with each save until changed (MOC-28).
+    /// The author of saves, recorded with each save (MOC-28).
     public var transactionAuthor: String?
     /// Notes of the app.
     public var userInfo: [String: PropertyValue] = [:]
-    /// True to keep every object until `reset`, used or not (MOC-16).
+    /// True to keep every object until `reset`, in use or not (MOC-16).
     public var retainsRegisteredObjects = false
     /// The coordinator whose stores this context reads and writes.
     public let persistentStoreCoordinator: PersistentStoreCoordinator
-    /// The context that this one reads through and saves into; nil for one that saves into the stores (MOC-6).
+    /// The context from which this one reads and into which it saves; nil for one that saves into the stores (MOC-6).
     public let parent: ManagedObjectContext?
 
-    // No access to the fields that are marked `unchecked` calls anything that could come back to them. So the check of exclusive access is
-    // left out, which changes and saves of single objects would make again and again.
+    // Accesses to the fields marked `unchecked` call no code that could access the same field again. So they omit the runtime check of exclusive
+    // access, which changes and saves of single objects would execute very often.
 
-    /// Remembers changes so that `undo()` can take them back; nil, which is the default, remembers nothing (UND-1).
+    /// Records changes for `undo()`. Nil, the default, records nothing (UND-1).
     @exclusivity(unchecked) public var undoStack: UndoStack?
 
     let inbox: ChangeInbox
     let token: UInt64
     let registry = ObjectRegistry()
-    /// By store and by the entity's index in the model; made when first needed.
+    /// By store and by the entity's index in the model; created on first use.
     @exclusivity(unchecked) var scopes: [EntityScope?] = []
-    /// How the last object was found by a unique value, in the state that `snapshot` shows.
+    /// The lookup of objects by a unique value, as last used in the state of `snapshot`.
     var uniqueRoute: UniqueRoute?
-    /// The scope of the last ID that was looked up, one of `scopes`, and whose origin that is.
+    /// The entity cache of the last ID that was looked up, one of `scopes`.
     var scopeOfLastID: Unmanaged<EntityScope>?
     var originOfLastID: ObjectIdentifier?
-    /// Those of new objects, by the entity's index: of the store into which they go unless they are told otherwise.
+    /// The entity caches for new objects without an assigned store, by the entity's index.
     @exclusivity(unchecked) var birthScopes: [EntityScope?] = []
-    /// Scopes made while no store was open, in the same places as `scopes`.
+    /// Entity caches created while no store was open, at the same positions as in `scopes`.
     var storelessScopes: [EntityScope?] = []
-    /// The state of the stores that reads see; nil before the first read and after `reset`.
+    /// The snapshot of the stores that is read; nil before the first read and after `reset`.
     var snapshot: StackSnapshot? {
         didSet {
             for scope in scopes { scope?.read(from: snapshot) }
@@ -63,70 +63,70 @@ public final class ManagedObjectContext {
             if oldValue !== snapshot { tracked.views.forget() }
         }
     }
-    /// What `snapshot` is the state of.
+    /// Identifies the state of `snapshot`.
     private(set) var stateRead: StateRead?
-    /// True while reads stay at one state until told otherwise (QGN-1).
+    /// True while reads stay at one state (QGN-1).
     @exclusivity(unchecked) var isPinned = false
-    /// True at a state that was not reached by taking in what was announced.
+    /// True when the change queue does not lead from this context's snapshot to the newest.
     @exclusivity(unchecked) var isAway = false
     /// Objects with changes, in the order in which they first changed.
     @exclusivity(unchecked) var tracked = TrackedObjects()
-    /// What happened since the last `processPendingChanges`.
+    /// The changes since the last `processPendingChanges`.
     @exclusivity(unchecked) var event = PendingEvent()
-    /// Grows with everything that a child could see of this context.
+    /// Incremented by each change that a child can see.
     @exclusivity(unchecked) var edits: UInt64 = 0
-    /// What could not be read; thrown by the next fetch, count and save.
+    /// Read failures, thrown by the next fetch, count and save.
     @exclusivity(unchecked) var failures = ReadFailures()
-    /// Called when the context fails to take in what others saved where no call could throw the error; see `lastMergeFailure`.
+    /// Called when an automatic merge of remote changes fails and no call can throw the error; see `lastMergeFailure`.
     ///
-    /// That is where the context follows the store by itself: the view context and its children, and a `BackgroundContext` between two
-    /// calls. Called where the context is used.
+    /// The view context and its children merge automatically, and so does a `BackgroundContext` between two
+    /// calls. Called in the isolation of the context.
     public var onMergeFailure: ((HornbeamError) -> Void)?
-    /// Why the context could not take in what others saved when it last tried by itself; nil once it could.
+    /// The error of the last automatic merge; nil after a successful one.
     public internal(set) var lastMergeFailure: HornbeamError?
-    /// Called with the first change of an event; the view context's has it settled when the main actor comes to rest.
+    /// Called at the first change of an event. The view context schedules the processing at the end of the main actor's turn.
     var eventBegan: (() -> Void)?
     @exclusivity(unchecked) var isSaving = false
-    /// True where new objects have permanent IDs at once, so that a closure can return them.
+    /// True when new objects get permanent IDs at once, so that a closure can return the IDs.
     var givesPermanentIDs = false
-    /// True for the context that the main actor uses, whose observers may be told of objects.
+    /// True for the context of the main actor, whose observers may receive objects.
     var isViewContext = false
-    /// True while a migration writes objects that are not whole yet; it checks them at its end.
+    /// True while a migration writes incomplete objects; it validates them at its end.
     var skipsValidation = false
-    /// Tells observers of properties; nil where nobody may observe.
+    /// Notifies observers of properties; nil when observation is not available.
     var hub: ObservationHub?
-    /// Objects that a fetch made along with its results.
+    /// Objects that a fetch prefetched.
     var prefetched: [ManagedObject] = []
-    /// What objects are touched one after another.
+    /// The pattern of object accesses.
     var readAhead = ReadAhead()
-    /// Where objects are read one at a time; nil unless that is tracked.
+    /// Records where objects are read one at a time; nil unless tracking is on.
     var accessLog: AccessLog?
-    /// Rows that were looked up alone so far.
+    /// The number of rows that were looked up alone.
     package var rowsLookedUp = 0
-    /// Called with what happens in memory, until they answer false.
+    /// Called with changes in memory, until they return false.
     @exclusivity(unchecked) var listeners: [(ObjectChanges) -> Bool] = []
-    /// Those who follow what happens in memory.
+    /// Subscribers to changes in memory.
     @exclusivity(unchecked) var mailboxes: [WeakMailbox] = []
-    /// A save that may have reached the disk or not, until its store is opened again.
+    /// A save with an unknown outcome, until its store is opened again.
     @exclusivity(unchecked) var doubt: SaveDoubt?
-    /// What the last successful save, and the merges before it, did with others' changes to the same objects.
+    /// The resolution of conflicts in the last successful save and the merges before it.
     public internal(set) var lastMergeReport = MergeReport()
-    /// What was merged since then.
+    /// The merges since then.
     @exclusivity(unchecked) var mergeReport = MergeReport()
-    /// New objects that stand for whichever object has their unique values.
+    /// New objects that represent any stored object with the same unique values.
     @exclusivity(unchecked) var upserted: Set<ObjectIdentifier> = []
-    /// The contexts whose saves are taken in though this one does not follow.
+    /// The contexts whose saves are merged although this context does not merge automatically.
     var observed: Set<UInt64> = []
-    /// The contexts that read through this one.
+    /// The child contexts.
     @exclusivity(unchecked) var children: [WeakContext] = []
-    /// The parent's `edits` when this context last looked.
+    /// The parent's `edits` at this context's last check.
     var editsSeen: UInt64 = 0
-    /// What fetches of this context cost so far; without the faults fired, which the scopes count.
+    /// The cost of this context's fetches, without fired faults, which the entity caches count.
     var fetchCosts = FetchCounters()
-    /// What the parts of a fetch took that is reported as a whole; nil outside of one.
+    /// The parts of a fetch that is reported as a whole; nil outside of one.
     var partsOfFetch: [FetchWork]?
-    /// True for the reading end of a context that is gone. It keeps no object and no scope, so that the
-    /// objects that keep it alive make no cycle with it.
+    /// True for the detached read-only context of a released context. It retains no object and no entity cache, so that its objects, which
+    /// retain it, form no cycle with it.
     let isAfterlife: Bool
 
     convenience init(coordinator: PersistentStoreCoordinator) { self.init(coordinator, parent: nil) }
@@ -161,10 +161,10 @@ public final class ManagedObjectContext {
         for scope in scopes + storelessScopes { scope?.outlive(snapshot) }
     }
 
-    /// The stores as this context sees them.
+    /// The store stack of this context's snapshot.
     var stack: StoreStack { snapshot?.stack ?? persistentStoreCoordinator.stack }
 
-    /// The snapshot that properties are read from. Never moves an existing one.
+    /// The snapshot from which properties are read. Keeps an existing one.
     func readingSnapshot() throws -> StackSnapshot {
         if let snapshot { return snapshot }
         let fresh = try newestSnapshot()
@@ -172,14 +172,14 @@ public final class ManagedObjectContext {
         return fresh
     }
 
-    /// The state that this context would move to now: the parent's, or the newest of the stores.
+    /// The newest state for this context: the parent's, or that of the stores.
     func newestSnapshot() throws -> StackSnapshot {
         if let parent { return try parent.readingSnapshot() }
         let stack = persistentStoreCoordinator.stack
         return try isPinned ? stack.retain() : stack.snapshot()
     }
 
-    /// Names the state that a snapshot shows, so that knowing whether it is the newest one counts no reference.
+    /// Identifies the state of a snapshot, so that the check for a newer one needs no reference counting.
     struct StateRead {
         let transaction: UInt64
         let stackAddress: UInt
@@ -190,7 +190,7 @@ public final class ManagedObjectContext {
         }
     }
 
-    /// True when this context takes in what others save by itself.
+    /// True when this context merges remote changes automatically.
     var follows: Bool { automaticallyMergesChangesFromParent && !isPinned }
 }
 

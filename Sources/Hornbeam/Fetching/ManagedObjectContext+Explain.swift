@@ -2,8 +2,8 @@ public import HornbeamModel
 internal import HornbeamStore
 
 extension ManagedObjectContext {
-    /// How a request would be answered: the plan of the store in words, the index that would help it, and whether unsaved changes are
-    /// looked at apart.
+    /// Describes the execution of a request: the plan of the store, an index that would help, and whether unsaved changes are
+    /// tested separately.
     ///
     ///     fetch Event
     ///       scan Event: 1000000 rows
@@ -27,6 +27,6 @@ extension ManagedObjectContext {
 }
 
 extension FetchRequest {
-    /// How a context would answer the request; see `ManagedObjectContext.explain`.
+    /// Describes the execution of the request in a context; see `ManagedObjectContext.explain`.
     public func explain(in context: ManagedObjectContext) throws -> String { try context.explain(self) }
 }
