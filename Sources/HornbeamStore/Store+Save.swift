@@ -33,7 +33,8 @@ extension Store {
     /// The largest weight of a save that is executed in a batch with others. A heavier save would delay the others.
     private static let sharedWeightMax = 64
 
-    /// Saves into a custom store, saves with retained snapshots and unfinished two-phase commits each need a transaction of their own.
+    /// False when each save needs a version of its own: a custom store receives saves one by one, and each retained state is that of one
+    /// save. A running two-phase commit must end first.
     private var canShareSaves: Bool {
         backing == nil && joint.isFree && options.retainedGenerations == 0 && options.retainedGenerationsAge == nil
     }

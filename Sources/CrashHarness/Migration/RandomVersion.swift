@@ -1,15 +1,15 @@
 import Hornbeam
 import HornbeamEngine
 
-/// A version of a model that changes at random, and plain objects that change with it the naive way, one by one.
+/// A version of a model that changes randomly, and plain objects that are migrated one by one in a simple way.
 struct RandomVersion {
     var definition = ModelDefinition()
     var plain = PlainObjects()
     private(set) var random: SimulationRandom
     private var lastName = 0
-    /// The changes since the last version, in words.
+    /// Descriptions of the changes since the last version.
     private(set) var edits: [String] = []
-    /// The names that entities and properties had in the last version, where they have others now.
+    /// The properties and entities that are new in this version.
     private var added: Set<String> = []
 
     init(seed: UInt64) {
@@ -22,7 +22,7 @@ struct RandomVersion {
 
     func model() throws -> ManagedObjectModel { try ManagedObjectModel(definition) }
 
-    /// Makes the next version of one to five changes.
+    /// Makes the next version with one to five changes.
     mutating func evolve() {
         beginVersion()
         let count = Int.random(in: 1 ... 5, using: &random)
@@ -83,7 +83,7 @@ struct RandomVersion {
 
     func index(_ entity: String) -> Int { definition.entities.firstIndex { $0.name == entity }! }
 
-    /// The entity and all below it.
+    /// The entity and its descendants.
     func family(_ entity: String) -> Set<String> {
         var names: Set<String> = [entity]
         while true {

@@ -92,7 +92,8 @@ extension ManagedObjectContext {
         return merged.changes
     }
 
-    /// The changes that this context merges, and those that it skips because it merges neither the store's nor the author's changes.
+    /// The changes that this context merges, and those that it skips because it does not merge automatically and does not observe their
+    /// context.
     private func sorted(
         _ arrived: ChangeInbox.Delivery, _ new: StackSnapshot
     ) throws -> (taken: [ForeignChange], ignored: [ForeignChange]) {

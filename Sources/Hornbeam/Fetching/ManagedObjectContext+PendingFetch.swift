@@ -187,7 +187,7 @@ struct PendingOverlay {
     let candidates: [ManagedObject]
     /// The keys of those that the store or the parent may find.
     let alteredKeys: Set<UInt64>
-    /// Their number.
+    /// The number of objects in the overlay.
     let count: Int
 
     /// The keys to exclude from the store's results, with further ones.

@@ -6,7 +6,6 @@ extension PropertyValue {
     /// Numbers convert to other numeric types if they keep their value: `3.0` becomes an integer, `3.5`
     /// does not, and an integer must be in the range of its width. Floats and doubles are rounded to
     /// their precision, −0 becomes 0. Nothing else converts. Every type accepts `.null`.
-    /// their precision, −0 becomes 0. Nothing else converts. `.null` is a value of every type.
     ///
     /// - Throws: `HornbeamError` with code `typeMismatch`, `numberTooLarge` or `numberTooSmall`.
     public func coerced(to type: AttributeType, entity: String? = nil, key: String? = nil) throws -> PropertyValue {

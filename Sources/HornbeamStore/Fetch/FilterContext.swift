@@ -35,7 +35,7 @@ final class FilterContext {
         return reader
     }
 
-    /// Called per leaf or per group of rows; throws if the fetch was cancelled.
+    /// Called per leaf or per group of rows. Reports the progress, and throws if the fetch was cancelled.
     @inline(__always)
     func proceed(_ found: Int) throws(EngineError) {
         guard let control else { return }

@@ -72,7 +72,7 @@ final class KeyMemo: Sendable {
         guard let memory = mmap(nil, count, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), memory != MAP_FAILED else {
             return
         }
-        if count >= 4 << 20 { madvise(memory, count, 14) }  // MADV_HUGEPAGE: a lookup then misses the data cache once and the page tables never
+        if count >= 4 << 20 { madvise(memory, count, 14) }  // MADV_HUGEPAGE: a lookup then costs one cache miss without a page-table walk
         mapping.store(UInt(bitPattern: memory), ordering: .relaxed)
         mappedBytes.store(count, ordering: .relaxed)
         lineMask.store(lines - 1, ordering: .relaxed)

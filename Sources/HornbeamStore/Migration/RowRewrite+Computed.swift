@@ -46,7 +46,7 @@ extension RowRewrite {
         return nil
     }
 
-    /// The replacement of a missing value.
+    /// The value in place of a missing one: null, or the default. Reports a required property without a default.
     private func missing(_ property: PropertyDescription, _ object: ObjectReference) -> PropertyValue {
         guard !property.isOptional else { return .null }
         if property.defaultValue.isNull, build.checksRequired {

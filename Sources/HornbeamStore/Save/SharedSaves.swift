@@ -14,7 +14,6 @@ internal import HornbeamThreads
 /// - The leader owns the open batch; without a leader, `state` owns it.
 /// - A batch is left open only while another is being written to the log. The end of that write selects its leader.
 /// - An open batch has the writer's turn, so a committing thread reports the end of the log write before it waits for other writers.
-/// other writers.
 final class SharedSaves: Sendable {
     private struct State {
         var isLed = false

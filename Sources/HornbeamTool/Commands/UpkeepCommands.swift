@@ -2,7 +2,7 @@ import Foundation
 import Hornbeam
 import HornbeamStore
 
-/// Copies and repairs.
+/// Backup, compaction and salvage.
 extension Command {
     static let backup = Command(
         name: "backup",
@@ -54,7 +54,7 @@ extension Command {
         run: { arguments in
             let path = try arguments.word("the path of the store")
             try arguments.finish()
-            // The content of the folder, before the store is opened and after it was closed.
+            // The files in the folder, before the store is opened and after it was closed.
             let files = StoreFiles(path: path)
             let before = files.byteCount
             try StoreInspection.withStore(path, forWriting: true) { store in

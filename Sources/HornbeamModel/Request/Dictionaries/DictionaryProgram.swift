@@ -3,7 +3,6 @@
 ///
 /// A function such as `max:(pages)` over a single value of each object is a total; over a to-many it is a value of the object. A fetch
 /// with totals and without groups has one dictionary.
-/// with totals and without groups has one dictionary.
 package struct DictionaryProgram: Sendable {
     package typealias Node = FetchExpression.Node
 
