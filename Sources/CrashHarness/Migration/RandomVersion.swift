@@ -9,7 +9,7 @@ struct RandomVersion {
     private var lastName = 0
     /// Descriptions of the changes since the last version.
     private(set) var edits: [String] = []
-    /// The properties and entities that are new in this version.
+    /// The additions and changes of this version that exclude a further change of the same part.
     private var added: Set<String> = []
 
     init(seed: UInt64) {
