@@ -15,8 +15,8 @@ extension Store {
         guard transaction >= openedTransaction else {
             throw HornbeamError(
                 .snapshotExpired,
-                "The state after commit \(transaction) of “\(location)” cannot be read: it is from before the store was opened with this "
-                    + "model. The oldest that can is \(openedTransaction).")
+                "The state after commit \(transaction) of “\(location)” cannot be read: it is older than the opening of the store with "
+                    + "this model. The oldest readable one is \(openedTransaction).")
         }
         return try EngineError.translated { () throws(EngineError) in
             try StoreSnapshot(try engine.snapshot(at: TransactionNumber(transaction), isPinned: true), reader: reader)

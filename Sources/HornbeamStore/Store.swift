@@ -115,7 +115,7 @@ package final class Store: Sendable {
             if let key = keys.take(count) { return key }
             let block = max(count, keys.nextBlock)
             try refill(&keys, block)
-            guard let key = keys.take(count) else { preconditionFailure("A fresh block holds the keys asked for.") }
+            guard let key = keys.take(count) else { preconditionFailure("A new block contains the requested keys.") }
             return key
         }
     }

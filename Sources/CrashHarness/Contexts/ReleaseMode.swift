@@ -4,7 +4,7 @@ import Hornbeam
 /// Fetches, reads and releases very many objects. Afterwards the context holds none, and the memory is returned to the system.
 enum ReleaseMode: Mode {
     static let name = "release"
-    static let summary = "a million objects made, read and let go, with memory watched (--rows N)"
+    static let summary = "a million objects created, read and released, with memory measured (--rows N)"
     static let unit = "objects released"
     static let extras = ["rows"]
 

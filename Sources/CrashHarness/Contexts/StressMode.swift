@@ -24,7 +24,7 @@ enum StressMode: Mode {
         run.add("increments reported lost", tally.reportedLost)
         let attempts = tally.saves + tally.refused
         guard threads < usual || tally.conflicts * 10 >= attempts * 3 else {
-            throw Finding("only \(tally.conflicts) of \(attempts) saves met a conflict: this is no stress")
+            throw Finding("only \(tally.conflicts) of \(attempts) saves had a conflict: the load is too low")
         }
         run.add("threads", threads)
         for number in 0..<attempts { try run.trying("save \(number)") }

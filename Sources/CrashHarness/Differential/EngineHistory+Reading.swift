@@ -57,7 +57,7 @@ extension EngineHistory {
             seen += 1
             return seen < limit
         }
-        try expect(wrong == nil, "a walk meets another entry than \(wrong ?? 0)")
+        try expect(wrong == nil, "a walk finds another entry than \(wrong ?? 0)")
         try expect(seen == min(max(end - first - skipped, 0), limit), "a walk ends after \(seen) entries")
     }
 
@@ -125,7 +125,7 @@ extension EngineHistory {
             rows -= leaf.count
             return rows > 0
         }
-        try expect(isRight && (next == nil || rows <= 0), "a walk over rows from \(key) on meets others")
+        try expect(isRight && (next == nil || rows <= 0), "a walk over rows from \(key) on finds others")
     }
 
     // MARK: All

@@ -124,7 +124,7 @@ extension EngineHistory {
         switch Int.random(in: 0..<3, using: &random) {
         case 0:
             let count = Int.random(in: 0..<5, using: &random)
-            try expect(try transaction.reserve(count) == next.nextKey, "the sequence goes on elsewhere")
+            try expect(try transaction.reserve(count) == next.nextKey, "the sequence continues at another number")
             next.nextKey += UInt64(count)
         case 1:
             next.value = random.next()

@@ -171,7 +171,7 @@ extension GraphHistory {
         do {
             try context.save()
         } catch {
-            try expect(context.insertedObjects.contains(double), "a failed save forgets what was inserted")
+            try expect(context.insertedObjects.contains(double), "a failed save loses inserted objects")
             context.delete(double)
             return try save()
         }

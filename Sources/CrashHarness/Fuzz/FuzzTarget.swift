@@ -107,7 +107,7 @@ enum FuzzTarget: String, CaseIterable {
         let small = compressed(bytes)
         var again = [UInt8](repeating: 0, count: bytes.count)
         let isWhole = small.withUnsafeBytes { source in again.withUnsafeMutableBytes { LZ4.decompress(source, into: $0) } }
-        guard isWhole, again == bytes else { throw Finding("what was compressed does not come back") }
+        guard isWhole, again == bytes else { throw Finding("compressed bytes do not decompress to the original") }
     }
 
     private static func operations(_ bytes: [UInt8]) throws {
@@ -138,7 +138,7 @@ enum FuzzTarget: String, CaseIterable {
             // Random and time functions can give any result; dates are printed to the microsecond.
             let answers = (try? parsed.evaluate(with: object), try? again.evaluate(with: object))
             guard answers.0 == answers.1 || ["random", "now(", "NSDate"].contains(where: text.contains) else {
-                throw Finding("'\(text)' and what it was read from answer differently")
+                throw Finding("'\(text)' and its parsed form give different results")
             }
         }
     }

@@ -43,7 +43,7 @@ struct MigratedSmallStore: DamagedStore {
                 return place == states.count - 1 ? .right : .older
             }
             if otherStates.contains(where: { $0.definition == model.definition && $0.plain == found }) { return .other }
-            throw Finding("a wrong answer: the content is none that the store had")
+            throw Finding("a wrong result: the content equals no state of the store")
         } catch let error as HornbeamError {
             guard [.damaged, .logDamaged, .notAStore, .newerFormat].contains(error.code) else {
                 throw Finding("an error that names no damage: \(error)")

@@ -51,7 +51,7 @@ final class MigrationKillTrial {
     private func foundVersion(_ chain: [RandomVersion], _ first: Int, _ candidates: ClosedRange<Int>) throws -> Int {
         let stored = try Store.storedModel(of: .directory(path)).definition
         for candidate in candidates where try chain[candidate - first].model().definition == stored { return candidate }
-        throw Finding("version \(candidates.lowerBound) was acknowledged, and the store is of none from it to \(candidates.upperBound)")
+        throw Finding("version \(candidates.lowerBound) was acknowledged, and the store has no version from it to \(candidates.upperBound)")
     }
 
     /// Opens the store with its version; its content must equal that of the simple migration.

@@ -39,7 +39,7 @@ struct MigrationTrial: Sendable {
         options.fileSystem = fileSystem
         let model = try Store.storedModel(of: .directory(MigrationHistory.path), options: options)
         let isNew = model.definition == (try after.model().definition)
-        guard isNew || !mustBeNew else { throw Finding("the migration returned, and the store is of the old version") }
+        guard isNew || !mustBeNew else { throw Finding("the migration returned, and the store has the old version") }
         let old = try MigrationHistory.open(model, fileSystem)
         recovered()
         try expect(old, isNew ? after : before)

@@ -149,7 +149,7 @@ struct FullDiskTrial {
     private func expect(_ engine: Engine, _ tree: TreeID, from first: Int) throws -> [Int] {
         let view = try engine.snapshot().index(tree)
         let count = Int(view.count) / Self.batch
-        guard Int(view.count) == count * Self.batch else { throw Finding("\(view.count) entries are no whole batches") }
+        guard Int(view.count) == count * Self.batch else { throw Finding("\(view.count) entries are not whole batches") }
         for number in first..<first + count {
             for index in 0..<Self.batch {
                 guard try view.get(key(number, index)) == value(number, index) else { throw Finding("batch \(number) is wrong") }

@@ -20,12 +20,12 @@ enum SchedulesMode: Mode {
     static func round(_ seed: UInt64, _ run: Run) throws {
         let workload = try ScheduledWorkload(seed: seed)
         if let text = run.options.replay {
-            guard let schedule = Schedule(text) else { throw UsageError("'\(text)' is no schedule") }
+            guard let schedule = Schedule(text) else { throw UsageError("'\(text)' is not a schedule") }
             return try replay(schedule, workload, run)
         }
         let first = try workload.perform(Schedule())
         guard try workload.perform(Schedule()).trace == first.trace else {
-            throw Finding("the same schedule went two ways; a replay would not show what happened")
+            throw Finding("two runs of the same schedule differ; a replay would not repeat the run")
         }
         var explorer = ScheduleExplorer(seed: seed, points: first.points, others: workload.threadCount - 1)
         for role in workload.roles { run.cover("kinds of threads", role.name) }

@@ -20,7 +20,7 @@ struct FaultTrial {
             Kind(name: "short read", effect: .short, calls: [.read]),
             Kind(name: "failed sync that keeps the new", effect: .failSyncKeepingNew, calls: syncs),
             Kind(name: "failed sync that brings back the old", effect: .failSyncRevertingToOld, calls: syncs),
-            Kind(name: "sync that lies", effect: .lie, calls: syncs),
+            Kind(name: "sync without effect", effect: .lie, calls: syncs),
             Kind(name: "wrong bit in a read", effect: .flip, calls: [.read]),
         ]
     }()

@@ -4,7 +4,7 @@ import HornbeamEngine
 /// or the harness is not sensitive enough.
 enum SyncsMode: Mode {
     static let name = "syncs"
-    static let summary = "every sync of the engine left out in turn, and what is lost then"
+    static let summary = "each sync site of the engine skipped in turn; a crash must then lose data"
     static let unit = "removed syncs"
 
     /// The number of workloads without a loss after which a sync counts as unnecessary.

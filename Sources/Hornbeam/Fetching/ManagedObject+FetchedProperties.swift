@@ -20,7 +20,7 @@ extension ManagedObject {
         }
         guard let context = managedObjectContext else {
             throw HornbeamError(
-                .unsupportedRequest, "“\(entity.name).\(key)” cannot be fetched: the object has no context any more.",
+                .unsupportedRequest, "“\(entity.name).\(key)” cannot be fetched: the object no longer has a context.",
                 entity: entity.name, key: key)
         }
         if let known = record?.fetched[key] {

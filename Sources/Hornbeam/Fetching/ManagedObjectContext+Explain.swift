@@ -19,7 +19,7 @@ extension ManagedObjectContext {
         case .storeOnly: return plan
         case .overlay(let overlay):
             let changed = overlay.count == 1 ? "1 object" : "\(overlay.count) objects"
-            return plan + "\n  beside \(changed) with unsaved changes, in memory"
+            return plan + "\n  and \(changed) with unsaved changes, in memory"
         case .inMemory:
             return "fetch \(request.entityName)\n  all objects in memory: objects that the request looks through have unsaved changes"
         }

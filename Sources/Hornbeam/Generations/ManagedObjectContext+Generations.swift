@@ -20,7 +20,7 @@ extension ManagedObjectContext {
         guard parent == nil else {
             throw HornbeamError(
                 .unsupportedRequest,
-                "A child context reads what its parent shows and cannot be pinned. Pin the outermost context.")
+                "A child context reads from its parent and cannot be pinned. Pin the outermost context.")
         }
         processPendingChanges()
         switch token?.generation {
@@ -40,7 +40,7 @@ extension ManagedObjectContext {
 
     private static var foreignState: HornbeamError {
         HornbeamError(
-            .unsupportedRequest, "The query generation is of other stores than this context reads. Take one from its coordinator.")
+            .unsupportedRequest, "The query generation belongs to other stores than those of this context. Take one from its coordinator.")
     }
 
     /// Switches to an older or newer state. The change queue cannot be used for this.

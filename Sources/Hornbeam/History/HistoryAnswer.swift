@@ -46,12 +46,12 @@ public enum HistoryAnswer: Sendable {
         case .resync(.unknownStore, _):
             throw HornbeamError(
                 .storeNotFoundInToken,
-                "The history token is not of the stores of this coordinator. Read everything anew, and go on with the token of the answer.")
+                "The history token does not belong to the stores of this coordinator. Read all data again, and continue with the token of the answer.")
         case .resync(let gap, _):
-            let reason = gap == .expired ? "does not reach back to the token" : "went another way than the token says"
+            let reason = gap == .expired ? "does not reach back to the token" : "differs from the history of the token"
             throw HornbeamError(
                 .historyTokenExpired,
-                "History \(reason). Read everything anew, and go on with the token of the answer.")
+                "History \(reason). Read all data again, and continue with the token of the answer.")
         }
     }
 }

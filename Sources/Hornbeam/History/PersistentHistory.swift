@@ -30,7 +30,7 @@ public struct PersistentHistory: Sendable {
             let keeping = stores.filter(\.keepsHistory)
             return keeping.isEmpty ? [stores.first ?? first] : keeping
         }
-        throw HornbeamError(.closed, "A store whose history was asked for was removed from its coordinator. Add it again.")
+        throw HornbeamError(.closed, "A store whose history was requested was removed from its coordinator. Add it again.")
     }
 
     /// The position after the newest transaction (PSC-19).

@@ -26,7 +26,7 @@ extension CustomMigration {
         case .property(let name), .converted(let name): value = try source.value(forKey: name)
         case .expression(let expression):
             guard let found = try expression.readingSource.value(with: source).propertyValue else {
-                try reportProblem("The expression for “\(mapping.name)” gives no value of an attribute.", for: source, mapping.name)
+                try reportProblem("The expression for “\(mapping.name)” does not give an attribute value.", for: source, mapping.name)
                 return nil
             }
             value = found

@@ -33,7 +33,7 @@ public final class MigrationMonitor: Sendable {
         { [self] step in
             guard !isCancelled.isRaised, !progress.isCancelled else {
                 throw HornbeamError(
-                    .migrationCancelled, "The migration of \(url.lastPathComponent) was cancelled. The store is as it was.")
+                    .migrationCancelled, "The migration of \(url.lastPathComponent) was cancelled. The store is unchanged.")
             }
             progress.completedUnitCount = Int64(step.fraction * 1_000)
             continuation.yield(step)

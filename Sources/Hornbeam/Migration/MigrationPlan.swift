@@ -40,7 +40,7 @@ public struct MigrationPlan: Sendable {
         guard problems.isEmpty else {
             throw HornbeamError(
                 .invalidMigrationPlan,
-                "The migration plan cannot be carried out: \(problems.count == 1 ? "the problem is" : "\(problems.count) problems are") among the details.",
+                "The migration plan cannot be executed: \(problems.count == 1 ? "the problem is" : "\(problems.count) problems are") among the details.",
                 details: problems)
         }
         self.stages = stages

@@ -128,7 +128,7 @@ extension ManagedObject {
             }
             guard let next = try object.object(forKey: step) else {
                 throw HornbeamError(
-                    .objectNotFound, "“\(path)” of \(entity.name) meets no object at “\(step)”: set that first.",
+                    .objectNotFound, "“\(path)” of \(entity.name) has no object at “\(step)”: set that first.",
                     entity: entity.name, key: path, objectIDs: [objectID])
             }
             object = next
@@ -208,8 +208,8 @@ extension ManagedObject {
     final func withoutContext() -> HornbeamError {
         HornbeamError(
             .objectNotFound,
-            "The \(scope.entity.name) with the ID \(objectID) belongs to no context any more: it was deleted or rolled back, or its "
-                + "context was reset or is gone. Fetch it in the context where it is to be used.",
+            "The \(scope.entity.name) with the ID \(objectID) no longer belongs to a context: it was deleted or rolled back, or its "
+                + "context was reset or released. Fetch it in the context that uses it.",
             entity: scope.entity.name, objectIDs: [objectID])
     }
 

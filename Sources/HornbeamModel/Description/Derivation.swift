@@ -91,9 +91,9 @@ public enum Derivation: Hashable, Sendable {
         if case .keyPath(_, let steps) = node, steps.count == 3, case .name(let relationship) = steps[0],
             case .collection(let sign) = steps[1], case .name(let attribute) = steps[2]
         {
-            return "\(text) is no derivation: the operator stands last, \(relationship).\(attribute).@\(sign.rawValue)."
+            return "\(text) is not a derivation: the operator must be last, \(relationship).\(attribute).@\(sign.rawValue)."
         }
-        return "\(text) is no derivation: it can be a path (author.name), canonical:(path), uppercase:(path), "
+        return "\(text) is not a derivation: it can be a path (author.name), canonical:(path), uppercase:(path), "
             + "lowercase:(path), relationship.@count, relationship.attribute.@sum (@avg, @min, @max), or now()."
     }
 }

@@ -18,7 +18,7 @@ extension MappingInference {
         }
         if old.attributeType != attribute.attributeType {
             obstacle(
-                "Its type was \(old.attributeType) and is \(attribute.attributeType) now. Values are not converted without being asked: "
+                "Its type was \(old.attributeType) and is \(attribute.attributeType) now. Values are not converted automatically: "
                     + "give the new attribute another name, and convert in code.", attribute.entity.name, attribute.name)
         }
         if old.isOptional, !attribute.isOptional { requireDefault(attribute, "it was optional and is required now") }

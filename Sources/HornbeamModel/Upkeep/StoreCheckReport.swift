@@ -23,7 +23,7 @@ public struct StoreCheckReport: Sendable, Hashable, CustomStringConvertible {
 
     public var description: String {
         let counts = "\(rows) rows, \(indexEntries) index entries, \(links) links, \(trees) trees, \(pages) pages"
-        let dangling = danglingReferences == 0 ? "" : ", \(danglingReferences) references to objects that are gone"
+        let dangling = danglingReferences == 0 ? "" : ", \(danglingReferences) references to deleted objects"
         let verdict = isSound ? "sound" : "\(problems.count) problems"
         return "\(verdict): \(counts)\(dangling)" + problems.map { "\n  " + $0 }.joined()
     }

@@ -100,7 +100,7 @@ struct BatchDeleteExecution {
         let entity = table(object).entity.name
         return HornbeamError(
             .deleteDenied,
-            "The \(entity) cannot be deleted while “\(property.name)” leads to other objects. Delete those too, or "
+            "The \(entity) cannot be deleted while “\(property.name)” refers to other objects. Delete those too, or "
                 + "clear the relationship first.",
             entity: entity, key: property.name, objectIDs: [base.reader.origins.objectID(object)])
     }

@@ -92,7 +92,7 @@ struct ColumnWriter {
         case (_, .bool(let flag)): cells.append(flag ? 1 : 0)
         case (_, .date(let date)): put(date.timeIntervalSinceReferenceDate)
         case (_, .uuid(let uuid)): put(uuid.uuid)
-        default: preconditionFailure("A \(value.kindName) is no value of a column of fixed width.")
+        default: preconditionFailure("A \(value.kindName) is not a value of a column of fixed width.")
         }
     }
 

@@ -42,7 +42,7 @@ struct KeyCell {
         case .dictionary(let parts):
             isNull = false
             bytes = CompositeCode.encode(parts)
-        case .array, .set: preconditionFailure("A \(value.kindName) is no value of an attribute.")
+        case .array, .set: preconditionFailure("A \(value.kindName) is not a value of an attribute.")
         }
     }
 

@@ -12,7 +12,7 @@ extension Store {
             let base = try snapshot()
             precondition(
                 base.transaction == transaction.baseTransaction.rawValue,
-                "What is durable can be read, and nobody else writes now.")
+                "The durable state can be read, and no other transaction writes now.")
             return (transaction, base)
         } catch {
             transaction.abort()

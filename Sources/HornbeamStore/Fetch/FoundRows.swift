@@ -45,7 +45,7 @@ package struct FoundRows: Sendable {
 
     /// Makes a list of rows, with hints for all of them or for none.
     init(_ references: [ObjectReference], _ hints: [RowHint] = []) {
-        precondition(hints.isEmpty || hints.count == references.count, "Of all found rows or of none it is known where they are.")
+        precondition(hints.isEmpty || hints.count == references.count, "Either all rows have hints or none.")
         self.references = references
         self.hints = hints
         count = references.count
@@ -103,7 +103,7 @@ package struct FoundRows: Sendable {
 
     /// Keeps some of the rows.
     mutating func keep(_ range: Range<Int>) {
-        precondition(range.lowerBound >= 0 && range.upperBound <= count, "Only rows that were found can be kept.")
+        precondition(range.lowerBound >= 0 && range.upperBound <= count, "The range lies within the result set.")
         skipped += range.lowerBound
         count = range.count
     }
@@ -136,7 +136,7 @@ extension FoundRows: RandomAccessCollection {
 
     /// O(1) for listed rows, else O(log n).
     package subscript(position: Int) -> FoundRow {
-        precondition(position >= 0 && position < count, "There are \(count) rows, and none at \(position).")
+        precondition(position >= 0 && position < count, "Position \(position) is outside the \(count) rows.")
         let position = position + skipped
         if leaves.isEmpty { return listed(position) }
         let leaf = leaves[leafNumber(at: position)]

@@ -71,7 +71,7 @@ enum HistoryState {
             return try JSONDecoder().decode([HistoryConsumerRecord].self, from: Data(bytes))
         } catch {
             throw HornbeamError(
-                .damaged, "The list of the history's consumers cannot be read. Register them anew.", cause: "\(error)")
+                .damaged, "The list of the history's consumers cannot be read. Register them again.", cause: "\(error)")
         }
     }
 

@@ -92,7 +92,7 @@ struct IndexKey {
         case (.objectID, .string(let text)): append(text: text, .binary)
         case (.reference, .objectID(let id)): KeyBytes.append(id.reference, to: &bytes)
         case (.data, .data(let data)): data.withUnsafeBytes { KeyBytes.appendEscaped($0, to: &bytes) }
-        default: preconditionFailure("A \(value.kindName) has no key as \(element.type.rawValue): coerce it first.")
+        default: preconditionFailure("A \(value.kindName) has no key as \(element.type.rawValue). Convert it first.")
         }
     }
 

@@ -50,7 +50,7 @@ struct MigrationChain {
     private func backwards(_ stored: ManagedObjectModel, _ model: ManagedObjectModel) -> HornbeamError {
         HornbeamError(
             .stagedMigrationBackwards,
-            "“\(location)” is of \(settings.name(of: stored)), which is newer than \(settings.name(of: model)), and is not taken back. Open "
+            "“\(location)” is of \(settings.name(of: stored)), which is newer than \(settings.name(of: model)), and is not migrated backwards. Open "
                 + "it with the newer model, or for reading with its own stored model.")
     }
 

@@ -33,7 +33,7 @@ extension RowRewrite {
         do {
             if let value = try expression.readingSource.value(with: subject).propertyValue { return value }
             build.violate(
-                .typeMismatch, "The expression for “\(property.name)” gives no value of an attribute.", step.entity, property.name, [object])
+                .typeMismatch, "The expression for “\(property.name)” does not give an attribute value.", step.entity, property.name, [object])
         } catch let error as EngineError {
             throw error
         } catch {

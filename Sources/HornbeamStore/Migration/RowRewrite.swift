@@ -85,7 +85,7 @@ struct RowRewrite {
         if owners.count > 1 {
             build.violate(
                 .migrationConstraintViolation,
-                "\(owners.count) objects have this one among their “\(relationship.name)”, and “\(property.name)” leads to one only.",
+                "\(owners.count) objects have this one among their “\(relationship.name)”, and “\(property.name)” holds only one.",
                 step.entity, property.name, [ObjectReference(step.entity, key)])
         }
         guard let owner = owners.first else { return target.writeNull(to: buffer) }

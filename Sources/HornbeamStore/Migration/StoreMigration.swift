@@ -178,7 +178,8 @@ struct StoreMigration {
             problems.append(
                 HornbeamError(
                     .migrationConstraintViolation,
-                    "The entity becomes abstract and has \(try draft.oldRowCount(before)) objects. Delete them with the old model, or let it be.",
+                    "The entity becomes abstract and has \(try draft.oldRowCount(before)) objects. Delete them with the old model, "
+                        + "or keep the entity concrete.",
                     entity: entity.name))
         }
         if let error = HornbeamError.combining(problems) { throw error }

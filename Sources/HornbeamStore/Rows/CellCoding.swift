@@ -201,6 +201,6 @@ extension StoredColumn {
         EngineError(
             .damaged,
             "A value of “\(property.entity.name).\(property.name)” cannot be read: its bytes are not \(type.rawValue)."
-                + " Restore the object from a backup, or set the property anew.")
+                + " Restore the object from a backup, or set the property again.")
     }
 }

@@ -77,7 +77,7 @@ package struct CellReader {
         _ property: Int, _ key: UInt64, _ hint: inout RowHint, _ body: (UnsafeRawBufferPointer?) -> Void
     ) throws -> Bool {
         let column = columns[property]
-        precondition(column.type == .string || column.type == .uri, "The property is no text.")
+        precondition(column.type == .string || column.type == .uri, "The property is not a text.")
         do {
             return try tryTable { table throws(EngineError) in try table.lendText(key, at: &hint.location, column.position, body) }
         } catch { throw HornbeamError(error) }
@@ -108,7 +108,7 @@ package struct CellReader {
     /// The text of a string or URI; optionals as for `integer`.
     package func string(_ property: Int, _ key: UInt64, _ hint: inout RowHint) throws -> String?? {
         let column = columns[property]
-        precondition(column.type == .string || column.type == .uri, "The property is no text.")
+        precondition(column.type == .string || column.type == .uri, "The property is not a text.")
         do {
             let cell = try tryTable { table throws(EngineError) in try table.textCell(key, at: &hint.location, column.position) }
             return switch cell {
@@ -142,7 +142,7 @@ struct CellColumn {
         case .int16: Int64(Int16(truncatingIfNeeded: bits))
         case .int32: Int64(Int32(truncatingIfNeeded: bits))
         case .int64, .bool: Int64(bitPattern: bits)
-        default: preconditionFailure("The property is no whole number or boolean.")
+        default: preconditionFailure("The property is not an integer or boolean.")
         }
     }
 
@@ -151,7 +151,7 @@ struct CellColumn {
         switch type {
         case .double, .date: Double(bitPattern: bits)
         case .float: Double(Float(bitPattern: UInt32(truncatingIfNeeded: bits)))
-        default: preconditionFailure("The property is no double, float or date.")
+        default: preconditionFailure("The property is not a double, float or date.")
         }
     }
 }

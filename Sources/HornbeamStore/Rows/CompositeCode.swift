@@ -49,7 +49,7 @@ enum CompositeCode {
         case .uri(let url): (.uri, Array(url.absoluteString.utf8))
         case .dictionary(let parts): (.composite, encode(parts))
         case .null, .objectID, .array, .set:
-            preconditionFailure("A \(value.kindName) is no element of a composite: coerce it first.")
+            preconditionFailure("A \(value.kindName) is not an element of a composite. Convert it first.")
         }
     }
 

@@ -113,7 +113,7 @@ struct JointSave {
             deciding?.transaction.abort()
             throw error
         }
-        guard let deciding else { preconditionFailure("Without conflicts the first store's part was carried out.") }
+        guard let deciding else { preconditionFailure("Without conflicts the first store's part was executed.") }
         return deciding
     }
 
@@ -164,8 +164,8 @@ struct JointSave {
     private static func incomplete(_ store: Store, _ cause: any Error) -> HornbeamError {
         HornbeamError(
             .incompleteSave,
-            "The save over several stores has happened, but “\(store.location)” could not write its part yet. Nothing is lost, and "
-                + "nothing will be written twice: see to the cause and save again, which finishes it; so does opening the stores again.",
+            "The save over several stores is committed, but “\(store.location)” could not write its part yet. Nothing is lost and "
+                + "nothing is written twice. Remove the cause and save again, or open the stores again: both complete the save.",
             cause: "\(cause)")
     }
 }

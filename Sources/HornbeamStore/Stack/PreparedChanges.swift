@@ -134,7 +134,7 @@ struct PreparedChanges: Codable, Sendable {
     func doubt(_ location: Store.Location) -> HornbeamError {
         HornbeamError(
             .incompleteSave,
-            "“\(location)” took part in a save over several stores that was cut short, and only the store “\(deciderLocation)” "
-                + "knows how it ended. Add both stores to one coordinator; until then this one can be read and not written.")
+            "“\(location)” has a part of an interrupted save over several stores. Only the store “\(deciderLocation)” "
+                + "contains its outcome. Add both stores to one coordinator; until then this one can be read but not written.")
     }
 }

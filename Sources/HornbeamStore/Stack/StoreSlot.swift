@@ -13,7 +13,7 @@ package struct StoreSlot: Hashable, Comparable, Sendable, CustomStringConvertibl
     package let index: Int
 
     package init(_ index: Int) {
-        precondition(index < 1 << 15, "A coordinator takes \(1 << 15) stores in its life.")
+        precondition(index < 1 << 15, "A coordinator accepts at most \(1 << 15) stores, including removed ones.")
         self.index = index
     }
 

@@ -114,7 +114,7 @@ package final class StoreStack: Sendable {
         isEmpty
             ? HornbeamError(.closed, "No store is open. Call loadPersistentStores() first, and use no context after close().")
             : HornbeamError(
-                .closed, "The store of an object was removed from its coordinator. Add the store again, or let go of the object.")
+                .closed, "The store of an object was removed from its coordinator. Add the store again, or release the object.")
     }
 
     // MARK: States

@@ -36,7 +36,7 @@ extension Command {
 
     static let explain = Command(
         name: "explain",
-        summary: "say how a fetch is carried out, what it costs, and which index would help it",
+        summary: "explain how a fetch is executed, its cost, and an index that would help",
         help: """
             Usage: hornbeam explain STORE ENTITY [--where FORMAT] [--sort KEYS] [--limit N] [--offset N]
 

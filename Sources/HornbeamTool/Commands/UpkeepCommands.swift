@@ -39,7 +39,7 @@ extension Command {
             line.finish(report.isComplete ? "done" : "with losses")
             Console.line(report.description)
             if !report.isComplete {
-                throw CommandFailure("Not everything could be saved; keep the damaged store until you are sure that you need no more of it.")
+                throw CommandFailure("Not everything could be saved; keep the damaged store until you no longer need it.")
             }
         })
 

@@ -135,7 +135,7 @@ public enum ModelLint {
                     + "purpose for a one-way relationship.")
         }
         if relationship.deleteRule == .noAction {
-            warn("does nothing on deletion: the other end keeps references to objects that are gone.")
+            warn("does nothing on deletion: the other end keeps references to deleted objects.")
         }
         if relationship.isOptional, relationship.minCount > 0, relationship.isToMany {
             warn("is optional and has a minimum count, which is not enforced while it is empty.")

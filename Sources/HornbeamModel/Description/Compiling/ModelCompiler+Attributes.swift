@@ -20,7 +20,7 @@ extension ModelCompiler {
             return
         }
         if let name = predicate.variableNames.sorted().first {
-            report("has the rule \(rule.predicate): nobody gives $\(name) a value there, so write it out.", attribute, entity)
+            report("has the rule \(rule.predicate): $\(name) has no value there; write the value instead.", attribute, entity)
         }
         let elements = attribute.compositeName.flatMap { compositesByName[$0]?.elements } ?? []
         var validator = PredicateValidator(values: ExpressionType(attribute, elements: elements))
@@ -57,7 +57,7 @@ extension ModelCompiler {
 
     private mutating func checkComposite(of attribute: AttributeDescription, in entity: String) {
         guard let name = attribute.compositeName else {
-            report("is composite and names no composite: say which one.", attribute, entity)
+            report("is composite and names no composite: name one.", attribute, entity)
             return
         }
         if compositesByName[name] == nil {
@@ -170,7 +170,7 @@ extension ModelCompiler {
                     + "use letters, digits and underscores, and no digit first.",
                 entity: composite.name, key: element.name)
         } else if element.name.lowercased() == "self" {
-            report("has a name that stands for the object in key paths: choose another.", element, composite.name)
+            report("has a name that means the object in key paths: choose another.", element, composite.name)
         }
     }
 
