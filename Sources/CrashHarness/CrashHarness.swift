@@ -1,8 +1,8 @@
 import Foundation
 
-/// The crash-recovery harness: tries to break a store in every way it knows, and counts how often it tried.
+/// The crash-recovery harness: injects faults into a store in many ways, and counts the cases.
 @main struct CrashHarness {
-    /// Every way of trying; the usage text and `Scripts/torture` list them in this order.
+    /// All modes, in the order of the usage text and of `Scripts/torture`.
     static var modes: [any Mode.Type] {
         [
             SimulateMode.self, PairsMode.self, SyncsMode.self, FlipMode.self, HostileMode.self, KillMode.self, SchedulesMode.self,
@@ -12,12 +12,12 @@ import Foundation
     }
 
     static func main() {
-        // A pipe whose reader went away is an error of the write, not the end of the process.
+        // Writing to a pipe without a reader is an error of the write and does not end the process.
         signal(SIGPIPE, SIG_IGN)
         exit(run(Array(CommandLine.arguments.dropFirst())))
     }
 
-    /// Runs one command line and returns the exit status: 0 nothing found, 1 a finding or a failure, 2 wrong usage.
+    /// Runs one command line and returns the exit status: 0 no finding, 1 a finding or a failure, 2 wrong usage.
     static func run(_ words: [String]) -> Int32 {
         do {
             let options = try HarnessOptions(words)
@@ -44,7 +44,7 @@ import Foundation
         Terminal.line(table.text)
     }
 
-    /// In a process of its own, so that a trap or a hang is a finding like any other; a replay runs in this one.
+    /// Runs the mode in a child process, so that a trap or a hang is a finding; a replay runs in this process.
     private static func perform(_ mode: any Mode.Type, _ options: HarnessOptions, _ words: [String]) throws -> Int32 {
         let run = try Run(mode, options)
         if options.replay != nil || options.trail != nil { return try run.perform() }

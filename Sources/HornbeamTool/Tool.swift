@@ -3,12 +3,12 @@ import Foundation
 /// The command-line tool `hornbeam`.
 @main struct Tool {
     @MainActor static func main() async {
-        // A pipe whose reader went away is an error of the write, not the end of the process.
+        // Writing to a pipe without a reader is an error of the write and does not end the process.
         signal(SIGPIPE, SIG_IGN)
         exit(await run(Array(CommandLine.arguments.dropFirst())))
     }
 
-    /// Runs one command line and returns the exit status: 0 done, 1 failed, 2 wrong usage.
+    /// Runs one command line and returns the exit status: 0 success, 1 failure, 2 wrong usage.
     @MainActor static func run(_ words: [String]) async -> Int32 {
         guard let first = words.first else {
             Console.complain(Command.overview)

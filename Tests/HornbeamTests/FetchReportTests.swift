@@ -65,7 +65,7 @@ import Testing
             """
         #expect(try request.explain(in: context) == plain)
         try context.fetch(request)[0].salary = 5
-        #expect(try request.explain(in: context) == plain + "\n  beside 1 object with unsaved changes, in memory")
+        #expect(try request.explain(in: context) == plain + "\n  and 1 object with unsaved changes, in memory")
         let through = try FetchRequest<Department>().where("ANY employees.salary == 5")
         #expect(
             try through.explain(in: context)

@@ -112,7 +112,7 @@ import Testing
             error.map(FailureText.describe) == """
                 The migration cannot be inferred: there are 2 obstacles, which are among the details. Change the new model, go there in two versions, or write \
                 a migration plan.
-                  - Note.a: Its type was string and is integer16 now. Values are not converted without being asked: give the new attribute \
+                  - Note.a: Its type was string and is integer16 now. Values are not converted automatically: give the new attribute \
                 another name, and convert in code.
                   - Note.b: There is no value for objects without one: it was optional and is required now. Give it a default value, or make it \
                 optional.

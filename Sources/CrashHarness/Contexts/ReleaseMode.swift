@@ -1,10 +1,10 @@
 import Foundation
 import Hornbeam
 
-/// Very many objects are fetched, read and let go: the context holds none afterwards, and the memory is back.
+/// Fetches, reads and releases very many objects. Afterwards the context holds none, and the memory is returned to the system.
 enum ReleaseMode: Mode {
     static let name = "release"
-    static let summary = "a million objects made, read and let go, with memory watched (--rows N)"
+    static let summary = "a million objects created, read and released, with memory measured (--rows N)"
     static let unit = "objects released"
     static let extras = ["rows"]
 
@@ -14,7 +14,7 @@ enum ReleaseMode: Mode {
         let soak = try Soak(seed: seed, rows: rows)
         defer { soak.remove() }
         let context = soak.container.newContext()
-        // The store's caches are filled without objects; they stay.
+        // Fills the store's caches without objects; the caches stay in memory.
         let reads = FetchRequest<Soak.Event>().selecting(.sum(of: "number", as: "sum"))
         _ = try context.fetch(reads)
         let before = Soak.residentBytes
@@ -31,7 +31,7 @@ enum ReleaseMode: Mode {
         throw Run.IsOver()
     }
 
-    /// Holds an object for each row; returns how much memory the process had then.
+    /// Holds an object for each row; returns the memory of the process at that point.
     private static func hold(_ context: ManagedObjectContext) throws -> Int {
         let objects = try context.fetch(FetchRequest<Soak.Event>())
         let sum = objects.reduce(0) { $0 &+ $1[Soak.Event.number] }

@@ -1,7 +1,7 @@
 import Foundation
 import Hornbeam
 
-// What one step of a soak does. Each works with contexts of its own and lets go of them.
+// The steps of a soak. Each uses contexts of its own and releases them.
 
 extension Soak {
     /// Inserts rows without objects, in one transaction.
@@ -55,7 +55,7 @@ extension Soak {
         }
     }
 
-    /// Two contexts change the same objects; the policy decides.
+    /// Two contexts change the same objects; the merge policy resolves the conflict.
     func overlap() throws {
         let policy = [MergePolicy.mergeByPropertyObjectTrump, .mergeByPropertyStoreTrump, .overwrite, .rollback]
             .randomElement(using: &random) ?? .rollback
@@ -73,7 +73,7 @@ extension Soak {
         }
     }
 
-    /// Children change things; some hand them up, some are let go.
+    /// Child contexts change objects; some save to their parent, some are discarded.
     func children() throws {
         let keeps = Bool.random(using: &random)
         try container.performAndWait { context in
@@ -88,7 +88,7 @@ extension Soak {
         }
     }
 
-    /// Makes an object of every row, and reads it.
+    /// Creates an object for every row, and reads it.
     func readAll() throws {
         try container.performAndWait { context in
             var length = 0
@@ -98,7 +98,7 @@ extension Soak {
         }
     }
 
-    /// Changes, undoes, does again and saves.
+    /// Changes, undoes, redoes and saves.
     func undoing() throws {
         try container.performAndWait { context in
             let undo = UndoStack(levelsOfUndo: 5)
@@ -114,7 +114,7 @@ extension Soak {
         }
     }
 
-    /// Deletes a source with its events, and makes another one of that name that gets them again.
+    /// Deletes a source with its events, and inserts another one of that name, which gets the events again.
     func exchangeSource() throws {
         let number = Int.random(in: 0..<10, using: &random)
         try container.performAndWait { context in
@@ -127,7 +127,7 @@ extension Soak {
         }
     }
 
-    /// A save that is refused, rolled back, reset.
+    /// Saves invalid changes, which is refused; then rolls back and resets.
     func failing() throws {
         try container.performAndWait { context in
             let twins = (0..<2).map { _ in Event(context: context) }

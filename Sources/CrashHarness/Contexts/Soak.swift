@@ -3,7 +3,7 @@ import Hornbeam
 import HornbeamEngine
 import HornbeamStore
 
-/// A store whose content is exchanged all the time, and what is done with it.
+/// A store whose content is replaced continuously, and the steps that do so.
 final class Soak {
     final class Source: ManagedObject {
         static let name = Attribute<String>("name", unique: true)
@@ -23,12 +23,12 @@ final class Soak {
     let folder = FileManager.default.temporaryDirectory.appending(path: "hornbeam-soak-\(UUID().uuidString)")
     let rows: Int
     var random: SimulationRandom
-    /// Ever-growing number of the next event; the oldest ones go.
+    /// The number of the next event, which only grows; the oldest events are deleted.
     var next = 0
     var oldest = 0
-    /// Contexts that live as long as the soak does.
+    /// Contexts that exist during the whole soak.
     private var residents: [ManagedObjectContext] = []
-    /// A context that looks at an old state, for a while.
+    /// A context that is pinned to an old state for a while.
     private var pinned: ManagedObjectContext?
     private var steps = 0
 
@@ -82,7 +82,7 @@ final class Soak {
             openFiles: (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count) ?? 0)
     }
 
-    /// What the system counts as the process's own memory.
+    /// The resident memory of the process, as the system counts it.
     static var residentBytes: Int {
         guard let text = try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8) else { return 0 }
         let fields = text.split(separator: " ")
@@ -94,7 +94,7 @@ final class Soak {
             .reduce(0) { $0 + ((try? $1.resourceValues(forKeys: [.fileSizeKey]).fileSize) ?? 0) }
     }
 
-    /// The content is what it should be, and the store is sound.
+    /// Throws unless the content is correct and the store is intact.
     func judge() throws {
         let count = try container.performAndWait { try $0.count(FetchRequest<Event>()) }
         guard abs(count - rows) <= rows / 2 else { throw Finding("\(count) rows are stored instead of about \(rows)") }

@@ -1,8 +1,8 @@
 import Foundation
 import Hornbeam
 
-/// Everything that contexts do, for as long as one likes: contexts come and go, rows are imported and deleted, changes are merged,
-/// undone and looked back at. The content stays the same size, and so must the memory and the store.
+/// All operations of contexts, for any duration: contexts are created and released, rows are imported and deleted, changes are merged
+/// and undone, old states are read. The amount of content stays constant, and so must the memory and the size of the store.
 enum SoakMode: Mode {
     static let name = "soak"
     static let summary = "contexts that come and go for a long time, with memory and store size watched"
@@ -29,16 +29,16 @@ enum SoakMode: Mode {
     }
 }
 
-/// One look at the process and its store.
+/// One measurement of the process and its store.
 struct SoakSample {
-    /// Bytes that the process has in memory.
+    /// The resident memory in bytes.
     var resident: Int
     /// Bytes of the store's files.
     var stored: Int
     var openFiles: Int
 }
 
-/// What was measured over the whole time.
+/// The measurements of the whole run.
 struct SoakGauge {
     private var samples: [SoakSample] = []
     private var last = ContinuousClock.now
@@ -50,7 +50,7 @@ struct SoakGauge {
         last = ContinuousClock.now
     }
 
-    /// The medians of the second and of the last quarter; the first is for caches to fill.
+    /// The medians of the second and of the last quarter; during the first, caches are filled.
     private func medians(_ value: (SoakSample) -> Int) -> (early: Int, late: Int)? {
         let quarter = samples.count / 4
         guard quarter >= 5 else { return nil }
@@ -70,7 +70,7 @@ struct SoakGauge {
         ]
     }
 
-    /// What grew by more than a tenth and a little between the second and the last quarter.
+    /// A finding when a median grew by more than a tenth plus an allowance between the second and the last quarter.
     var finding: Finding? {
         func growth(_ what: String, _ slack: Int, _ value: (SoakSample) -> Int) -> String? {
             guard let (early, late) = medians(value), late > early + early / 10 + slack else { return nil }
@@ -78,7 +78,7 @@ struct SoakGauge {
         }
         let grown = [
             growth("memory", 4 << 20) { $0.resident },
-            // The log alone grows to 64 MiB before a checkpoint takes it away.
+            // The log grows to 64 MiB before a checkpoint releases it.
             growth("the store", 64 << 20) { $0.stored },
             growth("the number of open files", 4) { $0.openFiles },
         ].compactMap(\.self)

@@ -1,19 +1,19 @@
 import Foundation
 import Hornbeam
 
-/// Contexts save overlapping changes of one graph at once, each on a thread of its own; afterwards every increment that was acknowledged
-/// is there, and every one that is not there was reported lost.
+/// Contexts on several threads save overlapping changes of one graph concurrently. Afterwards every acknowledged increment
+/// is stored, and every missing one was reported as lost.
 enum StressMode: Mode {
     static let name = "stress"
     static let summary = "1 to 1,000 contexts that save overlapping changes of one graph, on disk and in memory"
     static let unit = "saves"
     static let extras = ["steps", "threads"]
-    /// The threads of most rounds, in which the work of a round is counted.
+    /// The number of threads in most rounds. The amount of work per round is based on it.
     private static let usual = 8
 
     static func round(_ seed: UInt64, _ run: Run) throws {
         let threads = run.options.extras["threads"].flatMap { Int($0) } ?? threads(seed)
-        // A round is about as much work, however many threads share it.
+        // The amount of work per round does not depend on the number of threads.
         let steps = max(2, (run.options.extras["steps"].flatMap { Int($0) } ?? 60) * usual / threads)
         let stack = try StressStack(inMemory: seed % 2 == 1)
         defer { stack.remove() }
@@ -24,30 +24,30 @@ enum StressMode: Mode {
         run.add("increments reported lost", tally.reportedLost)
         let attempts = tally.saves + tally.refused
         guard threads < usual || tally.conflicts * 10 >= attempts * 3 else {
-            throw Finding("only \(tally.conflicts) of \(attempts) saves met a conflict: this is no stress")
+            throw Finding("only \(tally.conflicts) of \(attempts) saves had a conflict: the load is too low")
         }
         run.add("threads", threads)
         for number in 0..<attempts { try run.trying("save \(number)") }
     }
 
-    /// Every fourth seed has one thread, or more than the usual ones.
+    /// For every fourth seed, one thread or more than usual.
     private static func threads(_ seed: UInt64) -> Int {
         seed % 4 == 3 ? [1, 128, 200, 1000][Int(seed / 4 % 4)] : usual
     }
 }
 
-/// What the workers know to have happened.
+/// The results that the workers have observed.
 struct StressTally: Sendable {
     /// Acknowledged saves.
     var saves = 0
     /// Saves that threw a conflict.
     var refused = 0
-    /// Saves that met one, refused or not.
+    /// Saves with a conflict, refused or not.
     var conflicts = 0
-    /// What `value` and `tally` of all counters must have grown by.
+    /// The expected growth of the sum of all counters' `value` and `tally`.
     var value = 0
     var tally = 0
-    /// Increments that a report named as lost.
+    /// Increments that a report listed as lost.
     var reportedLost = 0
     var marks = 0
 
@@ -62,13 +62,13 @@ struct StressTally: Sendable {
     }
 }
 
-/// Counters in groups, with marks that come and go.
+/// Counters in groups, with marks that are inserted and deleted.
 enum StressModel {
     final class Counter: ManagedObject {
         static let name = Attribute<String>("name", unique: true)
-        /// Counted by reading, adding and writing: two such changes are a conflict, which the policy decides.
+        /// Incremented by reading, adding and writing: two such changes conflict, and the policy decides.
         static let value = Attribute<Int>("value", default: 0)
-        /// Counted likewise, and the model says that changes add up.
+        /// Incremented likewise, with a merge rule that adds both changes.
         static let tally = Attribute<Int>("tally", default: 0, merge: .sum)
         static let group = ToOne<Group>("group", inverse: "counters")
         static let marks = ToMany<Mark>("marks", inverse: "counter")

@@ -42,7 +42,7 @@ struct StressStack {
         if let folder { try? FileManager.default.removeItem(at: folder) }
     }
 
-    /// Lets threads do their steps, each with a context and a merge policy of its own.
+    /// Runs the steps of several threads, each with a context and a merge policy of its own.
     func work(seed: UInt64, threads: Int, steps: Int) throws -> StressTally {
         let policies: [MergePolicy] = [
             .error, .mergeByPropertyObjectTrump, .error, .mergeByPropertyStoreTrump, .error, .rollback, .error, .overwrite,
@@ -77,7 +77,7 @@ struct StressStack {
 
     // MARK: Judging
 
-    /// Compares the store with what the workers know.
+    /// Compares the store with the workers' results.
     func judge(_ tally: StressTally) throws {
         try container.performAndWait { context in
             let counters = try context.fetch(FetchRequest<Counter>())
@@ -90,11 +90,11 @@ struct StressStack {
             try expect(marks.count == tally.marks, "there are \(marks.count) marks instead of \(tally.marks)")
             for mark in marks {
                 guard let counter = mark[Mark.counter] else { throw Finding("a mark lost its counter") }
-                try expect(counter[Counter.marks].contains(mark), "a counter does not know one of its marks")
+                try expect(counter[Counter.marks].contains(mark), "a counter lacks one of its marks")
             }
             for counter in counters {
                 guard let group = counter[Counter.group] else { throw Finding("a counter lost its group") }
-                try expect(group[Group.counters].contains(counter), "a group does not know one of its counters")
+                try expect(group[Group.counters].contains(counter), "a group lacks one of its counters")
             }
             let members = try context.fetch(FetchRequest<Group>()).reduce(0) { $0 + $1[Group.counters].count }
             try expect(members == counters.count, "the groups have \(members) members for \(counters.count) counters")

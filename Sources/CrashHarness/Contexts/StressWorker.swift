@@ -50,7 +50,7 @@ struct StressWorker {
         }
     }
 
-    /// Adds what the save did to the counters: one each, unless the report says otherwise.
+    /// Adds the effect of the save to the counters: one increment each, unless the report says otherwise.
     private mutating func acknowledge(_ counters: [Counter]) {
         let report = context.lastMergeReport
         tally.saves += 1
@@ -63,7 +63,7 @@ struct StressWorker {
         }
     }
 
-    /// The last decision about a property is the one that was written, over what was stored then.
+    /// The last decision about a property was written, over the value that was stored at that time.
     private func growth(of key: String, _ counter: Counter, _ report: MergeReport) -> Int {
         let decided = report.properties.last { $0.conflict.key == key && $0.conflict.objectID == counter.objectID }
         guard let decided, case .int(let result) = decided.result, case .int(let theirs) = decided.conflict.theirs else { return 1 }

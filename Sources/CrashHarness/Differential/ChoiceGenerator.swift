@@ -1,6 +1,6 @@
 import HornbeamEngine
 
-/// Where a history takes its choices from: a seed, or bytes that a fuzzer changes.
+/// The source of a history's choices: a seed, or the bytes of a fuzzer.
 struct ChoiceGenerator: RandomNumberGenerator {
     private var random: SimulationRandom
     private let bytes: [UInt8]
@@ -9,10 +9,10 @@ struct ChoiceGenerator: RandomNumberGenerator {
     init(seed: UInt64) { (random, bytes) = (SimulationRandom(seed: seed), []) }
     init(bytes: [UInt8]) { (random, self.bytes) = (SimulationRandom(seed: 0), bytes) }
 
-    /// Whether all bytes are used up; a seed goes on for ever, and so do choices after the last byte.
+    /// True when all bytes are used. A seed never ends, and choices after the last byte continue with a seed.
     var isExhausted: Bool { used >= bytes.count }
 
-    /// A byte decides which of a few cases is chosen; what is below it follows from a seed that is always the same.
+    /// A byte selects one of a few cases; finer choices come from a fixed seed.
     mutating func next() -> UInt64 {
         let rest = random.next()
         guard used < bytes.count else { return rest }

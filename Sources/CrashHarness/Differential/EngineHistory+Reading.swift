@@ -3,7 +3,7 @@ import HornbeamEngine
 extension EngineHistory {
     // MARK: Indexes
 
-    /// One of the ways of reading an index, compared with the model.
+    /// Reads an index in one of several ways, and compares with the model.
     mutating func readIndex(_ index: IndexView, _ content: Content) throws {
         let key = anyKey()
         switch Int.random(in: 0..<12, using: &random) {
@@ -35,7 +35,7 @@ extension EngineHistory {
         }
     }
 
-    /// Walks a part of a range, forwards or backwards.
+    /// Iterates over a part of a range, forwards or backwards.
     private mutating func walk(_ index: IndexView, _ content: Content) throws {
         let bounds = [anyKey(), anyKey()].sorted()
         let isReversed = Bool.random(using: &random)
@@ -57,13 +57,13 @@ extension EngineHistory {
             seen += 1
             return seen < limit
         }
-        try expect(wrong == nil, "a walk meets another entry than \(wrong ?? 0)")
+        try expect(wrong == nil, "a walk finds another entry than \(wrong ?? 0)")
         try expect(seen == min(max(end - first - skipped, 0), limit), "a walk ends after \(seen) entries")
     }
 
     // MARK: Tables
 
-    /// One of the ways of reading a table, compared with the model.
+    /// Reads a table in one of several ways, and compares with the model.
     mutating func readTable(_ table: TableView, _ content: Content) throws {
         let key = anyKey()
         switch Int.random(in: 0..<12, using: &random) {
@@ -100,7 +100,7 @@ extension EngineHistory {
         try expect(isRight && expected.isEmpty, "rows \(run) are others")
     }
 
-    /// Reads a row again where it was seen.
+    /// Reads a row again at its known location.
     private mutating func readTwice(_ table: TableView, _ key: Int, _ content: Content) throws {
         var location = RowLocation()
         for _ in 0..<2 {
@@ -109,7 +109,7 @@ extension EngineHistory {
         }
     }
 
-    /// Walks some leaves from a key on.
+    /// Iterates over some leaves from a key on.
     private mutating func walk(_ table: TableView, from key: Int, _ content: Content) throws {
         var next = content.table.next(from: key)
         var rows = Int.random(in: 1...100, using: &random)
@@ -125,7 +125,7 @@ extension EngineHistory {
             rows -= leaf.count
             return rows > 0
         }
-        try expect(isRight && (next == nil || rows <= 0), "a walk over rows from \(key) on meets others")
+        try expect(isRight && (next == nil || rows <= 0), "a walk over rows from \(key) on finds others")
     }
 
     // MARK: All

@@ -1,7 +1,7 @@
 import HornbeamEngine
 
 extension EngineHistory {
-    /// One transaction, committed or not, which also reads what it has just changed.
+    /// Executes one transaction, committed or aborted, which also reads its own changes.
     mutating func write() throws {
         let transaction = try engine.begin()
         var next = now
@@ -107,7 +107,7 @@ extension EngineHistory {
         for (key, patch) in zip(run, patches) where next.table.contains(key) { next.patches[key] = patch }
     }
 
-    /// All rows get the same cell, chosen together.
+    /// Sets the same cell in all rows of one bulk rewrite.
     private mutating func patchAlike(_ run: [Int], _ transaction: WriteTransaction, _ next: inout Content) throws {
         let patch = random.next() | 1
         let cell = PlainContent.patched(patch) == nil ? nil : withUnsafeBytes(of: patch) { Array($0) }
@@ -124,7 +124,7 @@ extension EngineHistory {
         switch Int.random(in: 0..<3, using: &random) {
         case 0:
             let count = Int.random(in: 0..<5, using: &random)
-            try expect(try transaction.reserve(count) == next.nextKey, "the sequence goes on elsewhere")
+            try expect(try transaction.reserve(count) == next.nextKey, "the sequence continues at another number")
             next.nextKey += UInt64(count)
         case 1:
             next.value = random.next()
@@ -137,7 +137,7 @@ extension EngineHistory {
 
     static func number(_ bytes: [UInt8]) -> UInt64 { bytes.withUnsafeBytes { $0.loadUnaligned(as: UInt64.self) } }
 
-    /// A new layout, or a tree dropped and made again.
+    /// Adds a layout, or drops a tree and creates it again.
     private mutating func changeTrees(_ transaction: WriteTransaction, _ next: inout Content) throws {
         operations += 1
         let kind = Int.random(in: 0..<3, using: &random)
@@ -146,7 +146,7 @@ extension EngineHistory {
                 try transaction.setLayout(PlainContent.layouts[next.layout], of: next.tableID)
                 next.layout += 1
             } catch {
-                // The smallest pages have no room for so many columns.
+                // The smallest pages have no room for this many columns.
                 guard error.code == .tooLarge else { throw error }
             }
         } else if kind == 1 {

@@ -1,14 +1,14 @@
 import HornbeamEngine
 
-/// Random operations on an engine, each compared with a plain model; all from one seed.
+/// Random operations on an engine from one seed, each compared with a plain model.
 ///
-/// Transactions are committed or aborted, snapshots held open while others write, the store closed and opened again.
+/// Transactions are committed or aborted, snapshots are held during writes, the store is closed and opened again.
 struct EngineHistory {
-    /// What a committed version of the store holds.
+    /// The content of a committed version of the store.
     struct Content {
         var index: PlainTree
         var table: PlainTree
-        /// Patches of the rows' first columns; 0 is none.
+        /// Patches of the rows' first columns; 0 for none.
         var patches: [UInt64]
         var indexID: TreeID
         var tableID: TreeID
@@ -28,7 +28,7 @@ struct EngineHistory {
     var now: Content
     var held: [(snapshot: Snapshot, content: Content)] = []
     var buffers = PlainContent.layouts.map { RowBuffer(layout: $0) }
-    /// Keys go up for a while, go down, or come from everywhere: what imports, clean-ups and users do.
+    /// Keys ascend for a while, descend, or are random, like those of imports, clean-ups and users.
     var cursor = 0
     var operations = 0
 
@@ -58,7 +58,7 @@ struct EngineHistory {
         return options
     }
 
-    /// Different keys, ascending: short and long ones, many that begin alike, bytes of all values.
+    /// Distinct ascending keys: short and long ones, many with a common prefix, with all byte values.
     private static func keys(_ count: Int, longest: Int, seed: UInt64) -> [[UInt8]] {
         var random = SimulationRandom(seed: seed)
         var keys: Set<[UInt8]> = [[]]
@@ -79,7 +79,7 @@ struct EngineHistory {
 
     // MARK: Steps
 
-    /// Some operations; a finding if one of them does not do what the model says.
+    /// Executes some operations; throws a finding when a result differs from the model.
     mutating func step() throws {
         let kind = Int.random(in: 0..<100, using: &random)
         do {
@@ -124,7 +124,7 @@ struct EngineHistory {
         }
     }
 
-    /// Closes the store, reads on in the snapshots that are still held, and opens it again.
+    /// Closes the store, reads the snapshots that are still held, and opens it again.
     private mutating func reopen() throws {
         operations += 2
         try engine.close()
@@ -134,7 +134,7 @@ struct EngineHistory {
         try readAll(try engine.snapshot(), now)
     }
 
-    /// Reads everything, and lets the engine check itself.
+    /// Reads everything, and runs the engine's check.
     mutating func check() throws {
         operations += 1
         for (snapshot, content) in held { try readAll(snapshot, content) }
@@ -151,7 +151,7 @@ struct EngineHistory {
 
     mutating func anyKey() -> Int { Int.random(in: 0..<keys.count, using: &random) }
 
-    /// Ascending keys, near each other or not.
+    /// Ascending keys, consecutive or scattered.
     mutating func run(of count: Int) -> [Int] {
         let step = [1, 1, 1, 2, 7].randomElement(using: &random)!
         if Int.random(in: 0..<4, using: &random) == 0 { cursor = anyKey() }

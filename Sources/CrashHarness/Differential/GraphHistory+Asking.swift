@@ -1,7 +1,7 @@
 import Hornbeam
 
 extension GraphHistory {
-    /// One fetch, count or walk along a relationship.
+    /// Executes one fetch, one count or one iteration of a relationship.
     func ask(_ context: ManagedObjectContext, _ graph: PlainGraph) throws {
         switch Int.random(in: 0..<10, using: &random) {
         case 0..<3: try askSet(context, graph)
@@ -27,7 +27,7 @@ extension GraphHistory {
         try expect(count == expected, "'\(question.predicate)' counts \(count), not \(expected)")
     }
 
-    /// Sorted by score, null first, then by number; a part of it.
+    /// Sorted by score, null first, then by number, with limit and offset.
     private func askSorted(_ context: ManagedObjectContext, _ graph: PlainGraph) throws {
         let question = try PlayerQuestion.random(&random)
         let isAscending = Bool.random(using: &random)
@@ -64,7 +64,7 @@ extension GraphHistory {
             team: player.team?.number, skills: Set(player.skills.map(\.number)))
     }
 
-    /// Compares everything, relationships from both ends.
+    /// Compares all objects, and relationships from both ends.
     func expectAll(_ context: ManagedObjectContext, _ graph: PlainGraph) throws {
         let players = try context.fetch(FetchRequest<Player>())
         try expect(players.count == graph.players.count, "there are \(players.count) players, not \(graph.players.count)")

@@ -1,7 +1,7 @@
 import Hornbeam
 
 extension GraphHistory {
-    /// One change of the context's objects.
+    /// Makes one change of the context's objects.
     func change() throws {
         switch Int.random(in: 0..<20, using: &random) {
         case 0..<5: try insertPlayer()
@@ -45,7 +45,7 @@ extension GraphHistory {
         lastNumber += 1
         if shown.skills.count < 6 {
             let number = (0..<6).first { !shown.skills.contains($0) }!
-            // A number that is given back in the same save as it is taken again would be another test.
+            // A number that is released and used again in the same save is another test.
             guard !saved.skills.contains(number) else { return }
             Skill(context: context).number = number
             shown.skills.insert(number)
@@ -76,7 +76,7 @@ extension GraphHistory {
         }
     }
 
-    /// From the one end of the relationship or from the other.
+    /// Changes the relationship at one of its two ends.
     private func moveToTeam() throws {
         guard let number = anyPlayer() else { return }
         let player = try player(number)
@@ -117,7 +117,7 @@ extension GraphHistory {
 
     // MARK: Batches
 
-    /// One batch request; nothing is pending.
+    /// Executes one batch request without pending changes.
     func batch() throws {
         operations += 1
         switch Int.random(in: 0..<4, using: &random) {
@@ -162,7 +162,7 @@ extension GraphHistory {
             })
     }
 
-    /// A number that is taken already: the save fails and keeps what is pending, and goes well once the number is free.
+    /// Uses a number that is taken: the save fails and keeps the pending changes, and succeeds when the number is free.
     func expectDuplicateRefused() throws {
         guard let number = saved.players.keys.filter({ shown.players[$0] != nil }).min() else { return }
         let double = Player(context: context)
@@ -171,7 +171,7 @@ extension GraphHistory {
         do {
             try context.save()
         } catch {
-            try expect(context.insertedObjects.contains(double), "a failed save forgets what was inserted")
+            try expect(context.insertedObjects.contains(double), "a failed save loses inserted objects")
             context.delete(double)
             return try save()
         }

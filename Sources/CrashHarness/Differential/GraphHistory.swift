@@ -2,9 +2,9 @@ import Hornbeam
 import HornbeamEngine
 import HornbeamStore
 
-/// Random changes, saves and fetches of an object graph, each compared with a plain model; all from one seed.
+/// Random changes, saves and fetches of an object graph from one seed, each compared with a plain model.
 ///
-/// One context changes and saves; another only watches, and must always show what was saved.
+/// One context changes and saves; another only reads, and must always show the saved state.
 final class GraphHistory {
     private let fileSystem = MemoryFileSystem()
     private let model: ManagedObjectModel
@@ -13,7 +13,7 @@ final class GraphHistory {
     var random: SimulationRandom
     var context: ManagedObjectContext
     private var watching: ManagedObjectContext
-    /// What the context shows, and what was saved last.
+    /// The context's state, and the last saved state.
     var shown: PlainGraph
     var saved: PlainGraph
     var lastNumber = 0
@@ -43,7 +43,7 @@ final class GraphHistory {
         return try PersistentContainer.over(store, classes: TeamModel.classes)
     }
 
-    /// Does operations until there were so many, or the run is over.
+    /// Executes operations until the goal is reached or the run is over.
     func perform(operations goal: Int, _ run: Run) throws {
         var counted = 0
         while operations < goal, !run.isOver {
@@ -89,7 +89,7 @@ final class GraphHistory {
         saved = shown
     }
 
-    /// What was not saved is gone then.
+    /// Discards unsaved changes.
     private func reopen() throws {
         context.reset()
         watching.reset()

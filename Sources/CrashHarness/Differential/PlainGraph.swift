@@ -33,7 +33,7 @@ struct PlainGraph: Equatable {
 
     // MARK: Names
 
-    /// Names that differ in case and accents, and what is left of them without.
+    /// Names that differ in case and accents, with their folded forms.
     static let names = ["Ada", "ada", "Åsa", "asa", "Zoë", "ZOE", "Bo Berg", ""]
     static let foldedNames = ["ada", "ada", "asa", "asa", "zoe", "zoe", "bo berg", ""]
 

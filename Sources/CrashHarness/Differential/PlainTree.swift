@@ -1,4 +1,4 @@
-/// The content of one tree as a plain model: which of a fixed number of keys are there, and a stamp that says with what.
+/// The content of one tree as a plain model: which of a fixed number of keys exist, each with a stamp of its value.
 struct PlainTree: Equatable {
     /// A bit for each key.
     private var words: [UInt64]
@@ -14,7 +14,7 @@ struct PlainTree: Equatable {
 
     func contains(_ key: Int) -> Bool { words[key >> 6] >> UInt64(key & 63) & 1 == 1 }
 
-    /// nil is a key that is not there.
+    /// nil for a missing key.
     subscript(key: Int) -> UInt64? {
         get { contains(key) ? stamps[key] : nil }
         set {
@@ -30,7 +30,7 @@ struct PlainTree: Equatable {
         }
     }
 
-    /// Keys below this one that are there; `key` may be the number of keys.
+    /// The number of existing keys below this one; `key` may be the number of keys.
     func rank(of key: Int) -> Int {
         var rank = 0
         for word in 0..<key >> 6 { rank += words[word].nonzeroBitCount }
@@ -38,7 +38,7 @@ struct PlainTree: Equatable {
         return rank
     }
 
-    /// The n-th key that is there; nil beyond the end.
+    /// The n-th existing key; nil after the last.
     func key(at n: Int) -> Int? {
         guard n < count else { return nil }
         var rest = n
@@ -56,7 +56,7 @@ struct PlainTree: Equatable {
         return word.trailingZeroBitCount
     }
 
-    /// The first key from this one on that is there.
+    /// The first existing key from this one on.
     func next(from key: Int) -> Int? {
         guard key < keyCount else { return nil }
         var index = key >> 6

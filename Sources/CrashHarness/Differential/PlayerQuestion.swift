@@ -1,7 +1,7 @@
 import Hornbeam
 import HornbeamEngine
 
-/// A predicate for players, and what it means for plain ones.
+/// A predicate for players, and its result for plain ones.
 struct PlayerQuestion {
     let predicate: FetchPredicate
     let matches: (Int, PlainGraph.Player, PlainGraph) -> Bool
@@ -16,7 +16,7 @@ struct PlayerQuestion {
         PlayerQuestion(try FetchPredicate(format: format, arguments: arguments), matches)
     }
 
-    /// One of one or two parts.
+    /// A predicate of one or two parts.
     static func random(_ random: inout SimulationRandom) throws -> PlayerQuestion {
         let first = try part(&random)
         switch Int.random(in: 0..<6, using: &random) {
@@ -65,7 +65,7 @@ struct PlayerQuestion {
         case 1: return try ask("name ==[cd] %@", name) { _, player, _ in PlainGraph.folded(player.name) == folded }
         case 2:
             let first = String(name.prefix(1))
-            // The empty text is no part of any text.
+            // No text contains the empty text.
             return try ask("name BEGINSWITH %@", first) { _, player, _ in
                 !first.isEmpty && player.name.hasPrefix(first)
             }

@@ -36,13 +36,13 @@ final class Skill: ManagedObject {
     var players: ManagedSet<Player> { get { self[Self.players] } set { self[Self.players] = newValue } }
 }
 
-/// The model of the object graph that is compared with a plain one.
+/// The model of the object graph in differential tests.
 enum TeamModel {
     static let classes: [ManagedObject.Type] = [Team.self, Player.self, Skill.self]
 
     /// - Parameters:
-    ///   - cascades: Whether the players of a deleted team go with it.
-    ///   - isIndexed: Whether there are indexes for the predicates to use.
+    ///   - cascades: True when deleting a team deletes its players.
+    ///   - isIndexed: True to add indexes for the predicates.
     static func make(cascades: Bool, isIndexed: Bool) throws -> ManagedObjectModel {
         try ManagedObjectModel {
             Entity("Team") {

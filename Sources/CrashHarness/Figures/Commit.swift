@@ -1,8 +1,8 @@
 import Foundation
 
-/// The commit that the harness runs from.
+/// The commit of the sources from which the harness was built.
 enum Commit {
-    /// Short, with a mark when the working copy differs; "unknown" outside a repository.
+    /// Abbreviated, with a mark when the working copy differs; "unknown" outside a repository.
     static let current: String = describe() ?? "unknown"
 
     private static func describe() -> String? {

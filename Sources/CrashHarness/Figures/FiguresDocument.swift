@@ -1,16 +1,16 @@
 import Foundation
 
-/// The document that shows the sums, between two comments.
+/// The document that contains the sums, between two comments.
 struct FiguresDocument {
     static let begin = "<!-- figures -->\n"
     static let end = "\n<!-- end of figures -->"
 
     let path: String
 
-    /// What is shown now.
+    /// The current table in the document.
     func shown() throws -> String { try parts().shown }
 
-    /// Puts a table in the place of the one that is there.
+    /// Replaces the table in the document.
     func show(_ table: FiguresTable) throws {
         let parts = try parts()
         let text = parts.before + Self.begin + table.text + Self.end + parts.after

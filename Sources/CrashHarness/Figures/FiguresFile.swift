@@ -1,8 +1,8 @@
 import Foundation
 
-/// The sums over all runs, in a file of JSON that is added to under a lock and replaced by renaming.
+/// The sums over all runs, in a JSON file that is updated under a lock and replaced by renaming.
 struct FiguresFile {
-    /// What one mode has done in all its runs.
+    /// The sums of one mode over all its runs.
     struct ModeSums: Codable, Equatable {
         var runs = 0
         var rounds = 0
@@ -37,7 +37,7 @@ struct FiguresFile {
         return try JSONDecoder().decode(Content.self, from: Data(contentsOf: URL(fileURLWithPath: path)))
     }
 
-    /// Adds the figures of a run. Processes that do so at once wait for each other, and none reads half a file.
+    /// Adds the figures of a run. Concurrent processes wait for each other, and none reads a partial file.
     func add(_ sums: ModeSums, to mode: String) throws {
         let lock = open(path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o666)
         guard lock >= 0, flock(lock, LOCK_EX) == 0 else { throw Finding("The figures in \(path) cannot be locked.") }

@@ -1,8 +1,8 @@
 import HornbeamEngine
 
-/// Damages a small store in every way and reads it: a right answer, an older complete state, or an error by name.
+/// Damages a small store and reads it. The result must be correct, an older complete state, or an error that names the damage.
 ///
-/// Every fourth seed damages a store that was migrated. With `--only migrations` all seeds do.
+/// Every fourth seed damages a store that was migrated; with `--only migrations` all seeds do.
 enum FlipMode: Mode {
     static let name = "flip"
     static let summary = "every bit of a small store flipped, sectors and files damaged and mixed up"
@@ -41,7 +41,7 @@ enum FlipMode: Mode {
     }
 }
 
-/// Every bit of some files once, in an order that spreads over them: a run that is cut short has seen all regions.
+/// Every bit of some files once, in an order that covers all regions early, so that a shortened run covers them too.
 struct BitOrder: Sequence {
     struct Place: CustomStringConvertible {
         let path: String

@@ -1,21 +1,21 @@
 import HornbeamEngine
 
-/// A store that is damaged, and then read.
+/// A store that can be damaged and then read.
 protocol DamagedStore {
     var disk: SimulatedDisk { get }
     var sources: DamageSources { get }
 
-    /// Opens what is left and reads everything.
+    /// Opens the damaged store and reads everything.
     ///
-    /// Throws for anything else than a complete state of the store, or an error that says what is damaged.
+    /// Throws unless the result is a complete state of the store, or an error that names the damage.
     func judge(_ damaged: SimulatedDisk) throws -> DamageOutcome
 }
 
-/// What a damaged store turned out to be.
+/// The result of reading a damaged store.
 enum DamageOutcome: Hashable {
     case right
     case older
-    /// So many files came from the other store that this is it.
+    /// So many files came from the other store that it is that one.
     case other
     case error(String)
 
@@ -29,7 +29,7 @@ enum DamageOutcome: Hashable {
     }
 }
 
-/// A store small enough to damage every bit of it.
+/// A store so small that every bit of it can be damaged.
 struct SmallStore: DamagedStore {
     let oracle: EngineOracle
     let disk: SimulatedDisk
@@ -47,7 +47,7 @@ struct SmallStore: DamagedStore {
             if step == workload.steps.count / 2 { earlier = disk.files }
         })
         newest = workload.newest
-        // As a crash leaves it, or as closing does.
+        // Either closed, or as after a crash.
         if seed % 3 == 0 { try engine?.close() }
         engine = nil
         self.disk = disk.copy()

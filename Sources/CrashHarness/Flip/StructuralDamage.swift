@@ -1,16 +1,16 @@
 import HornbeamEngine
 
-/// The files of a store, with what damage to them can be made of: the same store at an earlier time, and a store of its own kind.
+/// The files of a store, and sources of damage: the same store at an earlier time, and another store of the same kind.
 struct DamageSources {
     typealias Files = [String: [UInt8]]
 
     let files: Files
-    /// The same store, half as old.
+    /// The same store with half of its transactions.
     let earlier: Files
     let other: Files
 }
 
-/// Damage larger than a bit: to sectors and blocks, to lengths, to which files lie together.
+/// Damage larger than a bit: to sectors and blocks, to lengths, to the combination of files.
 struct StructuralDamage {
     let name: String
     private let change: (SimulatedDisk, DamageSources) -> Void
@@ -95,7 +95,7 @@ struct StructuralDamage {
 
     // MARK: Files that do not belong together
 
-    /// Each choice of files taken from elsewhere: all subsets while they are few, else each alone and all but each.
+    /// Each choice of files from another store: all subsets if they are few, else each file alone and all but each.
     private static func mixtures(
         _ store: DamageSources, with source: DamageSources.Files, _ whose: String
     ) -> [StructuralDamage] {

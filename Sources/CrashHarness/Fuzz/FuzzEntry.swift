@@ -1,9 +1,9 @@
 import Foundation
 import Synchronization
 
-// What libFuzzer calls; `Scripts/fuzz` links these with it. The environment says which target is meant:
-// HORNBEAM_FUZZ_TARGET, its name; HORNBEAM_FUZZ_SEEDS, a folder for the inputs to begin with;
-// HORNBEAM_FUZZ_FIGURES, a file to add the number of executions to.
+// The functions that libFuzzer calls; `Scripts/fuzz` links them. Environment variables select the target:
+// HORNBEAM_FUZZ_TARGET, its name; HORNBEAM_FUZZ_SEEDS, a folder for the initial inputs;
+// HORNBEAM_FUZZ_FIGURES, a file to which the number of executions is added.
 
 private enum FuzzEntry {
     static let target = FuzzTarget(rawValue: variable("HORNBEAM_FUZZ_TARGET") ?? "")!

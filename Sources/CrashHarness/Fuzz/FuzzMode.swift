@@ -1,7 +1,7 @@
 import HornbeamEngine
 
-/// Feeds every fuzz target with inputs that are changed at random: a taste of what `Scripts/fuzz` does with coverage
-/// for a guide and with checks of memory.
+/// Runs every fuzz target with randomly mutated inputs. `Scripts/fuzz` does the same with coverage guidance
+/// and memory checks.
 enum FuzzMode: Mode {
     static let name = "fuzz"
     static let summary = "hostile bytes for each decoder, changed at random (Scripts/fuzz: guided by coverage)"

@@ -1,20 +1,20 @@
 import HornbeamEngine
 
-/// A small store as files of bytes, one of which is replaced by whatever a fuzzer likes.
+/// The files of a small store, one of which is replaced by the fuzzer's bytes.
 struct FuzzStore {
     private let files: [String: [UInt8]]
     private let options: EngineOptions
 
     func content(_ kind: String) -> [UInt8] { files[file(kind)]! }
 
-    /// The longest file whose name begins so: `meta`, `pages-` or `wal-`.
+    /// The longest file with this prefix: `meta`, `pages-` or `wal-`.
     func file(_ kind: String) -> String {
         files.filter { $0.key.hasPrefix(kind) }.max { ($0.value.count, $0.key) < ($1.value.count, $1.key) }!.key
     }
 
-    /// Trees of two and three levels, long values apart, in one page file.
+    /// Trees of two and three levels, with large values, in one page file.
     static let closed = try! FuzzStore(isClosed: true)
-    /// All in the log.
+    /// All content is in the log.
     static let unclosed = try! FuzzStore(isClosed: false)
 
     private init(isClosed: Bool) throws {
@@ -39,19 +39,19 @@ struct FuzzStore {
         let file = try fileSystem.open("\(EngineOracle.path)/\(name)", .read)
         var bytes = [UInt8](repeating: 0, count: Int(try file.size()))
         _ = try bytes.withUnsafeMutableBytes { try file.read(into: $0, at: 0) }
-        // A segment of the log is mostly zeros to come.
+        // The rest of a log segment is preallocated zeros.
         while bytes.last == 0 { bytes.removeLast() }
         return bytes
     }
 
-    /// Opens the store with other bytes in one file and uses it: it opens or says why not, and so does all that follows.
+    /// Opens the store with other bytes in one file and uses it. The opening and all later calls succeed or throw an error.
     func open(replacing kind: String, by bytes: [UInt8]) throws {
         let name = file(kind)
         let fileSystem = MemoryFileSystem()
         try fileSystem.createDirectory(EngineOracle.path)
         for (file, content) in files {
             let original = file == name ? bytes : content
-            // As long as files of this kind are: the log is read to its end.
+            // Padded to the length of such files, because the log is read to its end.
             let count = max(original.count, file == name ? self.files[name]!.count : 0)
             let rounded = file == name || file.hasPrefix("wal") ? (count + 4095) & ~4095 : count
             let padded = original + [UInt8](repeating: 0, count: rounded - original.count)
@@ -66,7 +66,7 @@ struct FuzzStore {
         }
     }
 
-    /// Reads and writes all of an open store; what fails fails with an error.
+    /// Reads and writes all of an open store; failures must be errors.
     static func use(_ engine: Engine) {
         _ = try? engine.check()
         attempt { () throws(EngineError) in try readAll(try engine.snapshot()) }

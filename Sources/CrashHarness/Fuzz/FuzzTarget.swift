@@ -2,7 +2,7 @@ import Foundation
 import HornbeamEngine
 import HornbeamModel
 
-/// What can be fed with bytes of anybody's choice. Whatever they are, nothing may trap, hang or answer wrongly.
+/// The targets of the fuzzer. With any bytes, they must not trap, hang or return a wrong result.
 enum FuzzTarget: String, CaseIterable {
     /// A segment of the log of a small store that was not closed.
     case log
@@ -10,16 +10,16 @@ enum FuzzTarget: String, CaseIterable {
     case page
     /// The meta file of a small store.
     case meta
-    /// What the engine gives to and takes from liblz4.
+    /// Input and output of liblz4.
     case lz4
-    /// A history of operations on engine and model, each choice a byte or two.
+    /// A history of operations on engine and model; each choice takes a byte or two.
     case operations
     /// The text of a predicate.
     case predicate
-    /// The block of `meta`, the payload of a record, or the groups of a segment, each with all checks made right.
+    /// The block of `meta`, the payload of a record, or the groups of a segment, with corrected checksums.
     case metaBlock, fileTable, catalogue, inner, indexLeaf, tableLeaf, frames
 
-    /// Throws a finding when the bytes lead to a wrong answer.
+    /// Throws a finding when the bytes lead to a wrong result.
     func run(_ bytes: [UInt8]) throws {
         switch self {
         case .log: try FuzzStore.unclosed.open(replacing: "wal-", by: bytes)
@@ -33,7 +33,7 @@ enum FuzzTarget: String, CaseIterable {
         }
     }
 
-    /// Inputs to begin with.
+    /// The initial inputs.
     var seeds: [[UInt8]] {
         switch self {
         case .log: [FuzzStore.unclosed.content("wal-")]
@@ -53,7 +53,7 @@ enum FuzzTarget: String, CaseIterable {
 
     private var image: StoreImage { (self == .frames ? HostileStore.unclosed : HostileStore.closed).image }
 
-    /// Which block of the store the bytes take the place of.
+    /// The block of the store that the bytes replace.
     private var block: StoreImage.Edit.Block? {
         switch self {
         case .metaBlock: .meta
@@ -67,7 +67,7 @@ enum FuzzTarget: String, CaseIterable {
         }
     }
 
-    /// The last record of a kind: of inner nodes a root.
+    /// The last record of a kind; among inner nodes, this is a root.
     private func last(_ kind: UInt8) -> StoreImage.Edit.Block? {
         let image = image
         return image.records.indices.last { image.records[$0].kind == kind }.map { .payload($0) }
@@ -92,7 +92,7 @@ enum FuzzTarget: String, CaseIterable {
         return Array(target.prefix(used ?? 0))
     }
 
-    /// The bytes as something compressed, of a size that the first two say; and as something to compress.
+    /// Decompresses the bytes, with the size in the first two, and compresses them.
     private static func compression(_ bytes: [UInt8]) throws {
         guard bytes.count > 2 else { return }
         let size = Int(bytes[0]) | Int(bytes[1]) << 8
@@ -107,7 +107,7 @@ enum FuzzTarget: String, CaseIterable {
         let small = compressed(bytes)
         var again = [UInt8](repeating: 0, count: bytes.count)
         let isWhole = small.withUnsafeBytes { source in again.withUnsafeMutableBytes { LZ4.decompress(source, into: $0) } }
-        guard isWhole, again == bytes else { throw Finding("what was compressed does not come back") }
+        guard isWhole, again == bytes else { throw Finding("compressed bytes do not decompress to the original") }
     }
 
     private static func operations(_ bytes: [UInt8]) throws {
@@ -116,13 +116,13 @@ enum FuzzTarget: String, CaseIterable {
         try history.check()
     }
 
-    /// What the predicates of the fuzzer are asked of.
+    /// The object on which the fuzzer's predicates are evaluated.
     private static let object: [String: PropertyValue] = [
         "a": 1, "b": "text", "c": .dictionary(["d": 2.5, "e": .null]), "x": .array([1, 2.0, "3"]), "d": .decimal(7),
         "date": .date(Date(timeIntervalSinceReferenceDate: 0)),
     ]
 
-    /// What can be read can be printed, read again as the same, and asked: both then answer alike, or fail alike.
+    /// A predicate that parses is printed, parsed again and evaluated: both versions return the same result or throw the same error.
     private static func predicate(_ bytes: [UInt8]) throws {
         let arguments: [(any PredicateArgument)?] = [1, "text", nil, 2.5]
         let format = String(decoding: bytes, as: UTF8.self)
@@ -135,10 +135,10 @@ enum FuzzTarget: String, CaseIterable {
             let text = parsed.predicateFormat
             guard let again = try? FetchPredicate(format: text, arguments: []) else { throw Finding("'\(text)' cannot be read again") }
             guard again.predicateFormat == text else { throw Finding("'\(text)' is read as '\(again.predicateFormat)'") }
-            // Chance and time answer as they like; dates are printed to the microsecond.
+            // Random and time functions can give any result; dates are printed to the microsecond.
             let answers = (try? parsed.evaluate(with: object), try? again.evaluate(with: object))
             guard answers.0 == answers.1 || ["random", "now(", "NSDate"].contains(where: text.contains) else {
-                throw Finding("'\(text)' and what it was read from answer differently")
+                throw Finding("'\(text)' and its parsed form give different results")
             }
         }
     }

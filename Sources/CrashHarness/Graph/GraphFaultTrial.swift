@@ -3,8 +3,8 @@ import HornbeamEngine
 import HornbeamModel
 import HornbeamStore
 
-/// A sync fails under an object graph; its store is opened again, and the same context saves once more: nothing is lost,
-/// nothing is there twice.
+/// A sync fails under an object graph. The store is opened again, and the same context saves again: nothing is lost
+/// and nothing is written twice.
 struct GraphFaultTrial: Sendable {
     enum Fault: String, CaseIterable {
         case error = "error of a sync"
@@ -20,7 +20,7 @@ struct GraphFaultTrial: Sendable {
         }
     }
 
-    /// What the app does between the failure and the opening.
+    /// The actions of the app between the failure and the reopening.
     enum Meanwhile: String, CaseIterable {
         case nothing
         case edits
@@ -30,12 +30,12 @@ struct GraphFaultTrial: Sendable {
     let workload: GraphWorkload
     let fault: Fault
     let meanwhile: Meanwhile
-    /// How many syncs of commits succeed first.
+    /// The number of successful commit syncs before the failure.
     let index: Int
 
     var name: String { "\(fault.rawValue) \(index), then \(meanwhile.rawValue)" }
 
-    /// Every fault at every sync of the commits, or at one of some that follow each other.
+    /// Every fault at every sync of the commits, or at one of several consecutive ones.
     static func all(of workload: GraphWorkload, _ run: Run, faults: [Fault] = Fault.allCases, oneOf stride: Int = 1) throws {
         for fault in faults {
             for (number, meanwhile) in Meanwhile.allCases.enumerated() {
@@ -48,7 +48,7 @@ struct GraphFaultTrial: Sendable {
         run.add("object graphs failed at every sync")
     }
 
-    /// False when the workload makes no such call any more.
+    /// False when the workload has no further such call.
     private func perform(_ run: Run) throws -> Bool {
         let isAskedFor = run.includes(name) || run.options.replay?.hasPrefix(name + " > ") == true
         guard isAskedFor else { return index < 100 }
@@ -78,7 +78,7 @@ struct GraphFaultTrial: Sendable {
         return faults.firedCount > 0
     }
 
-    /// Power fails at some moments afterwards: a save that was found to be there must stay.
+    /// Simulates power failures at some later moments: a save that was found durable must stay.
     private func crash(_ disk: SimulatedDisk, _ run: Run) throws {
         var enumerator = CrashEnumerator(seed: UInt64(index))
         enumerator.subsetsUpTo = 2
@@ -105,7 +105,7 @@ struct GraphFaultTrial: Sendable {
     ) throws {
         guard GraphOracle.kind(step) == .save else {
             try coordinator.reopenFailedStores()
-            // Whether a batch happened is for the app to see.
+            // The app must check whether a batch was executed.
             if try GraphTrial.newestStep(in: context) < step { try GraphTrial.perform(step, in: context) }
             return
         }
@@ -121,7 +121,7 @@ struct GraphFaultTrial: Sendable {
         try takeBack(step, in: context)
     }
 
-    /// Sees that what was done meanwhile has been saved, and undoes it.
+    /// Checks that the changes made meanwhile are saved, and reverts them.
     private func takeBack(_ step: Int, in context: ManagedObjectContext) throws {
         let book = try book(step, in: context)
         switch meanwhile {

@@ -1,4 +1,4 @@
-/// The object graph after each step, without a store: whatever step a store says was its newest, its whole content is known.
+/// The expected object graph after each step, computed without a store, so that the whole content of any reopened state is known.
 struct GraphOracle: Equatable {
     struct BookValue: Equatable {
         var title: String
@@ -11,7 +11,7 @@ struct GraphOracle: Equatable {
         var part: Int
     }
 
-    /// How a step is done.
+    /// The kinds of step.
     enum Kind {
         case save
         case batchInsert
@@ -20,7 +20,7 @@ struct GraphOracle: Equatable {
 
     static let tagCount = 5
     static let batchRows = 12
-    /// Marks older than so many steps are deleted by the next save.
+    /// The next save deletes marks older than this number of steps.
     static let markAge = 30
 
     private(set) var step = 0
@@ -36,7 +36,7 @@ struct GraphOracle: Equatable {
         }
     }
 
-    // What a save does, by its number alone.
+    // The author that a save selects, derived from its number.
     static func author(of book: Int) -> Int { book % 7 }
     static func tags(of book: Int) -> Set<Int> { [book % tagCount, book / tagCount % tagCount] }
     static func movedBook(_ step: Int) -> Int { step - 3 }

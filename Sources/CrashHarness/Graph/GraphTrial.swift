@@ -1,13 +1,13 @@
 import Hornbeam
 
-/// The steps of the oracle done to a context through the public interface, and what a context shows compared with it.
+/// Executes the oracle's steps in a context through the public interface, and compares the context with the oracle.
 enum GraphTrial {
-    /// The number of the newest step that a store has seen.
+    /// The number of the newest step in a store.
     static func newestStep(in context: ManagedObjectContext) throws -> Int {
         try context.fetch(FetchRequest<Mark>(sortedBy: [.descending("step")]).limit(1)).first?.step ?? 0
     }
 
-    /// Does one step; durable when it returns.
+    /// Executes one step; durable on return.
     static func perform(_ step: Int, in context: ManagedObjectContext) throws {
         switch GraphOracle.kind(step) {
         case .save:
@@ -26,7 +26,7 @@ enum GraphTrial {
         }
     }
 
-    /// The changes of a save, not saved yet.
+    /// Makes the changes of a step without saving them.
     static func change(_ step: Int, in context: ManagedObjectContext) throws {
         let author = try author(GraphOracle.author(of: step), in: context)
         author.stamp = step
@@ -44,7 +44,7 @@ enum GraphTrial {
         Mark(context: context).step = step
     }
 
-    /// The book that a step makes.
+    /// Inserts the book of a step.
     static func addBook(_ step: Int, in context: ManagedObjectContext) throws {
         let book = Book(context: context)
         book.number = step
@@ -79,7 +79,7 @@ enum GraphTrial {
 
     // MARK: Comparing
 
-    /// Throws unless the context shows exactly what the oracle says, relationships read from both ends.
+    /// Throws unless the context's content equals the oracle's, with relationships read from both ends.
     static func expect(_ oracle: GraphOracle, in context: ManagedObjectContext) throws {
         let authors = try context.fetch(FetchRequest<Author>())
         let books = try context.fetch(FetchRequest<Book>())

@@ -39,7 +39,7 @@ struct GraphWorkload: Sendable {
         try container.close()
     }
 
-    /// Opens what a crash left: the graph after some step between those promised and those begun, whole, and able to go on.
+    /// Opens a store after a crash. It must have a complete state between the last acknowledged and the last begun step, and accept new saves.
     func judge(_ image: CrashEnumerator.Image) throws {
         let container = try open(image.disk)
         image.disk.mark(.recovered)

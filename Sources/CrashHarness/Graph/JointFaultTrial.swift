@@ -2,8 +2,8 @@ import Hornbeam
 import HornbeamEngine
 import HornbeamModel
 
-/// A call fails during a save over two stores: promising, deciding or carrying out. The same context goes on reading, the stores are
-/// opened again where that is needed, and it saves once more: nothing is lost, nothing is there twice.
+/// A call fails during a save over two stores: in prepare, commit record or apply. The same context continues to read, the stores are
+/// opened again if necessary, and it saves again: nothing is lost and nothing is written twice.
 struct JointFaultTrial: Sendable {
     enum Fault: String, CaseIterable {
         case error = "error of a sync"
@@ -25,16 +25,16 @@ struct JointFaultTrial: Sendable {
     let model: ManagedObjectModel
     let fault: Fault
     let meanwhile: GraphFaultTrial.Meanwhile
-    /// True for a context that stays at one state between its saves.
+    /// True for a context that is pinned between its saves.
     let isPinned: Bool
-    /// How many calls succeed first.
+    /// The number of successful calls before the failure.
     let index: Int
-    /// Power fails the more seldom afterwards, the larger it is.
+    /// The larger it is, the fewer power failures are simulated afterwards.
     let stride: Int
 
     var name: String { "\(fault.rawValue) \(index)\(isPinned ? ", pinned" : ""), then \(meanwhile.rawValue)" }
 
-    /// Every fault at every call of the commits, or at one of some that follow each other, with fewer crashes.
+    /// Every fault at every call of the commits, or at one of several consecutive ones, with fewer crashes.
     static func all(_ run: Run, faults: [Fault] = Fault.allCases, oneOf stride: Int = 1) throws {
         let model = try TrialModel.make()
         for fault in faults {
@@ -53,7 +53,7 @@ struct JointFaultTrial: Sendable {
         run.add("saves over two stores failed at every call")
     }
 
-    /// False when the workload makes no such call any more.
+    /// False when the workload has no further such call.
     private func perform(_ run: Run) throws -> Bool {
         let isAskedFor = run.includes(name) || run.options.replay?.hasPrefix(name + " > ") == true
         guard isAskedFor else { return index < 100 }
@@ -71,7 +71,7 @@ struct JointFaultTrial: Sendable {
             try graph.expect(step, in: context)
         }
         try graph.container.performAndWait { try graph.expect(Self.steps, in: $0) }
-        // What was carried out without a sync may fail to get one at the end; the promise is still there.
+        // The final sync of an applied part may fail; the prepared part still exists.
         do { try graph.finish() } catch let error as HornbeamError where Self.isExpected(error) {}
         faults.removeRules()
         let reopened = try JointGraph(on: disk, model: model)
@@ -97,7 +97,7 @@ struct JointFaultTrial: Sendable {
             run.add("saves that ended in \(end)")
         }
         guard context.hasChanges else { throw Finding("a context has lost its changes to a save that failed") }
-        // A key could not be had: the step is not whole yet.
+        // Keys could not be reserved, so the step is incomplete.
         let isWhole = try context.fetch(FetchRequest<Mark>().where("step == %d", step)).count == 2
         if isWhole { try graph.expect(step, in: context) }
         if fault == .isFull { try seeRefusal(context) }
@@ -118,7 +118,7 @@ struct JointFaultTrial: Sendable {
         try takeBack(step, in: context, graph)
     }
 
-    /// As long as the cause is there, so is the error; and the changes stay.
+    /// While the fault lasts, the error recurs and the changes stay.
     private func seeRefusal(_ context: ManagedObjectContext) throws {
         do { try context.save() } catch let error as HornbeamError where Self.isExpected(error) {
             guard context.hasChanges else { throw Finding("a second failure has taken the changes") }
@@ -127,7 +127,7 @@ struct JointFaultTrial: Sendable {
         throw Finding("a full disk took a save")
     }
 
-    /// Sees that what was done meanwhile has been saved, and undoes it.
+    /// Checks that the changes made meanwhile are saved, and reverts them.
     private func takeBack(_ step: Int, in context: ManagedObjectContext, _ graph: JointGraph) throws {
         let book = try graph.book(step, 0, context)
         switch meanwhile {
@@ -145,7 +145,7 @@ struct JointFaultTrial: Sendable {
         try context.save()
     }
 
-    /// Power fails at some moments afterwards: a save that was found to be there must stay, in both stores.
+    /// Simulates power failures at some later moments: a save that was found durable must stay, in both stores.
     private func crash(_ disk: SimulatedDisk, _ run: Run) throws {
         var enumerator = CrashEnumerator(seed: UInt64(index))
         enumerator.subsetsUpTo = 1

@@ -3,13 +3,13 @@ import HornbeamEngine
 import HornbeamModel
 import HornbeamStore
 
-/// Two stores behind one container, and saves that change both: each store has an author, a book and a mark of every step; the
-/// step before is retitled, the one before that deleted.
+/// Two stores of one container, and saves that change both: each step inserts an author, a book and a mark in each store, retitles the
+/// book of the step before and deletes the one before that.
 struct JointGraph {
     static let names = ["left.hornbeam", "right.hornbeam"]
     let container: PersistentContainer
 
-    /// - Parameter model: The harness's; reading it takes longer than a trial.
+    /// - Parameter model: The harness's model. It is shared, because building it takes longer than a trial.
     init(on fileSystem: any FileSystem, model: ManagedObjectModel) throws {
         let stores = try Self.names.map { name in
             var options = Store.Options()
@@ -25,7 +25,7 @@ struct JointGraph {
 
     var coordinator: PersistentStoreCoordinator { container.persistentStoreCoordinator }
 
-    /// The changes of a step, not saved yet.
+    /// Makes the changes of a step without saving them.
     func change(_ step: Int, in context: ManagedObjectContext) throws {
         for (side, store) in coordinator.persistentStores.enumerated() {
             let author = try find(Author.self, side, side, context) ?? Author(context: context)
@@ -56,7 +56,7 @@ struct JointGraph {
         return found.first
     }
 
-    /// The newest step that a context shows, all of it in both stores.
+    /// The newest step in a context; it must be complete in both stores.
     func newestStep(in context: ManagedObjectContext) throws -> Int {
         let marks = try context.fetch(FetchRequest<Mark>(sortedBy: [.ascending("step"), .ascending("part")]))
         let step = marks.last?.step ?? 0
@@ -66,7 +66,7 @@ struct JointGraph {
         return step
     }
 
-    /// Throws unless the context shows exactly what a step leaves behind.
+    /// Throws unless the context's content is that after a step.
     func expect(_ step: Int, in context: ManagedObjectContext) throws {
         let newest = try newestStep(in: context)
         guard newest == step else { throw Finding("step \(newest) is shown instead of \(step)") }
@@ -82,7 +82,7 @@ struct JointGraph {
         }
     }
 
-    /// Both stores are sound; then they are closed.
+    /// Checks both stores, then closes them.
     func finish() throws {
         for store in coordinator.persistentStores {
             let report = try coordinator.check(store)

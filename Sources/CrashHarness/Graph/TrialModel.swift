@@ -30,7 +30,7 @@ final class Tag: ManagedObject {
     var books: ManagedSet<Book> { get { self[Self.books] } set { self[Self.books] = newValue } }
 }
 
-/// What each step leaves behind: the newest mark says how many steps a store has seen.
+/// Each step inserts a mark; the newest one tells the number of steps in the store.
 final class Mark: ManagedObject {
     static let step = Attribute<Int>("step")
     static let part = Attribute<Int>("part", default: 0)
@@ -39,7 +39,7 @@ final class Mark: ManagedObject {
     var part: Int { get { self[Self.part] } set { self[Self.part] = newValue } }
 }
 
-/// The model of the object graph that is crashed and killed.
+/// The model of the object graph in crash and kill trials.
 enum TrialModel {
     static let classes: [ManagedObject.Type] = [Author.self, Book.self, Tag.self, Mark.self]
 

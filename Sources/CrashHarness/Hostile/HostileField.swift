@@ -2,7 +2,7 @@ import HornbeamEngine
 
 /// A number in a block of a store.
 struct HostileField {
-    /// The kinds of block that are set to extremes, each with its fields.
+    /// The kinds of block whose fields are set to extreme values.
     enum Kind: String, CaseIterable {
         case meta, fileTable, catalogue, inner, indexLeaf, tableLeaf, blobIndex, recordHeader, segmentHeader, logFrame, redo
     }
@@ -11,10 +11,10 @@ struct HostileField {
     var block: StoreImage.Edit.Block
     var offset: Int
     var width: Int
-    /// What the sound store has there.
+    /// The value in the intact store.
     var value: UInt64
 
-    /// The least and the largest of the width, their neighbours, the field's own, and bounds of the format.
+    /// The least and the greatest value of the width, their neighbours, those of the field's value, and limits of the format.
     var extremes: [UInt64] {
         let largest = width == 8 ? UInt64.max : 1 << UInt64(8 * width) - 1
         let sign = largest / 2 + 1

@@ -1,6 +1,6 @@
 import HornbeamEngine
 
-/// Sets the numbers of each kind of block to their extremes, alone and in pairs, with all checks made right.
+/// Sets the numbers of each kind of block to extreme values, alone and in pairs, with corrected checksums.
 enum HostileMode: Mode {
     static let name = "hostile"
     static let summary = "numbers of blocks set to their extremes, alone and in pairs, with checks made right"

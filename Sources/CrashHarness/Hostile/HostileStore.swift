@@ -1,7 +1,7 @@
 import HornbeamEngine
 
-/// A store that was made to deceive is opened and used: it gives an answer or an error by name, and a store that could be written
-/// and closed can be opened again.
+/// Opens and uses a maliciously crafted store. It must return a result or throw an error, and a store that could be written
+/// and closed must open again.
 struct HostileStore {
     static let path = EngineOracle.path
     let image: StoreImage
@@ -15,9 +15,9 @@ struct HostileStore {
         return options
     }()
 
-    /// Both kinds of tree with two levels at least, values apart, and one of several chunks; all in page files.
+    /// Both kinds of tree with at least two levels, large values, and one with several chunks; all in page files.
     static let closed = try! HostileStore(isClosed: true)
-    /// Smaller, and all in the log.
+    /// Smaller, with all content in the log.
     static let unclosed = try! HostileStore(isClosed: false)
 
     private init(isClosed: Bool) throws {
@@ -62,10 +62,10 @@ struct HostileStore {
         _ = try transaction.commit()
     }
 
-    /// How a store is opened.
+    /// The ways to open a store.
     enum Opening: CaseIterable { case writing, reading, lastReadable, previousCheckpoint }
 
-    /// Uses a store of these files in one way; throws a finding.
+    /// Uses a store with these files in one way; throws a finding.
     static func use(_ files: [String: [UInt8]], _ opening: Opening) throws {
         var options = options
         if opening == .reading { options.isReadOnly = true }
@@ -83,7 +83,7 @@ struct HostileStore {
             return
         }
         guard opening != .reading else { return }
-        // What was accepted, written and closed is accepted again.
+        // A store that was accepted, written and closed must be accepted again.
         do throws(EngineError) { try Engine.open(path, fileSystem: fileSystem, options: Self.options).close() } catch {
             throw Finding("a store that was written and closed is refused afterwards: \(error)")
         }

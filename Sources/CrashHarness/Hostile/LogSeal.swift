@@ -1,17 +1,17 @@
-/// The checks of a log segment, made right whatever its numbers say.
+/// Recomputes the checksums of a log segment, whatever its numbers are.
 enum LogSeal {
     static let headerBytes = 4096
     private static let frameHeaderBytes = 32
     private static let groupFrameBytes = 56
 
-    /// A frame where the bytes of a segment have it.
+    /// A frame at its position in the segment.
     struct Frame {
         var offset: Int
         var payloadBytes: Int
         var isGroup: Bool
     }
 
-    /// The frames of a segment as far as they can be followed: whole groups, each on a block of its own.
+    /// The readable frames of a segment: complete groups, each starting at a block.
     static func frames(of segment: [UInt8]) -> [Frame] {
         var frames: [Frame] = []
         var offset = headerBytes
@@ -32,7 +32,7 @@ enum LogSeal {
         return frames
     }
 
-    /// The segment with some numbers changed and its checks made right: those of the frames where they were before.
+    /// The segment with changed numbers and corrected checksums, with the frames at their original positions.
     static func sealed(_ bytes: [UInt8], _ edits: [StoreImage.Edit], length: Int) -> [UInt8] {
         let frames = frames(of: bytes)
         var segment = bytes

@@ -1,9 +1,9 @@
 import HornbeamEngine
 
-/// A small store taken apart into its blocks, to be put together again with some of them changed and all checks right.
+/// A small store, parsed into blocks that can be changed and written again with corrected checksums.
 ///
-/// Follows Docs/FileFormat.md and nothing of the engine but its reading of sound stores. Records are written unpacked, each
-/// after those that it names, into one page file; so a change of a record moves only its parents.
+/// It follows Docs/FileFormat.md and uses the engine only to read intact stores. Records are written uncompressed, each
+/// after those that it references, into one page file, so a change of a record moves only its ancestors.
 struct StoreImage {
     /// A record of the page file.
     struct Record {
@@ -13,7 +13,7 @@ struct StoreImage {
         var checkpoint: UInt64
         var flags: UInt16
         var payload: [UInt8]
-        /// Where the payload names which records.
+        /// The references in the payload.
         var links: [Link] = []
     }
 
@@ -22,7 +22,7 @@ struct StoreImage {
         var record: Int
     }
 
-    /// A number of a block that is to have another value.
+    /// A changed number in a block.
     struct Edit: Hashable {
         enum Block: Hashable {
             case meta
@@ -42,20 +42,20 @@ struct StoreImage {
 
     /// The newest block of `meta`.
     let meta: [UInt8]
-    /// Records after those that they name.
+    /// Records, each after those that it references.
     let records: [Record]
-    /// The records that `meta` names; nil where there is no checkpoint with content.
+    /// The records that `meta` references; nil without a checkpoint with content.
     let catalogue: Int?
     let fileTable: Int?
-    /// The name and the bytes of the only segment of the log, if there is one.
+    /// The name and the bytes of the only log segment, if there is one.
     let log: (name: String, bytes: [UInt8])?
 
     private var salt: UInt64 { meta.number(48, 8) }
 
     // MARK: Putting together
 
-    /// The files of the store with some numbers changed, and with other bytes in place of a record's payload, of the block of
-    /// `meta`, or of the log behind its header.
+    /// The files of the store with changed numbers, and with other bytes in place of a record's payload, of the block of
+    /// `meta`, or of the log after its header.
     func files(_ edits: [Edit] = [], replacing block: Edit.Block? = nil, by bytes: [UInt8] = []) -> [String: [UInt8]] {
         var pages: [UInt8] = []
         var references: [[UInt8]] = []
@@ -76,7 +76,7 @@ struct StoreImage {
         return files
     }
 
-    /// A record's payload as `files` writes it.
+    /// A record's payload as written by `files`.
     func payload(of number: Int) -> [UInt8] {
         var pages: [UInt8] = []
         var references: [[UInt8]] = []
@@ -89,7 +89,7 @@ struct StoreImage {
         return []
     }
 
-    /// Appends a record and returns the reference that names it, but for its count.
+    /// Appends a record and returns its reference, without the count.
     private func append(_ record: Record, _ payload: [UInt8], _ edits: [Edit], to pages: inout [UInt8]) -> [UInt8] {
         let address = 1 << 32 | UInt64(pages.count) / 8
         var header = [UInt8](repeating: 0, count: Self.recordHeaderBytes)
@@ -111,7 +111,7 @@ struct StoreImage {
         return reference
     }
 
-    /// Both copies of slot 0; slot 1 is empty, so there is no older state to fall back to.
+    /// Both copies of slot 0. Slot 1 is empty, so that there is no older state.
     private func metaFile(_ references: [[UInt8]], _ edits: [Edit], _ replacement: [UInt8]?) -> [UInt8] {
         var block = meta
         if let catalogue { block.replace(96, references[catalogue]) }
@@ -123,11 +123,11 @@ struct StoreImage {
         return block + empty + block + empty
     }
 
-    /// The block of `meta` as `files` writes it.
+    /// The block of `meta` as written by `files`.
     var metaBlock: [UInt8] { Array(files()["meta"]!.prefix(4096)) }
 }
 
-/// XXH64 of two parts, one after the other.
+/// The XXH64 of two concatenated parts.
 func hash(_ first: ArraySlice<UInt8>, _ second: ArraySlice<UInt8>, seed: UInt64) -> UInt64 {
     let bytes = first + second
     return bytes.withUnsafeBytes { XXH64.hash($0, seed: seed) }

@@ -2,11 +2,11 @@ import Foundation
 import Hornbeam
 import HornbeamEngine
 
-/// The process that is killed: commits for ever, and reports each commit once it is acknowledged.
+/// The process that is killed: commits continuously, and reports each acknowledged commit.
 struct KillChild {
     static let command = "kill-child"
 
-    /// What is committed.
+    /// The kinds of commits.
     enum Level: String, CaseIterable {
         case engine
         case graph
@@ -23,7 +23,7 @@ struct KillChild {
         (self.level, self.path, self.seed) = (level, path, seed)
     }
 
-    /// Runs until killed, or until nobody reads its reports.
+    /// Runs until it is killed, or until its reports are not read any more.
     func run() throws -> Int32 {
         switch level {
         case .engine: try commit()
@@ -60,7 +60,7 @@ struct KillChild {
         }
     }
 
-    /// Migrates a store over the versions in the folder beside it; reports `2n - 1` when version n is begun and `2n` when it is there.
+    /// Migrates a store through the versions in the folder beside it; reports `2n - 1` before migrating to version n and `2n` afterwards.
     private func migrate() throws {
         let versions = try MigrationKillTrial.versions(besideStoreAt: path)
         for (number, version) in versions.sorted(by: { $0.key < $1.key }) {
@@ -68,11 +68,11 @@ struct KillChild {
             try MigrationHistory.open(version, PosixFileSystem(), path: path).close()
             guard Self.report(UInt64(number * 2)) else { return }
         }
-        // All versions are done; the kill comes in a moment.
+        // All versions are done; the process waits to be killed.
         while true { sleep(1) }
     }
 
-    /// False when nobody reads any more. One write of one line, which a kill cannot cut.
+    /// False when the reader is gone. One write per line, which a kill cannot split.
     private static func report(_ number: UInt64) -> Bool {
         let line = Array("\(number)\n".utf8)
         return write(1, line, line.count) == line.count

@@ -7,7 +7,7 @@ enum KillMode: Mode {
     static let unit = "kills"
     static let extras = ["folder", "only"]
 
-    /// How often one store is killed before it is given up for a new one.
+    /// How often one store is killed before it is replaced by a new one.
     private static let killsPerStore = 20
 
     static func round(_ seed: UInt64, _ run: Run) throws {
@@ -24,7 +24,7 @@ enum KillMode: Mode {
                 return
             }
             let trial = KillTrial(level: level, seed: seed, folder: folder)
-            // The moments are the system's: a replay kills the same store as often again, at other moments.
+            // The system determines the moments: a replay kills the same store as often, at other moments.
             for _ in 0..<killsPerStore {
                 try run.trying(level.rawValue)
                 run.add("acknowledged commits", try trial.killOnce())

@@ -3,13 +3,13 @@ import Hornbeam
 import HornbeamEngine
 import HornbeamStore
 
-/// A store on the real disk whose writer is killed again and again.
+/// A store on the real disk whose writer is killed repeatedly.
 final class KillTrial {
     let level: KillChild.Level
     let seed: UInt64
     let path: String
     private var acknowledged: UInt64 = 0
-    /// The content as of the last verification, moved on to the next.
+    /// The content at the last verification, to be advanced to the next.
     private var state = EngineOracle.State()
     private var known: UInt64 = 0
     private var graph = GraphOracle()
@@ -20,7 +20,7 @@ final class KillTrial {
         path = folder.appendingPathComponent("killed-\(seed).hornbeam").path
     }
 
-    /// Small pages and logs, so that checkpoints and rotations are under way when the kill comes.
+    /// Small pages and logs, so that kills often fall into checkpoints and rotations.
     static func engineWorkload(_ seed: UInt64) -> EngineOracle {
         var options = EngineOracle.smallest
         options.pageSize = seed % 5 == 0 ? 4096 : 512
@@ -29,7 +29,7 @@ final class KillTrial {
         return EngineOracle(seed: seed, transactions: 2, bigEvery: 23, options: options)
     }
 
-    /// Lets a child write, kills it at a random moment, and verifies what is left. Returns the commits acknowledged.
+    /// Runs a child, kills it at a random moment, and verifies the store. Returns the number of acknowledged commits.
     func killOnce() throws -> Int {
         let before = acknowledged
         if let last = try KilledProcess(level, path, seed).run().last { acknowledged = max(acknowledged, last) }
@@ -43,7 +43,7 @@ final class KillTrial {
 
     // MARK: Verifying
 
-    /// A commit may be there although the process died before it could report it; two may not.
+    /// One commit may be durable without a report, because the process was killed before it; two may not.
     private func accept(_ found: UInt64) throws {
         guard found >= acknowledged else { throw Finding("\(acknowledged) was acknowledged and the store ends with \(found)") }
         guard found <= acknowledged + 1 else { throw Finding("the store ends with \(found) and \(acknowledged) was the last report") }
@@ -64,7 +64,7 @@ final class KillTrial {
         }
         let report = try engine.check()
         guard report.problems.isEmpty else { throw Finding(report.problems.joined(separator: " ")) }
-        // Left open now and then, so that the next recovery begins from what a recovery left.
+        // Sometimes the store stays open, so that the next recovery follows a recovery.
         if Bool.random() { try engine.close() }
     }
 

@@ -5,14 +5,14 @@ struct KilledProcess {
     private let level: KillChild.Level
     private let path: String
     private let seed: UInt64
-    /// The kill comes so many microseconds after the first report at most.
+    /// The maximum time from the first report to the kill, in microseconds.
     private let delayMax: Int
 
     init(_ level: KillChild.Level, _ path: String, _ seed: UInt64, delayMax: Int = 60_000) {
         (self.level, self.path, self.seed, self.delayMax) = (level, path, seed, delayMax)
     }
 
-    /// The numbers that the child reported; none when it did not come to its first.
+    /// The numbers that the child reported; empty if there was no report.
     func run() throws -> [UInt64] {
         let child = Process()
         let reports = Pipe()

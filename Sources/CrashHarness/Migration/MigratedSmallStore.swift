@@ -2,14 +2,14 @@ import Hornbeam
 import HornbeamEngine
 import HornbeamStore
 
-/// A store that went through a version of its model and is small enough to damage every bit of it.
+/// A migrated store so small that every bit of it can be damaged.
 struct MigratedSmallStore: DamagedStore {
     let disk: SimulatedDisk
     let sources: DamageSources
-    /// What the store held, commit by commit; the newest last.
+    /// The states of the store, commit by commit, the newest last.
     private let states: [MigrationHistory.State]
     private let otherStates: [MigrationHistory.State]
-    /// The place of the last state of the old version.
+    /// The index of the last state of the old version.
     private let lastOld: Int
 
     init(seed: UInt64) throws {
@@ -21,7 +21,7 @@ struct MigratedSmallStore: DamagedStore {
         var next = history.version
         try next.evolve()
         let container = try MigrationHistory.open(try next.model(), disk)
-        // As a crash leaves it, or as closing does.
+        // Either closed, or as after a crash.
         if seed % 3 == 0 { try container.close() }
         states.append(MigrationHistory.State(definition: next.definition, plain: next.plain))
         self.disk = disk.copy()
@@ -31,7 +31,7 @@ struct MigratedSmallStore: DamagedStore {
         sources = DamageSources(files: disk.files, earlier: earlier, other: other.files)
     }
 
-    /// With the model inside; a store that is of the old version is migrated once more.
+    /// Opens the store with its stored model; a store of the old version is migrated again.
     func judge(_ damaged: SimulatedDisk) throws -> DamageOutcome {
         do {
             var options = Store.Options()
@@ -43,7 +43,7 @@ struct MigratedSmallStore: DamagedStore {
                 return place == states.count - 1 ? .right : .older
             }
             if otherStates.contains(where: { $0.definition == model.definition && $0.plain == found }) { return .other }
-            throw Finding("a wrong answer: the content is none that the store had")
+            throw Finding("a wrong result: the content equals no state of the store")
         } catch let error as HornbeamError {
             guard [.damaged, .logDamaged, .notAStore, .newerFormat].contains(error.code) else {
                 throw Finding("an error that names no damage: \(error)")

@@ -2,7 +2,7 @@ import Hornbeam
 import HornbeamEngine
 import HornbeamStore
 
-/// One call of a migration fails, or every call from it on: the store is of the old version or of the new one, whole, and the next
+/// One call of a migration fails, or every call from it on: the store has the complete old or new version, and the next
 /// opening migrates it.
 struct MigrationFaultTrial {
     private static let kinds: [(name: String, effect: FaultRule.Effect, calls: Set<FileSystemCall>)] = [
@@ -18,7 +18,7 @@ struct MigrationFaultTrial {
 
     private var name: String { "\(kind.name) \(isSticky ? "from" : "at") call \(index) of a migration" }
 
-    /// Every kind at every call of the migration of a seed, once and for good.
+    /// Every kind of failure at every call of a seed's migration, once and permanently.
     static func all(seed: UInt64, _ run: Run) throws {
         let trial = try MigrationTrial(seed: seed)
         for kind in kinds {
@@ -30,7 +30,7 @@ struct MigrationFaultTrial {
         run.add("migrations failed at every call")
     }
 
-    /// False when the migration makes no such call any more.
+    /// False when the migration has no further such call.
     private func perform(_ run: Run) throws -> Bool {
         let isAskedFor = run.includes(name)
         if isAskedFor { try run.trying(name, as: "failing calls of migrations") }
@@ -47,7 +47,7 @@ struct MigrationFaultTrial {
         guard isAskedFor else { return true }
         if let failure { try expectName(failure) }
         faults.removeRules()
-        // What a process sees that goes on, and what the next one finds.
+        // Checks the store in the process that continues and in the next process.
         try trial.judge(on: faults, mustBeNew: isOpen)
         return true
     }

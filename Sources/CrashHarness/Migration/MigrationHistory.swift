@@ -2,9 +2,10 @@ import Hornbeam
 import HornbeamEngine
 import HornbeamStore
 
-/// A store that goes through a chain of random versions; after each migration it must hold what the naive migration of its objects makes.
+/// A store that is migrated through a chain of random versions. After each migration its content must equal that of a simple migration of plain
+/// objects.
 final class MigrationHistory {
-    /// One state of the store: a version of the model with its objects.
+    /// One state of the store: a version of the model and its objects.
     struct State {
         let definition: ModelDefinition
         let plain: PlainObjects
@@ -16,10 +17,10 @@ final class MigrationHistory {
     private(set) var version: RandomVersion
     private var random: SimulationRandom
     private(set) var migrations = 0
-    /// All states that the store had, the newest last.
+    /// All states so far, the newest last.
     private(set) var states: [State] = []
 
-    /// - Parameter fills: How often objects are made in the first version.
+    /// - Parameter fills: How many times objects are inserted in the first version.
     init(seed: UInt64, _ fileSystem: any FileSystem = MemoryFileSystem(), path: String = MigrationHistory.path, fills: Int = 1) throws {
         self.path = path
         self.fileSystem = fileSystem
@@ -60,7 +61,7 @@ final class MigrationHistory {
         }
     }
 
-    /// Compares what a container shows with the objects of a version, checks it and closes it.
+    /// Compares a container's content with the objects of a version, checks the store and closes it.
     private func verify(_ container: PersistentContainer, _ version: RandomVersion) throws {
         let found = try container.performAndWait { try PlainObjects.read($0, container.managedObjectModel) }
         if let difference = found.difference(to: version.plain) {
@@ -72,7 +73,7 @@ final class MigrationHistory {
         try container.close()
     }
 
-    /// Asks for a value of each attribute: by an index, or by a scan over leaves of several layouts.
+    /// Fetches by a value of each attribute: with an index, or with a scan over leaves of several layouts.
     private func ask(_ context: ManagedObjectContext, _ model: ManagedObjectModel, _ version: RandomVersion) throws {
         for entity in model.entities {
             let family = version.family(entity.name)

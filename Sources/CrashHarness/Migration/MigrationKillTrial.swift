@@ -3,13 +3,13 @@ import Hornbeam
 import HornbeamEngine
 import HornbeamStore
 
-/// A store on the real disk whose migrating process is killed again and again: it is of the version that was acknowledged last, or of
-/// the one that was begun after it, whole.
+/// A store on the real disk whose migrating process is killed repeatedly: it has the last acknowledged version, or
+/// the one whose migration had begun, complete.
 final class MigrationKillTrial {
     struct Outcome {
-        /// Migrations that the child acknowledged.
+        /// The number of migrations that the child acknowledged.
         let migrations: Int
-        /// True when the kill came after a migration was begun and before it was acknowledged.
+        /// True when the kill happened during a migration.
         let wasInside: Bool
     }
 
@@ -17,7 +17,7 @@ final class MigrationKillTrial {
 
     let seed: UInt64
     let path: String
-    /// The version that the store is of, with its objects.
+    /// The version of the store, with its objects.
     private var version: RandomVersion
     private var number = 0
 
@@ -27,7 +27,7 @@ final class MigrationKillTrial {
         version = try MigrationHistory(seed: seed, PosixFileSystem(), path: path, fills: 8).version
     }
 
-    /// Lets a child migrate over some versions, kills it, and verifies what is left.
+    /// Runs a child that migrates through some versions, kills it, and verifies the store.
     func killOnce() throws -> Outcome {
         var chain = [version]
         for _ in 0..<Self.versionsPerChild {
@@ -40,7 +40,7 @@ final class MigrationKillTrial {
         let first = number
         let acknowledged = max(reports.last { $0 % 2 == 0 }.map { $0 / 2 } ?? first, first)
         let begun = reports.last.map { ($0 + 1) / 2 } ?? first
-        // What was begun may not have been reported yet.
+        // A migration may have begun without a report.
         let candidates = acknowledged...min(max(begun, acknowledged) + 1, first + Self.versionsPerChild)
         let found = try foundVersion(chain, first, candidates)
         try verify(chain[found - first])
@@ -51,10 +51,10 @@ final class MigrationKillTrial {
     private func foundVersion(_ chain: [RandomVersion], _ first: Int, _ candidates: ClosedRange<Int>) throws -> Int {
         let stored = try Store.storedModel(of: .directory(path)).definition
         for candidate in candidates where try chain[candidate - first].model().definition == stored { return candidate }
-        throw Finding("version \(candidates.lowerBound) was acknowledged, and the store is of none from it to \(candidates.upperBound)")
+        throw Finding("version \(candidates.lowerBound) was acknowledged, and the store has no version from it to \(candidates.upperBound)")
     }
 
-    /// Opens the store with the version that it is of; it must hold what the naive migration makes.
+    /// Opens the store with its version; its content must equal that of the simple migration.
     private func verify(_ version: RandomVersion) throws {
         let container = try MigrationHistory.open(try version.model(), PosixFileSystem(), path: path)
         let found = try container.performAndWait { try PlainObjects.read($0, container.managedObjectModel) }
@@ -63,7 +63,7 @@ final class MigrationKillTrial {
         }
         let report = try container.openStore().check()
         guard report.isSound else { throw Finding(report.description) }
-        // Left open now and then, so that the next process begins with a recovery.
+        // Sometimes the store stays open, so that the next process begins with a recovery.
         if Bool.random() { try container.close() }
     }
 
@@ -80,7 +80,7 @@ final class MigrationKillTrial {
         }
     }
 
-    /// The versions that the store is to be migrated over, by number.
+    /// The numbers of the versions for the migrations.
     static func versions(besideStoreAt path: String) throws -> [Int: ManagedObjectModel] {
         let files = try FileManager.default.contentsOfDirectory(at: folder(besideStoreAt: path), includingPropertiesForKeys: nil)
         var versions: [Int: ManagedObjectModel] = [:]

@@ -2,7 +2,7 @@ import Hornbeam
 import HornbeamEngine
 import HornbeamStore
 
-/// A migration on a simulated disk that is crashed at every operation: what is left is the old version or the new one, whole.
+/// A migration on a simulated disk that crashes at every operation: the store has the complete old or new version.
 struct MigrationTrial: Sendable {
     let before: RandomVersion
     let after: RandomVersion
@@ -19,7 +19,7 @@ struct MigrationTrial: Sendable {
         after = next
     }
 
-    /// Migrates, and gives back the disk with all that was done to it.
+    /// Migrates, and returns the disk with its recorded operations.
     func perform() throws -> SimulatedDisk {
         let disk = disk.copy()
         disk.mark(.submitted(1))
@@ -28,18 +28,18 @@ struct MigrationTrial: Sendable {
         return disk
     }
 
-    /// Opens what a crash left for reading, with the model inside, then with the new version.
+    /// Opens the store after a crash for reading with its stored model, then with the new version.
     func judge(_ image: CrashEnumerator.Image) throws {
         try judge(on: image.disk, mustBeNew: image.acknowledged > 0) { image.disk.mark(.recovered) }
     }
 
-    /// - Parameter recovered: Called once the store was opened for writing.
+    /// - Parameter recovered: Called after the store was opened for writing.
     func judge(on fileSystem: any FileSystem, mustBeNew: Bool, recovered: () -> Void = {}) throws {
         var options = Store.Options()
         options.fileSystem = fileSystem
         let model = try Store.storedModel(of: .directory(MigrationHistory.path), options: options)
         let isNew = model.definition == (try after.model().definition)
-        guard isNew || !mustBeNew else { throw Finding("the migration returned, and the store is of the old version") }
+        guard isNew || !mustBeNew else { throw Finding("the migration returned, and the store has the old version") }
         let old = try MigrationHistory.open(model, fileSystem)
         recovered()
         try expect(old, isNew ? after : before)

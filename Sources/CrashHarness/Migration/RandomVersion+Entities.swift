@@ -39,7 +39,7 @@ extension RandomVersion {
         note("rename \(old) to \(name)")
     }
 
-    /// Puts a root below another entity, or takes an entity out of its hierarchy when nothing leads to it from outside.
+    /// Moves a root below another entity, or removes an entity from its hierarchy when no relationship from outside refers to it.
     mutating func changeParent() {
         let roots = definition.entities.filter { $0.superentityName == nil }
         guard let entity = pick(roots), let parent = pick(definition.entities.filter { !family(entity.name).contains($0.name) }) else { return }

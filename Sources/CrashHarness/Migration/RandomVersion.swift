@@ -1,15 +1,15 @@
 import Hornbeam
 import HornbeamEngine
 
-/// A version of a model that changes at random, and plain objects that change with it the naive way, one by one.
+/// A version of a model that changes randomly, and plain objects that are migrated one by one in a simple way.
 struct RandomVersion {
     var definition = ModelDefinition()
     var plain = PlainObjects()
     private(set) var random: SimulationRandom
     private var lastName = 0
-    /// The changes since the last version, in words.
+    /// Descriptions of the changes since the last version.
     private(set) var edits: [String] = []
-    /// The names that entities and properties had in the last version, where they have others now.
+    /// The additions and changes of this version that exclude a further change of the same part.
     private var added: Set<String> = []
     /// The checksums of the versions before this one: a store refuses to go back to one of them. Versions that differ in their indexes
     /// alone share one.
@@ -25,7 +25,7 @@ struct RandomVersion {
 
     func model() throws -> ManagedObjectModel { try ManagedObjectModel(definition) }
 
-    /// Makes the next version of one to five changes, or more where these lead back to an earlier version.
+    /// Makes the next version with one to five changes, or more where these lead back to an earlier version.
     mutating func evolve() throws {
         let checksum = try model().versionChecksum
         beginVersion()
@@ -90,7 +90,7 @@ struct RandomVersion {
 
     func index(_ entity: String) -> Int { definition.entities.firstIndex { $0.name == entity }! }
 
-    /// The entity and all below it.
+    /// The entity and its descendants.
     func family(_ entity: String) -> Set<String> {
         var names: Set<String> = [entity]
         while true {

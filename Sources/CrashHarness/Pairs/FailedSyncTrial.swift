@@ -1,13 +1,13 @@
 import HornbeamEngine
 
-/// A sync of a workload fails, once or until the process ends, and the cache keeps the new bytes or shows the old ones again. The
-/// store is opened again where it has to be, goes on, and then the power fails at every later operation.
+/// A sync of a workload fails, once or until the process ends. The cache keeps the new bytes or reverts to the old ones. The
+/// store is opened again if necessary and continues. Then a power failure is simulated at every later operation.
 struct FailedSyncTrial {
     let workload: SimulatedWorkload
     let site: SyncSite
     let keepsNew: Bool
     let isSticky: Bool
-    /// How many syncs of the site succeed first.
+    /// The number of successful syncs of the site before the failure.
     let index: Int
 
     var name: String {
@@ -15,13 +15,13 @@ struct FailedSyncTrial {
         return "sync \(site.rawValue) \(index)\(isSticky ? " and all after" : "") fails and \(cache)"
     }
 
-    /// The sites of an engine's syncs; those of making a store and a backup fail before there is anything to lose.
+    /// The sites of an engine's syncs, except those of creation and backup, which fail before there is data to lose.
     static let sites: [SyncSite] = [
         .commits, .segmentEnd, .segmentHeader, .segmentName, .pages, .largeValues, .pageFileNames, .meta,
     ]
 
     static func all(of workload: SimulatedWorkload, _ seed: UInt64, _ run: Run) throws {
-        // Each seed begins with another site: a short run ends before the last.
+        // Each seed begins with another site, because a short run ends before the last site.
         let first = Int(seed / 2 % UInt64(sites.count))
         for site in sites[first...] + sites[..<first] {
             for keepsNew in [true, false] {
@@ -39,12 +39,12 @@ struct FailedSyncTrial {
         run.add("workloads failed at every sync")
     }
 
-    /// False when the workload makes no such sync any more.
+    /// False when the workload has no further such sync.
     private func perform(_ seed: UInt64, _ run: Run) throws -> Bool {
         let disk = SimulatedDisk()
         let faults = FaultInjector(disk)
         var engine: Engine? = try Engine.open(EngineOracle.path, fileSystem: faults, options: workload.oracle.options)
-        // The store is there; making it may fail without a loss.
+        // The store exists; its creation may fail without a loss.
         try engine?.close()
         engine = nil
         let start = disk.operationCount

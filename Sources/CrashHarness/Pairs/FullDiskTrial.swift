@@ -1,7 +1,7 @@
 import HornbeamEngine
 
-/// A store fills its disk, crashes, and is opened on the same full disk: it is not refused, nothing that was promised is missing,
-/// what is deleted makes room, and the room is used again.
+/// A store fills its disk, crashes, and is opened on the same full disk. The opening succeeds, no acknowledged commit is missing,
+/// deletions free space, and the space is used again.
 struct FullDiskTrial {
     private static let batch = 8
     private static let pageSize = 1024
@@ -25,7 +25,7 @@ struct FullDiskTrial {
         options.log = LogOptions(firstSegmentBytes: 16_384, largestSegmentBytes: 32_768)
     }
 
-    /// Disks of many sizes, each a block or a few larger than the one before.
+    /// Disks of many sizes, in steps of one or a few blocks.
     static func all(_ seed: UInt64, _ run: Run) throws {
         let first = 200_704 + Int(seed % 5) * 4096
         for capacity in stride(from: first, to: first + 120_000, by: 20_480) {
@@ -51,7 +51,7 @@ struct FullDiskTrial {
 
     // MARK: Filling
 
-    /// Commits until the disk is full and upkeep wins no more room; then deletes a little. Returns the first operation after
+    /// Commits until the disk is full and upkeep frees no more space; then deletes some rows. Returns the first operation after
     /// which the disk was full.
     private func fill(_ disk: SimulatedDisk) throws -> Int {
         let engine = try Engine.open(EngineOracle.path, fileSystem: disk, options: options)
@@ -73,7 +73,7 @@ struct FullDiskTrial {
                 engine.maintain()
             }
         }
-        // Without this a process on a full disk would never see the reserve spent.
+        // Without this checkpoint, a process on a full disk would not use the reserve.
         do throws(EngineError) { try engine.checkpoint() } catch { guard error.code == .full else { throw error } }
         return max(0, start - 40)
     }
@@ -102,7 +102,7 @@ struct FullDiskTrial {
     // MARK: Judging
 
     private func judge(_ image: CrashEnumerator.Image) throws {
-        // What a crash brings back of removed files may take more than there was.
+        // Removed files that a crash restores may need more space than there was.
         image.disk.capacity = max(capacity, image.disk.used)
         var options = options
         options.createIfMissing = false
@@ -112,7 +112,7 @@ struct FullDiskTrial {
         guard batches.count >= image.acknowledged, batches.count <= image.submitted else {
             throw Finding("\(batches.count) batches are there")
         }
-        // Of every eighth image most is deleted, so that there is room for the reserve and the log; of the others some.
+        // In every eighth image most rows are deleted, so that there is space for the reserve and the log; in the others some.
         let makesRoom = PairsMode.isOneOf(8, image.name)
         let doomed = makesRoom ? batches.count * 3 / 4 : batches.count / 5
         for number in batches.prefix(doomed) {
@@ -125,7 +125,7 @@ struct FullDiskTrial {
             try put(next, in: tree, engine)
             batches.append(next)
         } catch let error as EngineError {
-            // Refused only as long as the disk has no room for the reserve and the log.
+            // The opening may be refused only when the disk has no space for the reserve and the log.
             guard error.code == .full, !makesRoom, room(image.disk) < Self.reserve + 2 * options.log.largestSegmentBytes else {
                 throw Finding("putting a batch after deleting: \(error)")
             }
@@ -136,7 +136,7 @@ struct FullDiskTrial {
         try again.close()
     }
 
-    /// Bytes that are free or in reserve.
+    /// The number of bytes that are free or in the reserve.
     private func room(_ disk: SimulatedDisk) -> Int {
         capacity - disk.used + (disk.files[EngineOracle.path + "/reserve"]?.count ?? 0)
     }
@@ -145,11 +145,11 @@ struct FullDiskTrial {
         do { return try body() } catch let error as EngineError { throw Finding("\(what): \(error)") }
     }
 
-    /// The batches in the store, which follow each other; throws when a value is wrong.
+    /// The consecutive batches in the store; throws when a value is wrong.
     private func expect(_ engine: Engine, _ tree: TreeID, from first: Int) throws -> [Int] {
         let view = try engine.snapshot().index(tree)
         let count = Int(view.count) / Self.batch
-        guard Int(view.count) == count * Self.batch else { throw Finding("\(view.count) entries are no whole batches") }
+        guard Int(view.count) == count * Self.batch else { throw Finding("\(view.count) entries are not whole batches") }
         for number in first..<first + count {
             for index in 0..<Self.batch {
                 guard try view.get(key(number, index)) == value(number, index) else { throw Finding("batch \(number) is wrong") }

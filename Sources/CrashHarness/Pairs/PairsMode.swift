@@ -1,9 +1,9 @@
 import HornbeamEngine
 
-/// Two faults in a row on a simulated disk: the second meets a store that has just recovered from the first, or is about to.
+/// Two consecutive faults on a simulated disk: the second happens after or during the recovery from the first.
 ///
-/// Of eight seeds three kill a process and then fail the power, three fail syncs and then the power, one fails two calls, and
-/// one fills the disk and crashes on it.
+/// Of eight seeds, three kill a process and then fail the power, three fail syncs and then the power, one fails two calls, and
+/// one fills the disk and then crashes.
 enum PairsMode: Mode {
     static let name = "pairs"
     static let summary = "two faults in a row on a simulated disk: kills, failed syncs, full disks, failing calls, crashes"
@@ -18,7 +18,7 @@ enum PairsMode: Mode {
         }
     }
 
-    /// Fails the power at every operation from one on, and judges each image under a name that begins with that of the first fault.
+    /// Simulates a power failure at every operation from one on. The names of the images begin with that of the first fault.
     static func crash(
         _ disk: SimulatedDisk, after first: String, from start: Int = 0, _ enumerator: CrashEnumerator, _ run: Run,
         _ judge: (CrashEnumerator.Image) throws -> Void
@@ -31,7 +31,7 @@ enum PairsMode: Mode {
         }
         do {
             _ = try enumerator.crash(disk) { image in
-                // Torn pieces come in many forms: some of them after each first fault.
+                // Torn writes have many forms; each first fault is combined with some of them.
                 if image.name.contains(":piece "), enumerator.only == nil, !isOneOf(8, image.name + first) { return }
                 try run.trying(first + " > " + image.name, as: unit)
                 try judge(image)
@@ -41,15 +41,15 @@ enum PairsMode: Mode {
         }
     }
 
-    /// True for one of so many names.
+    /// True for one name out of `count`.
     static func isOneOf(_ count: Int, _ name: String) -> Bool { name.utf8.reduce(0) { $0 &* 31 &+ UInt64($1) } % UInt64(count) == 0 }
 
-    /// Whether any case that begins with a first fault is to be tried.
+    /// True when a case that begins with a first fault is to be run.
     static func includes(_ first: String, _ run: Run) -> Bool {
         run.options.replay.map { $0 == first || $0.hasPrefix(first + " > ") } ?? true
     }
 
-    /// The choices of a crash point: few, since there are many points.
+    /// Few choices per crash point, because there are many points.
     static func enumerator(seed: UInt64) -> CrashEnumerator {
         var enumerator = CrashEnumerator(seed: seed)
         enumerator.subsetsUpTo = 2
@@ -59,7 +59,7 @@ enum PairsMode: Mode {
 }
 
 extension EngineOracle {
-    /// Judges an image: every eighth in full, the others by what they show when they are opened and after they are closed.
+    /// Judges an image: every eighth completely, the others by their content after opening and after closing.
     func judgeOneOfMany(_ image: CrashEnumerator.Image) throws {
         if PairsMode.isOneOf(8, image.name) { return try judge(image) }
         let engine = try Engine.open(Self.path, fileSystem: image.disk, options: options)
@@ -70,7 +70,7 @@ extension EngineOracle {
         try expectContent(engine)
     }
 
-    /// Opens a store after a first fault, goes on in one of some ways, and marks what is promised then.
+    /// Opens a store after a first fault, continues in one of several ways, and marks the acknowledged commits.
     func goOn(on fileSystem: any FileSystem, _ ending: Ending, marking disk: SimulatedDisk) throws {
         let engine = try Engine.open(Self.path, fileSystem: fileSystem, options: options)
         let found = try newest(in: engine.snapshot())
@@ -86,7 +86,7 @@ extension EngineOracle {
         try engine.close()
     }
 
-    /// What a process does that opens the store after a first fault.
+    /// The actions of the process that opens the store after a first fault.
     enum Ending: String, CaseIterable {
         case closes = "closed again"
         case commitsAndCloses = "two commits and closed"

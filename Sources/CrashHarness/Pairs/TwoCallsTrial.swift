@@ -1,9 +1,9 @@
 import HornbeamEngine
 
-/// Two calls of a small workload fail, at all pairs of places: the store is opened again where it has to be, and then nothing that
-/// was promised is missing, neither for the next process nor after a power failure.
+/// Two calls of a small workload fail, at all pairs of positions. The store is opened again if necessary. Then no acknowledged commit is
+/// missing, neither in the next process nor after a power failure.
 struct TwoCallsTrial {
-    /// What the two calls do.
+    /// The failures of the two calls.
     struct Kind {
         var name: String
         var first: FaultRule.Effect
@@ -21,9 +21,9 @@ struct TwoCallsTrial {
 
     let workload: SimulatedWorkload
     let kind: Kind
-    /// How many calls succeed before the first that fails.
+    /// The number of successful calls before the first failure.
     let first: Int
-    /// How many calls in all, the first failing one included, come before the second that fails.
+    /// The number of calls before the second failure, including the first failing one.
     let second: Int
 
     var name: String { "\(kind.name) at calls \(first) and \(second)" }
@@ -37,7 +37,7 @@ struct TwoCallsTrial {
         run.add("workloads failed at every two calls")
     }
 
-    /// All second calls for a first one; false when the workload makes no such call any more.
+    /// All second calls for a first one; false when the workload has no further such call.
     private static func row(of workload: SimulatedWorkload, _ kind: Kind, _ first: Int, _ run: Run) throws -> Bool {
         var second = first + 1
         while true {
@@ -47,7 +47,7 @@ struct TwoCallsTrial {
         }
     }
 
-    /// How many of the two calls were made.
+    /// The number of calls that failed.
     private func perform(_ run: Run) throws -> Int {
         let disk = SimulatedDisk()
         try Engine.open(EngineOracle.path, fileSystem: disk, options: workload.oracle.options).close()
@@ -65,7 +65,7 @@ struct TwoCallsTrial {
         return fired
     }
 
-    /// The workload, and what is left of it in a second process where the first one could not go on.
+    /// Runs the workload, and its rest in a second process if the first one could not continue.
     private func attempt(on faults: FaultInjector, _ disk: SimulatedDisk) throws {
         var engine: Engine?
         do { try workload.perform(on: faults, marking: disk, &engine) } catch is EngineError {}
@@ -74,12 +74,12 @@ struct TwoCallsTrial {
         do {
             try workload.oracle.goOn(on: faults, .commitsAndCloses, marking: disk)
         } catch let error as EngineError {
-            // A wrong answer is a finding whatever fails; an error is not, as long as some call fails.
+            // A wrong result is always a finding; an error is not, while a call fails.
             guard [.inputOutput, .full, .durabilityLost].contains(error.code) else { throw error }
         }
     }
 
-    /// The disk as the process left it, and as the power failure at the end may leave it.
+    /// Judges the disk as the process left it, and after a power failure at the end.
     private func judge(_ disk: SimulatedDisk, _ run: Run) throws {
         var enumerator = CrashEnumerator(seed: workload.oracle.seed)
         enumerator.subsetsUpTo = 1

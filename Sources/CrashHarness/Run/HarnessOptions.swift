@@ -1,6 +1,6 @@
 import Foundation
 
-/// What the command line asks for.
+/// The options of the command line.
 struct HarnessOptions {
     var command = "help"
     var seconds: Double?
@@ -8,9 +8,9 @@ struct HarnessOptions {
     var seed: UInt64?
     var figures: String?
     var replay: String?
-    /// Set by a supervising process: the file in which the run notes what it tries.
+    /// Set by a supervising process: the file in which the run records its current case.
     var trail: String?
-    /// Sizes and places that only one mode understands, by name: `--mutants 3` is `["mutants": "3"]`.
+    /// Options of a single mode, by name: `--mutants 3` is `["mutants": "3"]`.
     var extras: [String: String] = [:]
 
     init(_ words: [String]) throws {
@@ -42,7 +42,7 @@ struct HarnessOptions {
         return value
     }
 
-    /// The command that tries one case again.
+    /// The command that replays one case.
     func replayCommand(_ seed: UInt64, _ name: String) -> String {
         let extras = extras.sorted { $0.key < $1.key }.map { " --\($0.key) \($0.value)" }.joined()
         return "crash-harness \(command) --seed \(seed)\(extras) --replay '\(name)'"
@@ -56,7 +56,7 @@ struct HarnessOptions {
     }
 }
 
-/// The command line cannot be understood. Ends the harness with status 2.
+/// A syntax error of the command line. Ends the harness with status 2.
 struct UsageError: Error, Equatable {
     let message: String
     init(_ message: String) { self.message = message }

@@ -1,20 +1,20 @@
-/// One way of trying to break a store.
+/// One way of testing a store with faults.
 ///
-/// A mode is a type without instances: all that a round needs follows from its seed. To add one, conform, and add the
+/// A mode is a type without instances: a round is derived from its seed alone. To add a mode, conform to this protocol, and add the
 /// type to `CrashHarness.modes`.
 protocol Mode {
-    /// The word on the command line.
+    /// The name on the command line.
     static var name: String { get }
     /// One line of the usage text.
     static var summary: String { get }
-    /// The figure that `--count` counts, such as "crash images"; `Run.trying` adds to it.
+    /// The figure that `--count` limits, such as "crash images"; `Run.trying` adds to it.
     static var unit: String { get }
     /// The further options that the mode reads from `HarnessOptions.extras`.
     static var extras: [String] { get }
 
-    /// Does one round, naming each case by `run.trying` before it is tried. The same seed does the same.
+    /// Executes one round, and passes the name of each case to `run.trying` first. Equal seeds give equal rounds.
     ///
-    /// Throws whatever shows that a case went wrong; what `trying` throws must pass through.
+    /// Throws when a case fails; errors of `trying` must be passed on.
     static func round(_ seed: UInt64, _ run: Run) throws
 }
 
@@ -22,7 +22,7 @@ extension Mode {
     static var extras: [String] { [] }
 }
 
-/// Something that a mode found: what was promised and not kept.
+/// A violated guarantee that a mode found.
 struct Finding: Error, CustomStringConvertible {
     let description: String
     init(_ description: String) { self.description = description }

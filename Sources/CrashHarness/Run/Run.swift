@@ -1,8 +1,8 @@
 import Foundation
 
-/// One run of a mode: rounds over seeds until time or count is used up, with what was tried.
+/// One run of a mode: rounds over seeds until the limit of time or count is reached, with figures.
 final class Run {
-    /// Thrown by `trying` when time or count is used up; passes through a mode's round.
+    /// Thrown by `trying` when the limit of time or count is reached; a mode's round passes it on.
     struct IsOver: Error {}
 
     let mode: any Mode.Type
@@ -13,11 +13,11 @@ final class Run {
     private var seed: UInt64
     private var current = ""
     private var progress: Progress
-    /// Where a supervising process looks for what is being tried.
+    /// The file through which a supervising process sees the current case.
     private let trail: Trail?
     private let start = ContinuousClock.now
     private var deadline: ContinuousClock.Instant?
-    /// Looking at the clock costs more than many a case.
+    /// Reading the clock costs more than many cases.
     private var casesUntilClock = 0
 
     init(_ mode: any Mode.Type, _ options: HarnessOptions) throws {
@@ -36,9 +36,9 @@ final class Run {
 
     // MARK: What a mode calls
 
-    /// Names the case that is about to be tried, as `--replay` takes it, and counts it, by default in the mode's unit.
+    /// Records the case that begins, under its name for `--replay`, and counts it, by default in the mode's unit.
     ///
-    /// Throws `IsOver` when the run has done enough. A replay calls this only for the case it was asked for.
+    /// Throws `IsOver` when the limit is reached. In a replay, only the requested case is counted.
     func trying(_ name: @autoclosure () -> String, as figure: String? = nil) throws {
         if let count = options.count, figures[mode.unit, default: 0] >= count { throw IsOver() }
         casesUntilClock -= 1
@@ -48,13 +48,13 @@ final class Run {
         figures[figure ?? mode.unit, default: 0] += 1
     }
 
-    /// Names what is being done, for a case of several long parts: a sign of life to those who watch, and counted as nothing.
+    /// Records the current part of a case with several long parts, as a sign of progress; counts nothing.
     func doing(_ part: String) {
         current = part
         trail?.note(seed, part)
     }
 
-    /// Whether time or count is used up: for a round that adds to the unit by the hundred.
+    /// True when the limit of time or count is reached, for a round that counts in hundreds.
     var isOver: Bool {
         if let count = options.count, figures[mode.unit, default: 0] >= count { return true }
         do {
@@ -66,12 +66,12 @@ final class Run {
         }
     }
 
-    /// Whether a case is to be tried: all are, unless one was asked for by name.
+    /// True when a case is to be run: every case, unless one was requested by name.
     func includes(_ name: @autoclosure () -> String) -> Bool {
         options.replay.map { $0 == name() } ?? true
     }
 
-    /// True when the run is for migrations alone: `--only migrations`.
+    /// True for `--only migrations`.
     var isForMigrations: Bool {
         get throws {
             guard let only = options.extras["only"] else { return false }
@@ -85,7 +85,7 @@ final class Run {
         figures[figure, default: 0] += count
     }
 
-    /// Adds names to a list that the figures show as a count and by name, such as the sync call sites covered.
+    /// Adds a name to a list that the figures show with its count, such as the sync sites covered.
     func cover(_ list: String, _ name: String) {
         lists[list, default: []].insert(name)
     }
@@ -105,7 +105,7 @@ final class Run {
 
     // MARK: Performing
 
-    /// Runs rounds until it is over or something is found; prints figures and returns the exit status.
+    /// Runs rounds until the limit is reached or there is a finding; prints figures and returns the exit status.
     func perform() throws -> Int32 {
         Terminal.line("\(mode.name): seed \(seed), commit \(Commit.current)")
         let first = seed

@@ -1,14 +1,14 @@
 import Foundation
 
-/// Runs a mode in a child process, and makes a finding of its trap or hang.
+/// Runs a mode in a child process, and reports its trap or hang as a finding.
 struct Supervisor {
     private let options: HarnessOptions
     private let program: URL
     private let words: [String]
-    /// A case that takes longer than this hangs.
+    /// A case that takes longer counts as a hang.
     private let caseSecondsMax: Double
 
-    /// - Parameter program: What runs in the child, with these words and the place of the trail.
+    /// - Parameter program: The executable of the child, which gets these arguments and the path of the trail.
     init(
         _ options: HarnessOptions, program: URL = Self.executable, words: [String], caseSecondsMax: Double = 300
     ) {
@@ -26,9 +26,9 @@ struct Supervisor {
         child.arguments = words + ["--trail", path]
         child.standardInput = FileHandle.nullDevice
         var environment = ProcessInfo.processInfo.environment
-        // The backtracer of the runtime takes minutes; a replay gives the backtrace.
+        // The runtime's backtracer takes minutes; a replay prints the backtrace.
         environment["SWIFT_BACKTRACE"] = "enable=no"
-        // Every recovery takes and frees the same few large blocks; giving them back in between would cost more.
+        // Every recovery allocates and frees the same few large blocks; returning them to the system in between would be slower.
         environment["MALLOC_MMAP_THRESHOLD_"] = String(64 << 20)
         environment["MALLOC_TRIM_THRESHOLD_"] = String(256 << 20)
         child.environment = environment
@@ -40,14 +40,14 @@ struct Supervisor {
         return try finding("the process ended by signal \(child.terminationStatus)", trail)
     }
 
-    /// This program; where tests run, the one that was built beside them.
+    /// This executable; in tests, the one that was built beside them.
     static var executable: URL {
         let path = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? CommandLine.arguments[0]
         let url = URL(fileURLWithPath: path)
         return url.pathExtension == "xctest" ? url.deletingLastPathComponent().appendingPathComponent("crash-harness") : url
     }
 
-    /// Returns when the child has ended; true if it had to be killed because it made no progress.
+    /// Returns when the child has ended; true if it was killed because it made no progress.
     private func watch(_ child: Process, _ trail: Trail) -> Bool {
         var notes = trail.notes
         var since = ContinuousClock.now

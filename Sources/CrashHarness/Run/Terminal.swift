@@ -1,6 +1,6 @@
 import Foundation
 
-/// Standard output and error, written at once.
+/// Standard output and error, unbuffered.
 enum Terminal {
     static func line(_ text: String) { write(text + "\n", to: 1) }
     static func complain(_ text: String) { write(text + "\n", to: 2) }
@@ -12,7 +12,7 @@ enum Terminal {
     static var isErrorTerminal: Bool { isatty(2) == 1 }
 }
 
-/// How far a run is: a line that is redrawn on a terminal, a plain line every half minute elsewhere.
+/// The progress of a run: a line that is redrawn on a terminal, and a plain line every half minute elsewhere.
 struct Progress {
     private let title: String
     private let isDrawn = Terminal.isErrorTerminal

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a run is trying, in memory shared through a file, so that another process can say it after a trap or a hang.
+/// The current case of a run, in memory shared through a file, so that another process can report it after a trap or a hang.
 ///
 ///      0          8       16       18        1024
 ///      +----------+-------+--------+---------+
@@ -32,7 +32,7 @@ final class Trail {
         }
     }
 
-    /// How many cases were noted.
+    /// The number of recorded cases.
     var notes: UInt64 { memory.load(as: UInt64.self) }
     var seed: UInt64 { memory.load(fromByteOffset: 8, as: UInt64.self) }
 

@@ -1,12 +1,12 @@
 import HornbeamEngine
 import HornbeamThreads
 
-/// Names the schedules of a workload, from what its first run showed.
+/// Generates the schedules of a workload from its first run.
 struct ScheduleExplorer {
     private var random: SimulationRandom
-    /// Places where a preemption is possible.
+    /// The number of points at which a preemption is possible.
     private let points: Int
-    /// Threads that may go on instead.
+    /// The number of other threads that can run next.
     private let others: Int
 
     init(seed: UInt64, points: Int, others: Int) {
@@ -15,7 +15,7 @@ struct ScheduleExplorer {
         self.others = max(others, 1)
     }
 
-    /// Schedules of at most two preemptions.
+    /// The number of schedules with at most two preemptions.
     var countOfTwo: Int { 1 + points * others + points * (points - 1) / 2 * others * others }
 
     /// All of them, fewer preemptions first.
@@ -30,8 +30,8 @@ struct ScheduleExplorer {
         return schedules
     }
 
-    /// One of one preemption or of two, mostly; now and then one of up to six. Who follows a thread that waits is
-    /// chosen at random in every other.
+    /// A random schedule: usually with one or two preemptions, sometimes with up to six. In every other schedule, the successor of a
+    /// waiting thread is random.
     mutating func sample() -> Schedule {
         let count = [1, 2, 2, 2, 2, 2, 2, Int.random(in: 3...6, using: &random)].randomElement(using: &random)!
         var chosen: Set<Int> = []

@@ -1,7 +1,7 @@
 import HornbeamEngine
 import Synchronization
 
-/// One engine under threads that take turns, and what they were promised.
+/// One engine used by scheduled threads, and the commits acknowledged to them.
 final class ScheduledTrial: Sendable {
     private let oracle: EngineOracle
     private let engine: Engine
@@ -9,7 +9,7 @@ final class ScheduledTrial: Sendable {
     /// The newest transaction before the trial.
     private let newest: UInt64
     private let mayClose: Bool
-    /// The newest transaction that a commit returned for.
+    /// The newest transaction whose commit has returned.
     private let acknowledged: Atomic<UInt64>
     private let commits = Atomic<UInt64>(0)
 
@@ -38,7 +38,7 @@ final class ScheduledTrial: Sendable {
             case .closer: try engine.close()
             }
         } catch let error as EngineError where mayClose && error.code == .closed {
-            // What a store that is closed under somebody's feet has to say.
+            // The errors of a store that is closed during use.
         }
     }
 
@@ -53,7 +53,7 @@ final class ScheduledTrial: Sendable {
         commits.wrappingAdd(1, ordering: .sequentiallyConsistent)
     }
 
-    /// Changes everything, and then nothing.
+    /// Changes everything and aborts.
     private func waver() throws {
         let transaction = try engine.begin()
         try oracle.change(transaction, try oracle.next(for: transaction))
@@ -79,7 +79,7 @@ final class ScheduledTrial: Sendable {
 
     // MARK: Afterwards
 
-    /// Throws unless every commit that returned is there, and the store is sound and can be opened again.
+    /// Throws unless every acknowledged commit is present, and the store is intact and can be opened again.
     func judge() throws {
         let goal = newest + commits.load(ordering: .sequentiallyConsistent)
         if !mayClose {

@@ -1,19 +1,19 @@
 import HornbeamEngine
 import HornbeamThreads
 
-/// What the threads of a schedule do: who they are and how often each acts follows from a seed.
+/// The threads of a schedule. Their roles and numbers of actions are derived from a seed.
 struct ScheduledWorkload: CustomStringConvertible {
     enum Role: Hashable {
-        /// Commits so many transactions; lazily, or synced.
+        /// Commits this number of transactions, lazily or synced.
         case writer(Int, isLazy: Bool)
-        /// Starts a transaction, changes something and aborts, then commits one.
+        /// Begins a transaction, changes rows and aborts, then commits one.
         case waverer
         case checkpoint(Int)
-        /// What the background thread does.
+        /// Runs the work of the background thread.
         case upkeep(Int)
-        /// Opens so many snapshots and reads each twice.
+        /// Opens this number of snapshots and reads each twice.
         case reader(Int)
-        /// Closes the store under the others' feet.
+        /// Closes the store during use.
         case closer
 
         var name: String {
@@ -35,25 +35,25 @@ struct ScheduledWorkload: CustomStringConvertible {
         }
     }
 
-    /// What one schedule left.
+    /// The result of one schedule.
     struct Result {
         let disk: SimulatedDisk
         let points: Int
         let switchCount: Int
-        /// Every switch, a line each.
+        /// Every switch, one per line.
         let trace: String
     }
 
     let oracle: EngineOracle
     let roles: [Role]
-    /// A store with a few transactions in it, closed.
+    /// A closed store with a few transactions.
     private let base: SimulatedDisk
     private let transactionsBefore: UInt64
 
-    /// Pauses that depended on the clock would make no two runs alike: this one is never over.
+    /// Infinite, because pauses that depend on the clock would make runs unrepeatable.
     private static let lazily = Durability.lazy(maxDelay: .seconds(1_000_000))
 
-    /// All from a seed; or with these threads.
+    /// Derives everything from a seed, except given roles.
     init(seed: UInt64, roles: [Role]? = nil) throws {
         var random = SimulationRandom(seed: seed)
         let drawn = Self.roles(&random)
@@ -75,7 +75,7 @@ struct ScheduledWorkload: CustomStringConvertible {
     }
 
     private static func roles(_ random: inout SimulationRandom) -> [Role] {
-        // Two threads that act once each: few enough schedules to try them all.
+        // Two threads with one action each, so that all schedules can be run.
         let isTiny = Int.random(in: 0..<8, using: &random) == 0
         func times() -> Int { isTiny ? 1 : Int.random(in: 1...2, using: &random) }
         func writer() -> Role { .writer(times(), isLazy: Int.random(in: 0..<3, using: &random) == 0) }
@@ -97,7 +97,7 @@ struct ScheduledWorkload: CustomStringConvertible {
 
     // MARK: Performing
 
-    /// Runs the threads in the order of a schedule and judges what they saw and left.
+    /// Runs the threads in the order of a schedule and judges their results and the store.
     func perform(_ schedule: Schedule) throws -> Result {
         let disk = base.copy()
         disk.mark(.acknowledged(transactionsBefore))
@@ -116,7 +116,7 @@ struct ScheduledWorkload: CustomStringConvertible {
         return Result(disk: disk, points: outcome.points, switchCount: outcome.switches.count, trace: trace)
     }
 
-    /// Crashes the disk at a few points of what a schedule did to it; gives back the number of images judged.
+    /// Crashes the disk at a few points of a schedule; returns the number of images judged.
     func crash(_ disk: SimulatedDisk) throws -> Int {
         var enumerator = CrashEnumerator(seed: oracle.seed)
         enumerator.subsetsUpTo = 2

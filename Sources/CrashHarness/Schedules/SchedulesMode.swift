@@ -1,31 +1,31 @@
 import HornbeamEngine
 import HornbeamThreads
 
-/// Lets writers, readers, checkpoints and upkeep take turns in every order that a few preemptions make.
+/// Runs writers, readers, checkpoints and upkeep in every order that a few preemptions produce.
 ///
-/// Most errors between threads need no more than two preemptions at the right places, so all schedules of up to two are
-/// tried where a workload is small, and a random choice of them, and of some with more, where it is not.
+/// Most concurrency errors need at most two preemptions at the right points. So for a small workload all schedules with up to two are
+/// run, and for others a random sample, which includes some with more.
 enum SchedulesMode: Mode {
     static let name = "schedules"
     static let summary = "threads that take turns in chosen orders: races, lost wake-ups, deadlocks"
     static let unit = "schedules"
 
-    /// Schedules of a workload that is not explored in full.
+    /// The number of schedules for a workload that is not explored completely.
     private static let samplesPerRound = 600
-    /// A workload with no more schedules of two preemptions is explored in full.
+    /// A workload with at most this number of schedules with two preemptions is explored completely.
     private static let fullRoundMax = 12_000
-    /// Every how many-th schedule the disk is crashed as well.
+    /// The disk is crashed after every n-th schedule.
     private static let crashEvery = 24
 
     static func round(_ seed: UInt64, _ run: Run) throws {
         let workload = try ScheduledWorkload(seed: seed)
         if let text = run.options.replay {
-            guard let schedule = Schedule(text) else { throw UsageError("'\(text)' is no schedule") }
+            guard let schedule = Schedule(text) else { throw UsageError("'\(text)' is not a schedule") }
             return try replay(schedule, workload, run)
         }
         let first = try workload.perform(Schedule())
         guard try workload.perform(Schedule()).trace == first.trace else {
-            throw Finding("the same schedule went two ways; a replay would not show what happened")
+            throw Finding("two runs of the same schedule differ; a replay would not repeat the run")
         }
         var explorer = ScheduleExplorer(seed: seed, points: first.points, others: workload.threadCount - 1)
         for role in workload.roles { run.cover("kinds of threads", role.name) }

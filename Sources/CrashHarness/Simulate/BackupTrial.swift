@@ -1,9 +1,9 @@
 import HornbeamEngine
 
-/// A workload with a backup at its end: what has the backup's name is complete, and stays once it was promised.
+/// A workload with a backup at its end: a folder with the backup's name is complete, and an acknowledged backup stays.
 struct BackupTrial {
     private static let path = "backup.hornbeam"
-    /// The number that stands for the backup among the promises; no workload has so many transactions.
+    /// The number of the backup among the acknowledged commits; no workload has so many transactions.
     private static let promise: UInt64 = 1 << 32
 
     let workload: SimulatedWorkload
@@ -18,7 +18,7 @@ struct BackupTrial {
         disk.mark(.acknowledged(Self.promise))
     }
 
-    /// The store is judged as ever, and so is the backup as soon as it has its name.
+    /// Judges the store as usual, and the backup if a folder with its name exists.
     func judge(_ image: CrashEnumerator.Image) throws {
         let newest = workload.newest
         try workload.oracle.judge(

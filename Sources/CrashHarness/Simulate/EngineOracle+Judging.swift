@@ -3,7 +3,7 @@ import HornbeamEngine
 extension EngineOracle {
     static let path = "s.hornbeam"
 
-    /// The digest of everything in a snapshot.
+    /// The digest of a snapshot's content.
     func digest(_ snapshot: Snapshot) throws -> ContentDigest {
         var digest = ContentDigest()
         guard let index = snapshot.tree(named: "index"), let table = snapshot.tree(named: "table") else { return digest }
@@ -22,7 +22,7 @@ extension EngineOracle {
         return digest
     }
 
-    /// Throws unless the content is exactly that after the store's newest transaction.
+    /// Throws unless the content equals that after the store's newest transaction.
     func expectContent(_ engine: Engine) throws {
         let snapshot = try engine.snapshot()
         let number = try newest(in: snapshot)
@@ -32,15 +32,15 @@ extension EngineOracle {
         }
     }
 
-    /// Throws unless the content is right and a check finds nothing.
+    /// Throws unless the content is correct and the check finds no fault.
     func expectSound(_ engine: Engine) throws {
         try expectContent(engine)
         let report = try engine.check()
         guard report.problems.isEmpty else { throw Finding(report.problems.joined(separator: " ")) }
     }
 
-    /// Opens what a crash left and judges it: a state between what was promised and what was begun, sound, and able
-    /// to go on.
+    /// Opens a store after a crash and judges it. It must have a state between the last acknowledged and the last submitted transaction, be
+    /// intact, and accept new commits.
     func judge(_ image: CrashEnumerator.Image) throws {
         let engine = try Engine.open(Self.path, fileSystem: image.disk, options: options)
         let found = try newest(in: engine.snapshot())
@@ -59,8 +59,8 @@ extension EngineOracle {
         try again.close()
     }
 
-    /// Opens what a crash left after syncs that lied: commits may be missing then, but what is there is one of the
-    /// states, or opening says what is missing.
+    /// Opens a store after a crash with syncs that did nothing. Commits may be missing, but the content must be one of the
+    /// states, or the opening must report the loss.
     func judgeAfterLies(_ image: CrashEnumerator.Image) throws {
         let engine: Engine
         do throws(EngineError) {

@@ -1,10 +1,10 @@
 import HornbeamEngine
 
-/// Transactions whose effect follows from their number, and the state after each of them.
+/// Transactions that are derived from their number, and the state after each of them.
 ///
-/// Transaction 1 creates an index and a table; each later one changes both. A value in the store tells the number of the
-/// newest one, since the engine's own numbers count what it does for upkeep too. So the whole content is known of
-/// whatever state a store comes back in.
+/// Transaction 1 creates an index and a table; each later one changes both. A stored value contains the number of the
+/// newest one, because the engine's own numbers include those of upkeep. So the whole content of any
+/// reopened state is known.
 struct EngineOracle {
     struct State: Equatable {
         var entries: [[UInt8]: [UInt8]] = [:]
@@ -36,7 +36,7 @@ struct EngineOracle {
         }
     }
 
-    /// What a transaction does.
+    /// The kinds of change in a transaction.
     enum Change {
         case put([UInt8], [UInt8])
         case delete([UInt8])
@@ -44,10 +44,10 @@ struct EngineOracle {
         case deleteRows([UInt64])
         case patch([UInt64], Int64)
         case add([UInt64], Int64)
-        /// Those whose values begin with one of these numbers.
+        /// Deletes the entries whose values begin with one of these numbers.
         case deleteEntries([UInt64])
 
-        /// The number that a value begins with; 0, which is none, for short values.
+        /// The number at the beginning of a value; 0, meaning none, for short values.
         static func rowKey(_ value: [UInt8]) -> UInt64 {
             value.count < 8 ? 0 : value.prefix(8).reversed().reduce(0) { $0 << 8 | UInt64($1) }
         }
@@ -55,11 +55,11 @@ struct EngineOracle {
 
     let seed: UInt64
     let options: EngineOptions
-    /// Of the state after each transaction.
+    /// The digest of the state after each transaction.
     let digests: [ContentDigest]
-    /// What each of the first transactions does; numbers 0 and 1 do nothing here.
+    /// The changes of the first transactions; numbers 0 and 1 have none.
     private let planned: [[Change]]
-    /// Every how many-th transaction is large enough to be committed by a checkpoint.
+    /// Every n-th transaction is large enough to be committed by a checkpoint.
     let bigEvery: UInt64
 
     init(seed: UInt64 = 1, transactions: UInt64, bigEvery: UInt64 = 9, options: EngineOptions = EngineOracle.smallest) {
@@ -80,16 +80,16 @@ struct EngineOracle {
         self.digests = digests
     }
 
-    /// The number of the last transaction whose effect was worked out ahead.
+    /// The number of the last transaction with a precomputed state.
     var last: UInt64 { UInt64(digests.count - 1) }
 
-    /// What a transaction does.
+    /// The changes of a transaction.
     func changes(_ number: UInt64) -> [Change] {
         if number < planned.count { return planned[Int(number)] }
         return EngineOracle.changes(number, seed: seed, isBig: number % bigEvery == 0, pageSize: options.pageSize)
     }
 
-    /// Sizes at which pages split, logs rotate and checkpoints happen within a few transactions.
+    /// Sizes with which pages split, logs rotate and checkpoints run within a few transactions.
     static let smallest: EngineOptions = {
         var options = EngineOptions()
         options.pageSize = 512
@@ -107,7 +107,7 @@ struct EngineOracle {
     private static func changes(_ number: UInt64, seed: UInt64, isBig: Bool, pageSize: Int) -> [Change] {
         var random = SimulationRandom(seed: number &* 7919 &+ seed &* 104_729)
         if number % 4 == 3, !isBig {
-            // The log has it before its trees are changed.
+            // On the log-first fast path the log is written before the trees are changed.
             return [
                 .put(Array("key \(Int.random(in: 0..<60, using: &random))".utf8), value(number, 20)),
                 .row(.random(in: 1...80, using: &random), OracleRow.random(pageSize: pageSize, &random)),
@@ -133,7 +133,7 @@ struct EngineOracle {
         }
     }
 
-    /// What a transaction puts into the index. Long values, which may lie outside the tree, begin otherwise than all short ones.
+    /// The value that a transaction puts into the index. Large values, which may lie outside the tree, have another prefix than short ones.
     private static func value(_ number: UInt64, _ length: Int) -> [UInt8] {
         let first = length < 100 ? 0 : 1
         return (first..<first + length).map { UInt8(truncatingIfNeeded: $0 &* Int(number)) }
@@ -144,17 +144,17 @@ struct EngineOracle {
         while try newest(in: engine.snapshot()) < last { try commitNext(to: engine, disk: disk) }
     }
 
-    /// The number of the newest transaction that a state shows; 0 for an empty store.
+    /// The number of the newest transaction in a snapshot; 0 for an empty store.
     func newest(in snapshot: Snapshot) throws -> UInt64 { Self.number(try snapshot.value(Self.newest)) }
 
-    /// The number that a transaction is to have: that after the newest which it builds on.
+    /// The number of a new transaction: one more than the newest in its base.
     func next(for transaction: WriteTransaction) throws -> UInt64 { Self.number(try transaction.value(Self.newest)) + 1 }
 
     private static let newest = "newest"
 
     private static func number(_ bytes: [UInt8]?) -> UInt64 { (bytes ?? []).reversed().reduce(0) { $0 << 8 | UInt64($1) } }
 
-    /// Commits the transaction after the newest one, telling the disk what was submitted and what was promised.
+    /// Commits the transaction after the newest one. Marks on the disk when it is submitted and when it is acknowledged.
     func commitNext(to engine: Engine, _ durability: Durability = .full, disk: SimulatedDisk?) throws {
         let transaction = try engine.begin()
         let number = try next(for: transaction)
@@ -164,7 +164,7 @@ struct EngineOracle {
         if durability == .full { disk?.mark(.acknowledged(number)) }
     }
 
-    /// Does what the transaction of a number does.
+    /// Applies the changes of the transaction with a number.
     func change(_ transaction: WriteTransaction, _ number: UInt64) throws {
         if number == 1 {
             _ = try transaction.createIndex(named: "index")

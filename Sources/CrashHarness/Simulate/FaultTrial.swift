@@ -1,8 +1,8 @@
 import HornbeamEngine
 
-/// One call of a workload fails, or every call from it on; afterwards nothing that was promised is missing.
+/// One call of a workload fails, or every call from it on; afterwards no acknowledged commit is missing.
 struct FaultTrial {
-    /// A kind of failure, and the calls that it may meet.
+    /// A kind of failure, and the calls that can fail with it.
     struct Kind {
         var name: String
         var effect: FaultRule.Effect
@@ -10,7 +10,7 @@ struct FaultTrial {
     }
 
     static let kinds: [Kind] = {
-        // Nobody can do anything about a failed close, and the engine asks for nothing there.
+        // A failed close cannot be handled, and the engine ignores it.
         let all = Set(FileSystemCall.allCases).subtracting([.close])
         let syncs: Set<FileSystemCall> = [.sync, .syncDirectory]
         return [
@@ -20,20 +20,20 @@ struct FaultTrial {
             Kind(name: "short read", effect: .short, calls: [.read]),
             Kind(name: "failed sync that keeps the new", effect: .failSyncKeepingNew, calls: syncs),
             Kind(name: "failed sync that brings back the old", effect: .failSyncRevertingToOld, calls: syncs),
-            Kind(name: "sync that lies", effect: .lie, calls: syncs),
+            Kind(name: "sync without effect", effect: .lie, calls: syncs),
             Kind(name: "wrong bit in a read", effect: .flip, calls: [.read]),
         ]
     }()
 
     let workload: SimulatedWorkload
     let kind: Kind
-    /// How many matching calls succeed first.
+    /// The number of successful matching calls before the failure.
     let index: Int
     let isSticky: Bool
 
     var name: String { "\(kind.name) \(isSticky ? "from" : "at") call \(index)" }
 
-    /// Every kind at every call, once and for good.
+    /// Every kind of failure at every call, once and permanently.
     static func all(of workload: SimulatedWorkload, _ run: Run) throws {
         for kind in kinds {
             for isSticky in [false, true] {
@@ -49,7 +49,7 @@ struct FaultTrial {
         run.add("workloads failed at every call")
     }
 
-    /// False when the workload makes no such call any more.
+    /// False when the workload has no further such call.
     private func run(_ run: Run) throws -> Bool {
         let disk = SimulatedDisk()
         let faults = FaultInjector(disk)
@@ -68,7 +68,7 @@ struct FaultTrial {
         return true
     }
 
-    /// What could be read can still be read; a store that is not poisoned takes further commits.
+    /// Data that could be read must stay readable; a store that is not poisoned must accept further commits.
     private func goOn(_ engine: Engine?, after failure: EngineError?, _ disk: SimulatedDisk) throws {
         guard let engine else { return }
         try workload.oracle.expectSound(engine)
@@ -78,7 +78,7 @@ struct FaultTrial {
             guard failure != nil, error.code == .durabilityLost else { throw error }
             return
         }
-        // A commit that failed before its trees were changed leaves a checkpoint nothing to wait for.
+        // After a commit that failed before its trees were changed, a checkpoint does not wait for a sync.
         if engine.failure != nil { return try expectRefusal(of: engine) }
         let next = try min(workload.oracle.newest(in: engine.snapshot()) + 2, workload.oracle.last)
         try workload.oracle.commit(to: engine, through: next, disk: disk)
@@ -94,7 +94,7 @@ struct FaultTrial {
         throw Finding("a poisoned store takes a transaction")
     }
 
-    /// The disk as the process left it, and as crashes at some moments may leave it.
+    /// Judges the disk as the process left it, and after crashes at some moments.
     private func judge(_ disk: SimulatedDisk, _ run: Run) throws {
         let oracle = workload.oracle
         let bounds = disk.promises

@@ -1,9 +1,9 @@
 import HornbeamEngine
 
-/// Crashes a workload at every operation on a simulated disk, lets every call fail, and opens what may be left.
+/// Crashes a workload at every operation on a simulated disk, makes every call fail, and opens the resulting stores.
 ///
-/// Of eight seeds five crash the engine, one a backup, one lets calls fail, one is for object graphs; of the engine's every tenth one
-/// crashes a migration instead, or lets its calls fail. With `--only migrations` all seeds do.
+/// Of eight seeds, five crash the engine, one a backup, one makes calls fail, one uses object graphs. Every tenth of the engine's seeds
+/// crashes a migration instead, or makes its calls fail. With `--only migrations` all seeds do.
 enum SimulateMode: Mode {
     static let name = "simulate"
     static let summary = "crashes and failing calls on a simulated disk, recovered and judged"
@@ -69,7 +69,7 @@ enum SimulateMode: Mode {
         try crash(disk, enumerator, run, workload.judge)
     }
 
-    /// Judges every image that the enumerator makes of a disk, a few of them crashed again while recovering.
+    /// Judges every image that the enumerator makes of a disk. A few of them are crashed again during recovery.
     static func crash(
         _ disk: SimulatedDisk, _ enumerator: CrashEnumerator, _ run: Run, _ judge: (CrashEnumerator.Image) throws -> Void
     ) throws {

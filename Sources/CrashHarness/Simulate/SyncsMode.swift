@@ -1,13 +1,13 @@
 import HornbeamEngine
 
-/// Leaves out one sync after the other: without each of them a crash must lose or damage something, or the sync is
-/// wasted and the harness blunt.
+/// Skips one sync site after the other. Without it, a crash must lose or damage data; else the sync is unnecessary
+/// or the harness is not sensitive enough.
 enum SyncsMode: Mode {
     static let name = "syncs"
-    static let summary = "every sync of the engine left out in turn, and what is lost then"
+    static let summary = "each sync site of the engine skipped in turn; a crash must then lose data"
     static let unit = "removed syncs"
 
-    /// How many workloads may pass without a loss before a sync counts as not needed.
+    /// The number of workloads without a loss after which a sync counts as unnecessary.
     static let workloadsMax: UInt64 = 60
 
     static func round(_ seed: UInt64, _ run: Run) throws {
@@ -22,7 +22,7 @@ enum SyncsMode: Mode {
         run.add("rounds over all sites")
     }
 
-    /// The first image that cannot be accepted when a site's syncs report success and do nothing.
+    /// The first image that must be rejected when a site's syncs report success without effect.
     static func loss(without site: SyncSite, from seed: UInt64, _ run: Run) throws -> CrashEnumerator.Failure? {
         for attempt in 0..<workloadsMax {
             let trial = site == .backup ? BackupTrial(seed: seed &+ attempt) : nil

@@ -2,25 +2,25 @@ public import Foundation
 public import HornbeamModel
 internal import HornbeamStore
 
-/// A fetch whose search runs on a thread of its own, so that whoever waits for it can do other work (ASY-1).
+/// A fetch whose search runs on another thread, while the calling task waits without blocking (ASY-1).
 ///
 /// ```swift
 /// let request = AsynchronousFetchRequest(FetchRequest<Book>().where("pages > 100"))
 /// show(request.progress)
 /// let books = try await context.fetch(request)
 /// ```
-/// May be cancelled from anywhere: by `cancel()`, by its `progress` or a parent of that, or with the task that waits. For one use.
+/// It can be cancelled from any thread: by `cancel()`, by its `progress` or a parent of it, or with the waiting task. Use it once.
 public final class AsynchronousFetchRequest<Object: ManagedObject>: Sendable {
     /// The request to execute.
     public let request: FetchRequest<Object>
-    /// The results expected; makes the progress a fraction (ASY-2).
+    /// The expected number of results, which makes the progress a fraction (ASY-2).
     public let estimatedResultCount: Int
-    /// How far the search is, in results found. Indeterminate without an estimate. A child of the progress that was current when
-    /// the request was made.
+    /// The progress of the search, in results found. Indeterminate without an estimate. A child of the progress that was current when
+    /// the request was created.
     public let progress: Progress
     private let control: FetchControl
 
-    /// Makes a fetch of its own for one execution. With an expected number of results, `progress` is a fraction.
+    /// A request for one execution. With an expected number of results, `progress` is a fraction.
     public init(_ request: FetchRequest<Object>, estimatedResultCount: Int = 0) {
         self.request = request
         self.estimatedResultCount = estimatedResultCount
@@ -33,10 +33,10 @@ public final class AsynchronousFetchRequest<Object: ManagedObject>: Sendable {
         self.control = control
     }
 
-    /// Ends the search; whoever waits for it gets `CancellationError` (ASY-3).
+    /// Cancels the search; the waiting task gets `CancellationError` (ASY-3).
     public func cancel() { progress.cancel() }
 
-    /// Searches on another thread.
+    /// Executes the search on another thread.
     nonisolated(nonsending) func search(_ snapshot: StackSnapshot, _ fetch: ValidatedFetch) async throws -> FetchAnswer {
         let control = control
         return try await withTaskCancellationHandler {
@@ -50,7 +50,7 @@ public final class AsynchronousFetchRequest<Object: ManagedObject>: Sendable {
         }
     }
 
-    /// All that is to be found was found.
+    /// Completes the progress.
     func finish(_ count: Int) {
         if estimatedResultCount == 0 { progress.totalUnitCount = Int64(count) }
         progress.completedUnitCount = progress.totalUnitCount
@@ -62,11 +62,11 @@ public final class AsynchronousFetchRequest<Object: ManagedObject>: Sendable {
 }
 
 extension ManagedObjectContext {
-    /// The objects that satisfy a request, as the plain `fetch` gives them, while the caller's actor is free for other work (ASY-1).
+    /// The objects that satisfy a request, as from the plain `fetch`, without blocking the caller's actor (ASY-1).
     ///
-    /// Where unsaved changes of this context matter to the request, and in contexts with a parent, it is carried out at once. When the
-    /// context changes while the search runs, the search begins again.
-    /// - Throws: As `fetch`; `CancellationError` when it was cancelled.
+    /// If unsaved changes of this context affect the request, and in contexts with a parent, it is executed on the calling thread. If the
+    /// context changes during the search, the search starts again.
+    /// - Throws: The errors of `fetch`; `CancellationError` after a cancellation.
     public nonisolated(nonsending) func fetch<Object: ManagedObject>(
         _ asynchronous: AsynchronousFetchRequest<Object>
     ) async throws -> [Object] {
@@ -88,7 +88,7 @@ extension ManagedObjectContext {
         return objects
     }
 
-    /// Fetches as the asynchronous `fetch` does, and hands the result to a closure on the main actor (ASY-1).
+    /// Executes a request like the asynchronous `fetch`, and passes the result to a closure on the main actor (ASY-1).
     ///
     /// For the view context. Returns at once.
     @MainActor public func fetch<Object: ManagedObject>(
@@ -101,7 +101,7 @@ extension ManagedObjectContext {
         }
     }
 
-    /// The state to search and the request checked; nil where the store alone does not have the answer.
+    /// The snapshot to search and the validated request; nil when the store alone cannot answer it.
     private func searchable(_ request: FetchDescription) throws -> (StackSnapshot, ValidatedFetch)? {
         try requireObjects(request)
         let fetch = try prepared(request)

@@ -1,11 +1,11 @@
 internal import HornbeamModel
 
-/// The batch of a lazy result that was touched last (FET-5).
+/// The current batch of a lazy result (FET-5).
 final class FetchedBatch {
     private var range = 0..<0
     private var objects: [ManagedObject] = []
 
-    /// The object at a place; makes its batch when it is in another one than the last.
+    /// The object at a position. Loads its batch if it is not the current one.
     func object(_ place: Int, in found: FoundObjects, size: Int, _ context: ManagedObjectContext) -> ManagedObject {
         if range.contains(place) { return objects[place - range.lowerBound] }
         let start = place / size * size

@@ -1,12 +1,12 @@
 internal import HornbeamModel
 internal import HornbeamStore
 
-// Objects that will be needed are made together, with the places of their rows looked up in one go: those that a request names,
-// and those that the way of touching objects lets expect.
+// Prefetching and read-ahead: objects that are expected to be used are created together, and the locations of their rows are looked up in
+// one pass. A request names them, or the order of access predicts them.
 
 extension ManagedObjectContext {
-    /// Makes the objects at the end of key paths along with those of a fetch (FET-11). They stay until the next such fetch or the end
-    /// of the event.
+    /// Creates the objects at the end of key paths together with those of a fetch (FET-11). The context retains them until the next such fetch
+    /// or the end of the event.
     func prefetch(_ request: FetchDescription, for objects: [ManagedObject]) {
         access.prefetched.removeAll()
         for path in request.relationshipKeyPathsForPrefetching {
@@ -32,10 +32,10 @@ extension ManagedObjectContext {
         return self.objects(with: ids)
     }
 
-    /// An object's to-one relationship led to an object whose row was not looked up yet.
+    /// Records that a to-one relationship led to an object whose row was not located.
     ///
-    /// After a few of the same kind in a row, the destinations of the neighbours are made too: whoever walks objects of one fetch
-    /// and touches what they point at will come to them.
+    /// After several steps of the same kind, the destinations of neighbouring objects are created too, because a loop over the objects of
+    /// one fetch probably reads them next.
     func noteStep(from object: ManagedObject, along property: PropertyDescription, to destination: ManagedObject) {
         access.log?.lastStep = (destination.key, property)
         guard access.log == nil, parent == nil, !role.isAfterlife else { return }
@@ -50,31 +50,31 @@ extension ManagedObjectContext {
 }
 
 extension ManagedObjectContext {
-    /// Lets go of what was made ahead of its use.
+    /// Releases the objects that were created ahead of their use.
     func forgetAhead() {
         access.prefetched.removeAll()
         access.readAhead = ReadAhead()
     }
 
-    /// A fault's row is looked up alone.
+    /// Records a lookup of a single fault's row.
     func noteLookUp(of object: ManagedObject) {
         access.rowsLookedUp += 1
         access.log?.note(object)
     }
 }
 
-/// Whether the way of touching objects lets expect what comes next.
+/// Detects access patterns that predict the next objects.
 struct ReadAhead {
-    /// The neighbours looked at.
+    /// The number of neighbours to read ahead.
     static let width = 64
     private static let patience = 3
 
     private var property: ObjectIdentifier?
     private var steps = 0
-    /// What was made last; held, so that it is still there when it is come to.
+    /// The objects created last, retained so that they exist when they are accessed.
     var made: [ManagedObject] = []
 
-    /// Counts a step; true when it is one of several of the same kind.
+    /// Counts a step; true after several steps of the same kind.
     mutating func countStep(along property: PropertyDescription) -> Bool {
         if self.property != ObjectIdentifier(property) {
             self.property = ObjectIdentifier(property)
@@ -86,6 +86,6 @@ struct ReadAhead {
 }
 
 extension ManagedObject {
-    /// True when reading the object takes no look-up of its row.
+    /// True when reading the object needs no lookup of its row.
     final var isPlaceKnown: Bool { !isFault || scope.cells?.knows(hint) == true }
 }

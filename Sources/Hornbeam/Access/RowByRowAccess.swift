@@ -4,21 +4,21 @@ internal import HornbeamModel
 internal import Runtime
 #endif
 
-/// A place in the code that reads objects one at a time, each with a look-up of its own: what is known as N + 1.
+/// A place in the code that reads objects one at a time, each with a lookup of its own: the N + 1 problem.
 public struct RowByRowAccess: Sendable, CustomStringConvertible {
     /// The entity of the objects read.
     public let entityName: String
-    /// The relationship that led to them, where one did.
+    /// The relationship that led to them, if any.
     public let relationship: String?
-    /// How many were read.
+    /// The number of objects read.
     public let count: Int
-    /// The calls that led there, the innermost first, without those of Hornbeam itself.
+    /// The call stack, the innermost call first, without calls inside Hornbeam.
     public let callStack: [String]
 
     /// The innermost call outside of Hornbeam.
     public var callSite: String { callStack.first ?? "an unknown place" }
 
-    /// What happens where, and what to do about it.
+    /// A description of the access and its remedy.
     public var description: String {
         let advice = relationship.map { "Prefetch “\($0)” with the fetch of the objects that lead there." }
             ?? "Fetch them with one request."
@@ -27,7 +27,7 @@ public struct RowByRowAccess: Sendable, CustomStringConvertible {
 }
 
 extension ManagedObjectContext {
-    /// True to take down where objects are read one at a time. For the developer's eyes: it costs, and turns off reading ahead.
+    /// True to record where objects are read one at a time. For development: it is slow, and disables read-ahead.
     public var tracksRowByRowAccess: Bool {
         get { access.log != nil }
         set {
@@ -36,11 +36,11 @@ extension ManagedObjectContext {
         }
     }
 
-    /// Where ten objects and more were read one at a time since tracking began, the worst place first.
+    /// The places where at least ten objects were read one at a time since tracking began, the most frequent first.
     public var rowByRowAccesses: [RowByRowAccess] { access.log?.report(atLeast: 10) ?? [] }
 }
 
-/// The single look-ups of a context by the place in the code.
+/// The single lookups of a context by their place in the code.
 final class AccessLog {
     private struct Place: Hashable {
         var returnAddresses: [UInt]
@@ -54,10 +54,10 @@ final class AccessLog {
     }
 
     private var visits: [Place: Visits] = [:]
-    /// The object that a relationship led to last.
+    /// The object to which a relationship led last.
     var lastStep: (key: UInt64, property: PropertyDescription)?
 
-    /// Takes down the look-up of one object.
+    /// Records the lookup of one object.
     func note(_ object: ManagedObject) {
         let relationship = lastStep.flatMap { $0.key == object.key ? $0.property.name : nil }
         let place = Place(
@@ -77,7 +77,7 @@ final class AccessLog {
             .sorted { ($0.count, $1.callSite) > ($1.count, $0.callSite) }
     }
 
-    /// The present calls in words, without Hornbeam's own.
+    /// The symbols of the current call stack, without Hornbeam's own.
     private static func callStack() -> [String] {
         #if canImport(Runtime)
         guard let trace = try? Backtrace.capture(limit: 64).symbolicated() else { return [] }
@@ -91,7 +91,7 @@ final class AccessLog {
         #endif
     }
 
-    /// True for the mangled names of Hornbeam's modules.
+    /// True for mangled names in Hornbeam's modules.
     private static func isOwn(_ rawName: String) -> Bool {
         ["$s8Hornbeam", "$s13HornbeamModel", "$s13HornbeamStore", "$s10Foundation"].contains { rawName.hasPrefix($0) }
     }

@@ -1,19 +1,19 @@
 public import HornbeamModel
 
-/// Deletes all objects that satisfy a predicate, without making them (BAT-3).
+/// Deletes all objects that satisfy a predicate, without creating managed objects (BAT-3).
 ///
 /// ```swift
 /// let result = try context.execute(BatchDeleteRequest(Event.self, predicate: Event.created < yesterday))
 /// ```
-/// Delete rules hold: cascades follow, nullified relationships are cleared, and a deny rule refuses the whole request. Hooks do not
-/// run. Contexts, fetched results and history hear of it as of a save.
+/// Delete rules apply: cascades delete, nullified relationships are cleared, and a deny rule refuses the whole request. Hooks are not
+/// called. Contexts, fetched results and history receive the change as from a save.
 public struct BatchDeleteRequest: Hashable, Sendable {
-    /// What to delete: predicate, order, limit and offset count.
+    /// Selects the objects to delete, with its predicate, order, limit and offset.
     public var fetch: FetchDescription
-    /// What the result contains: only that the request was executed, the number of deleted objects, or their IDs too.
+    /// Determines the result: only that the request was executed, the number of deleted objects, or their IDs too.
     public var resultType = BatchResultType.status
 
-    /// Deletes what a fetch would find.
+    /// Deletes the results of a fetch.
     public init(fetch: FetchDescription) { self.fetch = fetch }
 
     /// Deletes the objects of an entity that satisfy a predicate; all of them if it is nil.
@@ -30,7 +30,7 @@ public struct BatchDeleteRequest: Hashable, Sendable {
         self.init(entityName: type.entityName, predicate: predicate)
     }
 
-    /// Deletes objects by their IDs, which are all of one entity; those that are gone already are left out.
+    /// Deletes objects by their IDs, which must belong to one entity; objects that are already deleted are skipped.
     public init(entityName: String, objectIDs: [ManagedObjectID]) {
         let ids = PropertyValue.array(objectIDs.map(PropertyValue.objectID))
         let isOneOf = FetchPredicate.Comparison(.evaluatedObject, .in, .constant(ids))

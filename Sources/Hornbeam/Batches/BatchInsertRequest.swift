@@ -1,7 +1,7 @@
 public import Foundation
 public import HornbeamModel
 
-/// Inserts many objects of one entity without making them: rows go straight into the store (BAT-1).
+/// Inserts many objects of one entity without creating managed objects: rows are written directly to the store (BAT-1).
 ///
 /// ```swift
 /// let request = BatchInsertRequest(Event.self, from: lines) { line, row in
@@ -10,31 +10,32 @@ public import HornbeamModel
 /// }
 /// let result = try context.execute(request)
 /// ```
-/// New objects get the defaults of the model and their derived values. Hooks do not run. Types, required values and unique values
-/// always hold, the limits of the model when `validatesValues` is set. Contexts, fetched results and history hear of it as of a save.
+/// New objects get the defaults of the model and their derived values. Hooks are not called. Types, required values and unique values
+/// are always validated, the limits of the model if `validatesValues` is true. Contexts, fetched results and history receive the change as
+/// from a save.
 public struct BatchInsertRequest {
-    /// What a row does whose unique values a stored object has.
+    /// The action for a row whose unique values a stored object has.
     public enum ConflictRule: Hashable, Sendable {
         /// Ends the request with `constraintConflict`.
         case fail
-        /// Leaves the stored object as it is.
+        /// Skips the row; the stored object keeps its values.
         case skip
-        /// Gives the stored object the values that the row names, and no defaults.
+        /// Updates the stored object with the values that the row sets, without defaults.
         case update
     }
 
     /// The entity of the new objects.
     public let entityName: String
-    /// What the result contains: only that the request was executed, the number of objects, or their IDs too.
+    /// Determines the result: only that the request was executed, the number of objects, or their IDs too.
     public var resultType = BatchResultType.status
-    /// The treatment of a row whose unique values are stored already.
+    /// The action for a row whose unique values are already stored.
     public var onConflict = ConflictRule.fail
-    /// Rows after which what was written is committed, so that memory stays flat and others can save in between;
-    /// 0 for all rows or none. When a later row fails, what was committed stays.
+    /// The number of rows after which the request commits, which limits memory and lets others save in between;
+    /// 0 for a single transaction. When a later row fails, committed rows stay.
     public var commitEvery = 0
-    /// True to check values against the limits, lengths, patterns and rules of their attributes, as a save does; takes longer.
+    /// True to validate the limits, lengths, patterns and rules of attributes, as a save does; slower.
     public var validatesValues = false
-    /// The identities of the stores to choose from; the first of them that takes such objects gets them (FET-17).
+    /// The identities of the candidate stores; the first one that accepts the entity receives the objects (FET-17).
     public var affectedStores: [UUID]?
 
     let fill: (BatchRow) throws -> Bool
@@ -43,7 +44,7 @@ public struct BatchInsertRequest {
     ///
     /// - Parameters:
     ///   - entityName: The entity of the new objects.
-    ///   - handler: Fills one row at each call; true when there is no further row, and then nothing is written.
+    ///   - handler: Fills one row at each call; returns true without filling a row when there is no further one.
     public init(entityName: String, handler: @escaping (BatchRow) throws -> Bool) {
         self.entityName = entityName
         fill = handler
@@ -56,7 +57,7 @@ public struct BatchInsertRequest {
         }
     }
 
-    /// Inserts one object for each element of a sequence, which is walked once and only as far as rows are written.
+    /// Inserts one object for each element of a sequence, which is iterated once and only as far as rows are written.
     public init<Source: Sequence>(
         entityName: String, from source: Source, _ fill: @escaping (Source.Element, BatchRow) throws -> Void
     ) {
@@ -72,7 +73,7 @@ public struct BatchInsertRequest {
     ///
     /// - Parameters:
     ///   - type: The class of the objects, whose `entityName` is the entity.
-    ///   - handler: Fills one row at each call; true when there is no further row, and then nothing is written.
+    ///   - handler: Fills one row at each call; returns true without filling a row when there is no further one.
     public init(_ type: ManagedObject.Type, handler: @escaping (BatchRow) throws -> Bool) {
         self.init(entityName: type.entityName, handler: handler)
     }

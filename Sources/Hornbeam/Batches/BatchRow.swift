@@ -3,20 +3,20 @@ internal import HornbeamStore
 
 /// One new object of a batch insert while it is being filled.
 ///
-/// Lent to the request's handler, call by call. A property that is not set has its default. A value that does not fit its property
-/// ends the request with an error once the handler returns.
+/// Valid during the call of the request's handler. A property that is not set has its default. A value that does not fit its property
+/// ends the request with an error after the handler returns.
 public final class BatchRow {
     /// The entity of the new object.
     public let entity: EntityDescription
     private let writer: BatchWriter
-    /// True when values go into the cells as they are set; else they are kept until the row is complete.
+    /// True when values are written directly into the cells; else they are kept until the row is complete.
     private let isDirect: Bool
-    /// Unchecked: one thread fills a row, and no access lies within another.
+    /// Unchecked: one thread fills a row, and accesses never overlap.
     @exclusivity(unchecked) private var given = PropertySet()
     private var values: [PropertyValue?]
     private var members: [Int: [ObjectReference]] = [:]
     private let reference: (ManagedObjectID) -> ObjectReference?
-    /// Properties with a default, for new objects that do not name them.
+    /// Properties with a default, for new objects that do not set them.
     private let defaults: [(index: Int, value: PropertyValue)]
     private var failure: (any Error)?
 
@@ -35,7 +35,7 @@ public final class BatchRow {
 
     // MARK: Setting values
 
-    /// Sets an attribute: `row.set(Event.latitude, 59.9)`. Traps when the entity has no such attribute.
+    /// Sets an attribute: `row.set(Event.latitude, 59.9)`. A programmer error when the entity has no such attribute.
     @inlinable
     public func set<Value: AttributeValue>(_ token: Attribute<Value>, _ value: Value) {
         set(token.nameID, value.propertyValue)
@@ -46,17 +46,17 @@ public final class BatchRow {
         set(token.nameID, id.map(PropertyValue.objectID) ?? .null)
     }
 
-    /// Makes stored objects members of a to-many relationship of the new object, in addition to those it has.
+    /// Adds stored objects to a to-many relationship of the new object.
     public func add<Object>(_ ids: some Sequence<ManagedObjectID>, to token: ToMany<Object>) {
         add(ids, to: property(token.nameID))
     }
 
-    /// Makes stored objects the last members of an ordered relationship of the new object.
+    /// Adds stored objects at the end of an ordered relationship of the new object.
     public func add<Object>(_ ids: some Sequence<ManagedObjectID>, to token: OrderedToMany<Object>) {
         add(ids, to: property(token.nameID))
     }
 
-    /// Sets a property by its name; a name that the entity does not have ends the request with `unknownKey`.
+    /// Sets a property by its name. An unknown name ends the request with `unknownKey`.
     public func set(_ name: String, _ value: PropertyValue) {
         do {
             let property = try entity.property(named: name)
@@ -136,7 +136,7 @@ public final class BatchRow {
 
     // MARK: Writing
 
-    /// Writes the row and empties it for the next one.
+    /// Writes the row and clears it for the next one.
     func write() throws -> BatchWriter.RowOutcome {
         defer { clear() }
         if let failure { throw failure }

@@ -1,7 +1,7 @@
 public import Foundation
 public import HornbeamModel
 
-/// Sets properties of all objects that satisfy a predicate, without making them (BAT-2).
+/// Sets properties of all objects that satisfy a predicate, without creating managed objects (BAT-2).
 ///
 /// ```swift
 /// var request = BatchUpdateRequest(Event.self, predicate: Event.longitude > 37)
@@ -9,8 +9,9 @@ public import HornbeamModel
 /// request.set(Event.place, to: oslo.objectID)
 /// let result = try context.execute(request)
 /// ```
-/// Expressions see the values before the update. Hooks do not run. Types, required values and unique values always hold, the limits
-/// of the model when `validatesValues` is set. Derived attributes are computed anew. Contexts, fetched results and history hear of it as of a save.
+/// Expressions read the values before the update. Hooks are not called. Types, required values and unique values are always validated, the
+/// limits of the model if `validatesValues` is true. Derived attributes are computed. Contexts, fetched results and history receive the change
+/// as from a save.
 public struct BatchUpdateRequest: Hashable, Sendable {
     /// The entity of the objects to update.
     public let entityName: String
@@ -20,9 +21,9 @@ public struct BatchUpdateRequest: Hashable, Sendable {
     public var includesSubentities = true
     /// The properties to set, by name: attributes, and to-one relationships as a constant ID or null.
     public var propertiesToUpdate: [String: FetchExpression] = [:]
-    /// What the result contains: only that the request was executed, the number of updated objects, or their IDs too.
+    /// Determines the result: only that the request was executed, the number of updated objects, or their IDs too.
     public var resultType = BatchResultType.status
-    /// True to check values against the limits, lengths, patterns and rules of their attributes, as a save does; takes longer.
+    /// True to validate the limits, lengths, patterns and rules of attributes, as a save does; slower.
     public var validatesValues = false
     /// The identities of the stores to change; nil for all (FET-17).
     public var affectedStores: [UUID]?
@@ -48,7 +49,7 @@ public struct BatchUpdateRequest: Hashable, Sendable {
         propertiesToUpdate[token.name] = FetchExpression(value.propertyValue)
     }
 
-    /// Sets an attribute to what an expression gives for each object.
+    /// Sets an attribute to the value of an expression for each object.
     public mutating func set<Value: AttributeValue>(_ token: Attribute<Value>, to expression: FetchExpression) {
         propertiesToUpdate[token.name] = expression
     }

@@ -2,15 +2,15 @@ internal import Foundation
 internal import HornbeamModel
 internal import HornbeamStore
 
-// Batch requests work on the store, past the objects of the context. Afterwards the context takes their changes in like those of
-// anybody else: what it has not changed itself shows them at once.
+// Batch requests change the store without the objects of the context. Afterwards the context merges the changes like remote changes:
+// properties that it has not changed show the new values at once.
 
 extension ManagedObjectContext {
     /// Inserts the rows of a request, durably (BAT-1).
     ///
-    /// Blocks, and holds the store's writer from the first row to the commit. All or nothing, unless `commitEvery` is set.
-    /// - Throws: `constraintConflict` for a unique value that is taken; `missingRequiredValue`, `typeMismatch`, `unknownKey`; what the
-    ///   handler throws.
+    /// Blocks, and keeps the store's writer's turn from the first row to the commit. Atomic, unless `commitEvery` is set.
+    /// - Throws: `constraintConflict` for a unique value that is taken; `missingRequiredValue`, `typeMismatch`, `unknownKey`; the errors of
+    ///   the handler.
     @discardableResult
     public func execute(_ request: BatchInsertRequest) throws -> BatchResult {
         let entity = try concreteEntity(named: request.entityName)
@@ -54,9 +54,9 @@ extension ManagedObjectContext {
         return result
     }
 
-    /// Deletes the objects of a request and those that their delete rules take along, durably and in one transaction (BAT-3).
+    /// Deletes the objects of a request and those that their delete rules delete, durably and in one transaction (BAT-3).
     ///
-    /// - Throws: `deleteDenied` (1600) with each object that a deny rule holds back; `predicateInvalid`.
+    /// - Throws: `deleteDenied` (1600) with each object that a deny rule protects; `predicateInvalid`.
     @discardableResult
     public func execute(_ request: BatchDeleteRequest) throws -> BatchResult {
         let entity = try persistentStoreCoordinator.managedObjectModel.entity(named: request.fetch.entityName)
@@ -73,7 +73,7 @@ extension ManagedObjectContext {
         return result
     }
 
-    /// The store that takes the rows of an insert: the first one for writing that has the entity.
+    /// The store for the rows of an insert: the first writable one that has the entity.
     private func storeForBatch(of entity: EntityDescription, _ affected: [UUID]?) throws -> Store {
         let stack = persistentStoreCoordinator.stack
         let stores = try stack.writableSlots(for: entity).map(stack.store)
@@ -86,7 +86,7 @@ extension ManagedObjectContext {
             entity: entity.name)
     }
 
-    /// What to delete in each store; of several stores' objects the first few are found over all of them.
+    /// The objects to delete in each store. With a limit, the first objects are selected over all stores.
     private func deletions(_ request: FetchDescription) throws -> [(Store, FetchDescription)] {
         let stores = try storesForBatch(request)
         guard stores.count > 1, !request.window.isWhole else { return stores.map { ($0, request) } }
@@ -98,9 +98,9 @@ extension ManagedObjectContext {
         }
     }
 
-    /// The stores whose objects a request is about. Each does its part on its own.
+    /// The stores with the objects of a request. Each store executes its part in a transaction of its own.
     ///
-    /// - Throws: `unsupportedRequest` when one of them takes no batches, before any has done its part.
+    /// - Throws: `unsupportedRequest` when one of them does not support batches, before any has executed its part.
     private func storesForBatch(_ request: FetchDescription) throws -> [Store] {
         let stack = persistentStoreCoordinator.stack
         if stack.isEmpty { _ = try stack.firstStore() }

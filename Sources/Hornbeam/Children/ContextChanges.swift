@@ -1,18 +1,18 @@
 internal import HornbeamModel
 internal import HornbeamStore
 
-/// What one context changed, as values: what a child hands to its parent.
+/// The changes of one context as values, which a child passes to its parent.
 struct ContextChanges: Sendable {
     enum Kind { case inserted, updated, deleted, watched }
 
     struct Change: Sendable {
         var id: ManagedObjectID
         var kind: Kind
-        /// The store that the object is in, or that a new one goes into.
+        /// The store of the object, or the store assigned to a new object.
         var slot: StoreSlot
-        /// True when a new object was told so.
+        /// True when a new object was assigned to a store explicitly.
         var isAssigned: Bool
-        /// True when the save is to fail where others changed the object (MOC-26).
+        /// True when the save must fail if others changed the object (MOC-26).
         var isWatched: Bool
         /// Attributes and to-ones by property index.
         var values: [(index: Int, value: PropertyValue)] = []
@@ -42,7 +42,7 @@ struct ContextChanges: Sendable {
 }
 
 extension ContextChanges.Kind {
-    /// Nil for an object that a save has nothing to do with.
+    /// Nil for an object without changes for a save.
     fileprivate init?(_ object: ManagedObject) {
         if object.state.contains(.deleted) {
             self = .deleted
@@ -59,10 +59,10 @@ extension ContextChanges.Kind {
 }
 
 extension ManagedObjectContext {
-    /// Makes another context's changes those of this one.
+    /// Applies another context's changes to this one.
     ///
-    /// New objects first, then values, then relationships with both of their ends, then orders, then deletions
-    /// with their rules: members that only this context has are taken care of too.
+    /// First new objects, then values, then relationships with both ends, then orders, then deletions
+    /// with their rules. So members that exist only in this context are included.
     func take(_ changes: ContextChanges) {
         let pairs = changes.changes.map { (receiver(of: $0), $0) }
         for (object, change) in pairs {

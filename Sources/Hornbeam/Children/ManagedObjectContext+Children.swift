@@ -1,23 +1,23 @@
 internal import HornbeamModel
 internal import HornbeamStore
 
-// A child context reads what its parent shows, unsaved changes included, and saves into it (MOC-6). Both live
-// in one isolation, so that a child asks its parent directly and nothing is copied that nobody looks at.
+// A child context reads the state of its parent, unsaved changes included, and saves into it (MOC-6). Both have the same
+// isolation, so a child reads from its parent directly and copies only what is accessed.
 
 extension ManagedObjectContext {
-    /// A scratch pad over this context: it sees this context's unsaved changes, and its `save()` hands its own
-    /// changes to this context without writing anything. Children may have children.
+    /// A child context: it sees this context's unsaved changes, and its `save()` passes its own
+    /// changes to this context without writing to the store. Children can have children.
     ///
     /// ```swift
     /// let draft = context.newChildContext()
     /// let event = try draft.existingObject(Event.self, with: id)
     /// event.name = "Perhaps"
-    /// try draft.save()        // now `context` has the change; or let go of `draft`, and nothing happened
+    /// try draft.save()        // now `context` has the change; without `save()` it is discarded
     /// ```
-    /// A child keeps its parent alive, and lives where the parent lives. A child of the view context does by itself what the view context
-    /// does by itself: it processes its changes at the end of the main actor's turn, and takes in saves and the parent's changes.
+    /// A child retains its parent, and has its isolation. A child of the view context merges and processes changes at the same times as the view
+    /// context: it processes its changes at the end of the main actor's turn, and merges saves and the parent's changes.
     ///
-    /// IDs of new objects stay temporary until the outermost context saves, and change in all contexts then. Source: MOC-6, SAV-6.
+    /// IDs of new objects stay temporary until the outermost context saves, and then change in all contexts. Source: MOC-6, SAV-6.
     public func newChildContext() -> ManagedObjectContext {
         let child = ManagedObjectContext(parent: self)
         child.tracker.eventBegan = tracker.eventBegan
@@ -26,7 +26,7 @@ extension ManagedObjectContext {
         return child
     }
 
-    /// The nearest context above that shows an object otherwise than the store does, and the object there.
+    /// The nearest ancestor context whose object differs from the store, and that object.
     func parentObject(forKey key: UInt64) -> ManagedObject? {
         var above = parent
         while let context = above {
@@ -36,13 +36,13 @@ extension ManagedObjectContext {
         return nil
     }
 
-    /// The object of that temporary ID in a context above.
+    /// The object with that temporary ID in an ancestor context.
     func objectAbove(_ id: ManagedObjectID) -> ManagedObject? {
         guard let parent else { return nil }
         return parent.registeredObject(for: id) ?? parent.objectAbove(id)
     }
 
-    /// What the parent shows of an object now; nil when it is deleted there, or in the store.
+    /// The parent's current values of an object; nil when it is deleted in the parent or in the store.
     func parentRow(of object: ManagedObject) throws -> RowValues? {
         if let source = parentObject(forKey: object.registryKey) {
             return source.isDeleted || source.state.contains(.detached) ? nil : source.shownRow
@@ -51,8 +51,8 @@ extension ManagedObjectContext {
         return try parent.readingSnapshot()[object.scope.slot]?.values(object.scope.entity, object.key)
     }
 
-    /// Shows what the parent shows since it changed: unchanged objects are read anew, changed ones take the
-    /// parent's values as their base where both do not disagree. A watched object stays what it was.
+    /// Merges the parent's changes: unchanged objects are read again, changed ones take the
+    /// parent's values as their base unless both changed a property. A watched object keeps its values.
     func followParent() -> MergedChanges {
         var merged = MergedChanges()
         guard let parent, family.parentEditsSeen != parent.edits else { return merged }
@@ -76,18 +76,18 @@ extension ManagedObjectContext {
         return merged
     }
 
-    /// The parent has written what this context saw of it as unsaved: reads go to the rows that it wrote.
+    /// The parent has saved the unsaved changes that this context has read: reads now use the saved rows.
     func followSave() {
         mergeByItself { try move() }
         followSaveBelow()
     }
 
-    /// Takes the contexts below to the state that this one has saved.
+    /// Switches the descendant contexts to the state that this one has saved.
     func followSaveBelow() {
         for child in family.children { child.context?.followSave() }
     }
 
-    /// Objects that were new have the IDs that they keep, in this context and in those below.
+    /// Replaces the temporary IDs of new objects by permanent ones, in this context and its descendants.
     func adopt(_ changes: [ManagedObjectID: ManagedObjectID]) {
         for (old, new) in changes {
             guard let object = registeredObject(for: old), let reference = reference(new) else { continue }
@@ -99,32 +99,32 @@ extension ManagedObjectContext {
     }
 }
 
-/// A child that nobody keeps is gone.
+/// A weak reference to a child context.
 struct WeakContext {
     weak var context: ManagedObjectContext?
 }
 
 extension ManagedObject {
-    /// True when the object does not just show its row. Transient values count: a child shows them whether there are changes or not.
+    /// True when the object's values are not only those of its row. Transient values count too, because a child shows them even without changes.
     final var isOwnView: Bool {
         if hasChanges || !state.isDisjoint(with: [.gone, .temporary]) { return true }
         guard let record else { return false }
         return record.frozenRow != nil || !record.held.isDisjoint(with: scope.shape.transient)
     }
 
-    /// The object above that this one reads instead of a row; nil in a context without a parent.
+    /// The parent's object that this one reads instead of a row; nil in a context without a parent.
     final var parentObject: ManagedObject? {
         scope.isNested && !state.contains(.detached) ? scope.context.parentObject(forKey: registryKey) : nil
     }
 
-    /// Attributes and to-ones as they are in memory, transient ones included.
+    /// The values of attributes and to-ones in memory, transient ones included.
     final var shownRow: RowValues {
         RowValues(
             version: record?.version ?? storedVersion(),
             values: scope.properties.map { $0.isToMany ? .null : currentValue(of: $0) })
     }
 
-    /// Fills a fault from the parent; false when the parent shows nothing but the row.
+    /// Fills a fault from the parent; false when the parent's object has only the values of its row.
     final func fillFromParent() -> Bool {
         guard scope.isNested else { return false }
         guard let source = parentObject else {
@@ -144,7 +144,7 @@ extension ManagedObject {
 }
 
 extension ObjectRecord {
-    /// Puts permanent IDs in the place of temporary ones in the copy of the row.
+    /// Replaces temporary IDs by permanent ones in the copy of the row.
     func replaceFrozen(_ changes: [ManagedObjectID: ManagedObjectID]) {
         guard let row = frozenRow else { return }
         var values = row.values

@@ -1,8 +1,8 @@
 internal import HornbeamModel
 internal import HornbeamStore
 
-// The save of a child: conflicts with the parent are settled as those with a store are, then the changes
-// become the parent's (SAV-6). Nothing is written, IDs stay as they are.
+// The save of a child: conflicts with the parent are resolved like those with a store, then the changes
+// are applied to the parent (SAV-6). Nothing is written, and IDs do not change.
 
 extension ManagedObjectContext {
     func push(into parent: ManagedObjectContext) throws {
@@ -30,7 +30,7 @@ extension ManagedObjectContext {
         sweepIfDue()
     }
 
-    /// The objects that the parent shows otherwise than they were when they were first changed here.
+    /// The objects whose values in the parent differ from those before their first change in this context.
     private func conflictsWithParent() throws -> [(ManagedObject, VersionConflict)] {
         var conflicts: [(ManagedObject, VersionConflict)] = []
         for object in tracker.objects.all where !object.isInserted && object.hasChanges || object.state.contains(.watched) {
@@ -78,7 +78,7 @@ extension ManagedObjectContext {
             author: transactionAuthor, contextName: name)
     }
 
-    /// The object is as the parent has it now.
+    /// Marks the object as equal to the parent's.
     private func settlePushed(_ object: ManagedObject) {
         object.state.remove([.inserted, .updated, .tracked, .touched, .stirred, .watched])
         guard !object.state.contains(.deleted) else { return }

@@ -55,7 +55,7 @@ enum ConformanceModel {
 
     private static let page = URL(string: "https://example.org/a%20b?c=d") ?? URL(filePath: "/")
 
-    /// Values of every type, the extremes among them.
+    /// Values of every type, with extreme ones.
     static let samples: [[String: PropertyValue]] = [
         [:],
         [
@@ -92,7 +92,7 @@ extension ManagedObjectContext {
 }
 
 extension ManagedObject {
-    /// Points a to-one relationship at an object, or at none.
+    /// Sets a to-one relationship to an object or to nil.
     func setObject(_ object: ManagedObject?, forKey key: String) throws { try setValue(object, forKey: key) }
 
     /// Replaces the members of a to-many relationship.

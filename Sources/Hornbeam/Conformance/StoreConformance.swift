@@ -1,25 +1,25 @@
 internal import Foundation
 public import HornbeamModel
 
-/// Shows whether a store behaves as contexts expect it to; for makers of custom stores (CST-1 to CST-3).
+/// Tests whether a store behaves as contexts require; for developers of custom stores (CST-1 to CST-3).
 ///
 /// ```swift
 /// let conformance = StoreConformance { PersistentStoreDescription.custom(MyStore(at: path)) }
 /// for failure in conformance.run() { Issue.record("\(failure)") }
 /// ```
-/// The closure is called once for each check, and its store must be empty. Stores of Hornbeam's own pass.
+/// The closure is called once for each check, and its store must be empty. Hornbeam's own stores pass.
 public struct StoreConformance {
-    /// A check that did not hold.
+    /// A failed check.
     public struct Failure: Error, Hashable, Sendable, CustomStringConvertible {
-        /// What should be so, as a sentence.
+        /// The expected behaviour, as a sentence.
         public let check: String
-        /// What was found instead.
+        /// The observed behaviour.
         public let finding: String
 
         public var description: String { "\(check): \(finding)" }
     }
 
-    /// The model of the objects that the checks make; the store may look at it beforehand.
+    /// The model of the objects that the checks create. The store may read it before.
     public static func model() throws -> ManagedObjectModel { try ConformanceModel.model() }
 
     private let makeStore: () throws -> PersistentStoreDescription
@@ -28,7 +28,7 @@ public struct StoreConformance {
     /// The checks of one kind of store.
     ///
     /// - Parameters:
-    ///   - reopening: Gives the description that opens the same rows again; nil for a store that forgets them when it is closed.
+    ///   - reopening: Returns the description that opens the same rows again; nil for a store that discards them when it is closed.
     ///   - makeStore: Makes an empty store.
     public init(
         reopening: ((PersistentStoreDescription) throws -> PersistentStoreDescription)? = nil,
@@ -41,7 +41,7 @@ public struct StoreConformance {
     /// The names of the checks, in the order in which they run.
     public var checks: [String] { ConformanceCheck.all.map(\.name) }
 
-    /// Runs all checks and gives back those that did not hold.
+    /// Runs all checks and returns those that failed.
     public func run() -> [Failure] { ConformanceCheck.all.compactMap(run) }
 
     private func run(_ check: ConformanceCheck) -> Failure? {
@@ -60,12 +60,12 @@ public struct StoreConformance {
     }
 }
 
-/// What a check found.
+/// The observed fault.
 struct ConformanceFinding: Error {
     let text: String
 }
 
-/// One thing that must hold of a store.
+/// One requirement for stores.
 struct ConformanceCheck: Sendable {
     let name: String
     let body: @Sendable (ConformanceBench) throws -> Void
@@ -97,7 +97,7 @@ final class ConformanceBench {
 
     func close() throws { try container.close() }
 
-    /// Looks at what was saved: in a new context, and once more after the store was opened again, where it keeps its rows.
+    /// Checks the saved data: in a new context, and again after the store was reopened, if it is persistent.
     func everywhere(_ body: (ManagedObjectContext) throws -> Void) throws {
         try body(newContext())
         guard let description = try reopening() else { return }

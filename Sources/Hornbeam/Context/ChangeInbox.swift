@@ -1,50 +1,50 @@
 internal import HornbeamStore
 internal import Synchronization
 
-/// A context's place among the commits that were announced: what lies behind it was not taken in yet.
+/// Change queue: a context's position in the change log. It has not merged the commits after this position.
 final class ChangeInbox: Sendable {
-    /// What has arrived since the last time.
+    /// The commits since the last read.
     struct Delivery {
         /// In commit order, without the context's own; empty when `isOverflowing`.
         var changes: [StoreChange] = []
-        /// True when more arrived than was kept.
+        /// True when the change log no longer contains all of them.
         var isOverflowing = false
 
         var isEmpty: Bool { changes.isEmpty && !isOverflowing }
     }
 
-    /// The place of one that has missed something.
+    /// The position of a context that has missed commits.
     private static let nowhere = UInt64.max
 
-    /// The context whose own commits do not arrive.
+    /// The context whose own commits are skipped.
     let owner: UInt64
     private let broadcast: ChangeBroadcast
     private let position: Atomic<UInt64>
 
-    /// Begins with the next commit. To be given to the broadcast's `subscribe`.
+    /// Begins with the next commit. Pass it to the broadcast's `subscribe`.
     init(_ broadcast: ChangeBroadcast, owner: UInt64) {
         self.broadcast = broadcast
         self.owner = owner
         position = Atomic(broadcast.end)
     }
 
-    /// The number of the next commit to be taken in.
+    /// The number of the next commit to merge.
     var place: UInt64 { position.load(ordering: .acquiring) }
 
     func move(to place: UInt64) { position.store(place, ordering: .releasing) }
 
-    /// True when nothing has arrived since the last time. Takes no lock.
+    /// True when there are no new commits. Takes no lock.
     var isEmpty: Bool { place == broadcast.end }
 
-    /// What has arrived; the inbox is empty afterwards.
+    /// Returns the new commits; afterwards the queue is empty.
     func drain() -> Delivery { isEmpty ? Delivery() : broadcast.drain(self) }
 
-    /// Lets everything go that has arrived. Takes no lock.
+    /// Skips all new commits. Takes no lock.
     func skip() { move(to: broadcast.end) }
 
-    /// More has changed than can be told.
+    /// Marks the queue as incomplete, so that the next merge compares all objects.
     func overflow() { move(to: Self.nowhere) }
 
-    /// Sets what is called each time something arrives.
+    /// Sets a closure that is called for each new commit.
     func setAlarm(_ alarm: @escaping @Sendable () -> Void) { broadcast.setAlarm(alarm, for: owner) }
 }

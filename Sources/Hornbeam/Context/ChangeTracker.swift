@@ -4,13 +4,13 @@ internal import HornbeamModel
 struct ChangeTracker {
     /// Objects with changes, in the order in which they first changed.
     var objects = TrackedObjects()
-    /// What happened since the last `processPendingChanges`.
+    /// The changes since the last `processPendingChanges`.
     var event = PendingEvent()
     /// Grows with everything that a child could see of the context.
     private(set) var edits: UInt64 = 0
-    /// New objects that stand for the object that has their unique values, whichever that is at the save.
+    /// New objects that represent any stored object with the same unique values.
     var upserted: Set<ObjectIdentifier> = []
-    /// Called with the first change of an event; the view context's processes its changes at the end of the main actor's turn.
+    /// Called at the first change of an event. The view context schedules the processing at the end of the main actor's turn.
     var eventBegan: (() -> Void)?
 
     mutating func noteEdit() { edits &+= 1 }

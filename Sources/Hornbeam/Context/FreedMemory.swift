@@ -1,15 +1,15 @@
 internal import Foundation
 
-/// Memory of objects that were let go.
+/// Returns the memory of released objects to the system.
 ///
-/// The C library keeps what is freed for the next who asks, and gives it back to the system only from the end of the heap, where
-/// after a million small objects something is always left. Asked to, it gives back every free page.
+/// The C library keeps freed memory for later allocations, and returns it to the system only at the end of the heap. After a million small
+/// objects, some object near the end is usually still in use. `malloc_trim` returns every free page.
 enum FreedMemory {
-    /// Objects let go at once from which on asking is worth its time, which is some milliseconds, and the same again when the pages are
-    /// needed anew. A list that is fetched again and again stays below.
+    /// The number of objects released together from which a call is worthwhile. The call takes some milliseconds, and so does the reuse of the
+    /// pages. A list that is fetched repeatedly stays below.
     private static let objectsWorthIt = 1 << 19
 
-    /// `malloc_trim` of the GNU C library; nil with other libraries, which do without.
+    /// `malloc_trim` of the GNU C library; nil with other libraries, where nothing is returned.
     private static let trim: (@convention(c) (Int) -> Int32)? =
         dlsym(nil, "malloc_trim").map { unsafeBitCast($0, to: (@convention(c) (Int) -> Int32).self) }
 

@@ -1,7 +1,7 @@
 internal import HornbeamModel
 internal import HornbeamStore
 
-// Keeping the book of changed objects.
+// Tracking of changed objects.
 
 extension ManagedObjectContext {
     /// True when a save would write something (MOC-8).
@@ -23,17 +23,17 @@ extension ManagedObjectContext {
         if tracker.note(object, isNew: isNew) { tracker.eventBegan?() }
     }
 
-    /// An object whose values are what the store has again is not updated any more.
+    /// An object whose values equal those of the store again is no longer updated.
     func settleUpdatedState(of object: ManagedObject) {
         guard object.state.contains(.updated), !object.state.contains(.inserted) else { return }
         if object.record?.changed.isEmpty ?? true { object.state.remove(.updated) }
     }
 
-    /// Checks an unchanged object at the next save, which throws when others changed or deleted the object since this call (MOC-26).
+    /// Watches an unchanged object: the next save throws if others changed or deleted the object since this call (MOC-26).
     ///
-    /// For decisions that rest on objects which the save does not change. A context that follows shows others' changes of the object, and
-    /// the save is refused all the same; a child shows the object as it was. `refresh` begins anew. Merge policies other than `error` let
-    /// others' change stand. Does nothing for detached objects.
+    /// For decisions that depend on objects that the save does not change. A context that merges remote changes shows others' changes of the
+    /// object, and the save still fails; a child shows the object unchanged. `refresh` starts again from the current values. Merge policies
+    /// other than `error` accept others' change. Does nothing for detached objects.
     public func detectConflicts(for object: ManagedObject) {
         guard !object.isDetached else { return }
         _ = object.writableRecord()
@@ -41,14 +41,14 @@ extension ManagedObjectContext {
         if !object.state.contains(.tracked) { tracker.objects.append(object) }
     }
 
-    /// Settles what happened since the last time, and tells observers (MOC-18).
+    /// Processes the changes since the last call, and notifies observers (MOC-18).
     ///
-    /// Called by itself before a fetch, a count and a save, at the end of `perform`, and for the view context at the end of the main
+    /// Called automatically before a fetch, a count and a save, at the end of `perform`, and for the view context at the end of the main
     /// actor's turn.
     public func processPendingChanges() {
         undoStack?.closeEvent()
         guard let past = tracker.takeEvent() else { return }
-        // A copy: to look at a value may call a hook that changes other objects.
+        // A copy, because reading a value may call a hook that changes other objects.
         let views = tracker.objects.views
         for (object, _, _) in past.touched {
             settleUpdatedState(of: object)
@@ -62,15 +62,15 @@ extension ManagedObjectContext {
         }
     }
 
-    /// The end of a `perform`: changes are settled and unused objects let go (MOC-2).
+    /// The end of a `perform`: processes changes and releases unused objects (MOC-2).
     func endOfEvent() {
         processPendingChanges()
         forgetAhead()
         sweepIfDue()
     }
 
-    /// The end of the main actor's turn: the view context and the contexts below it settle their changes, and those below take in what
-    /// happened above them.
+    /// The end of the main actor's turn: the view context and its descendants process their changes, and the descendants merge the changes of
+    /// their parents.
     func endOfTurn() {
         processPendingChanges()
         for child in family.children.compactMap(\.context) {
@@ -79,8 +79,8 @@ extension ManagedObjectContext {
         }
     }
 
-    /// Between two uses: a context that follows the store moves on, and one that holds no object lets go of
-    /// its state of the store, which is what keeps old pages alive.
+    /// Called between two uses: a context that merges automatically switches to the newest state, and one without objects releases
+    /// its snapshot, which would keep old pages.
     func rest() {
         sweepIfDue()
         guard !reading.isPinned else { return }
@@ -93,7 +93,7 @@ extension ManagedObjectContext {
         }
     }
 
-    /// Merges remote saves where no caller waits; a failure goes to `onMergeFailure`.
+    /// Merges remote changes without a caller that could receive an error; a failure is passed to `onMergeFailure`.
     func mergeByItself(_ merge: () throws -> Void) {
         do {
             try merge()
@@ -106,7 +106,7 @@ extension ManagedObjectContext {
         }
     }
 
-    /// Lets go of the objects that nobody uses, and of those that were made ahead of their use.
+    /// Releases unused objects, and those that were created ahead of their use.
     func sweep() {
         forgetAhead()
         let count = registry.count

@@ -4,10 +4,10 @@ internal import HornbeamStore
 extension ManagedObjectContext {
     /// Marks an object for deletion and applies its delete rules at once (MOC-10, DEL-1 … DEL-5).
     ///
-    /// An object that was never saved just vanishes, unless a `deny` rule holds it back. Objects at the end of `cascade` relationships
-    /// follow, depth first, in the order of the relationships and their members. A `deny` rule is looked at by the save. Until the save,
-    /// `insert(_:)` takes the mark back. Does nothing for objects that are deleted or detached already; ends the process with a sentence
-    /// for those of another context.
+    /// An unsaved object is removed, unless a `deny` rule protects it. The objects of `cascade` relationships are deleted
+    /// too, depth first, in the order of the relationships and their members. The save checks `deny` rules. Until the save,
+    /// `insert(_:)` undoes the deletion. Does nothing for objects that are already deleted or detached; an object
+    /// of another context is a programmer error.
     public func delete(_ object: ManagedObject) {
         if object.isDetached { return }
         require(
@@ -27,16 +27,16 @@ extension ManagedObjectContext {
         }
     }
 
-    /// Deletes several objects; those that went with another one are left alone.
+    /// Deletes several objects; those that another one's delete rules deleted are skipped.
     public func delete(_ objects: some Sequence<ManagedObject>) {
         for object in objects { delete(object) }
     }
 
-    /// Deletes the objects that a request finds, as `delete(_:)` does; all of an entity with a plain request (DEL-6).
+    /// Deletes the objects that a request finds, like `delete(_:)`; with a plain request, all of an entity (DEL-6).
     ///
-    /// For very many, a `BatchDeleteRequest` makes no objects.
-    /// - Returns: How many were found.
-    /// - Throws: As `fetch`.
+    /// For a large number, `BatchDeleteRequest` works without objects.
+    /// - Returns: The number of objects found.
+    /// - Throws: The errors of `fetch`.
     @discardableResult
     public func delete<Object: ManagedObject>(matching request: FetchRequest<Object>) throws -> Int {
         let found = try fetch(request)
@@ -51,7 +51,7 @@ extension ManagedObjectContext {
         object.state.insert(.deleted)
     }
 
-    /// Applies the delete rules of one object; returns the objects that must go with it.
+    /// Applies the delete rules of one object; returns the objects that they delete.
     private func propagate(_ object: ManagedObject) -> [ManagedObject] {
         var cascading: [ManagedObject] = []
         for property in object.scope.properties where property.isRelationship {
@@ -75,14 +75,14 @@ extension ManagedObjectContext {
         return object.destination(of: property).map { [$0] } ?? []
     }
 
-    /// A new object goes before it ever had a row.
+    /// Removes a new object that has no row.
     func forget(_ object: ManagedObject) {
         tracker.noteEdit()
         registry.remove(object.registryKey)
         object.detach()
     }
 
-    /// Lets go of objects that were deleted before they were ever saved, once no `deny` rule holds them back.
+    /// Removes unsaved objects that were deleted, unless a `deny` rule protects them.
     func forgetUnsavedDeletions() {
         let unsaved = tracker.objects.all.filter { $0.state.isSuperset(of: [.inserted, .deleted]) }
         guard !unsaved.isEmpty else { return }
@@ -92,7 +92,7 @@ extension ManagedObjectContext {
 }
 
 extension ManagedObject {
-    /// The object leaves its context and keeps no change that a save could act upon.
+    /// Detaches the object from its context and discards its changes.
     final func detach() {
         state = state.subtracting([.inserted, .updated, .deleted, .watched, .stirred]).union(.detached)
     }

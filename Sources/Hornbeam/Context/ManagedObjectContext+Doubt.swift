@@ -1,13 +1,13 @@
 internal import HornbeamModel
 internal import HornbeamStore
 
-// A failed sync leaves a save in doubt: its changes may be on the disk or not. The context keeps them as unsaved, and
-// remembers what the save would have written. Once the store was opened again, its newest transaction tells: either the
-// save is there, and what it wrote becomes the base of whatever changed since, or it is not, and all is still to be saved.
-// A save over several stores can be in doubt too after it has happened, while a store could not write its part: until it can,
-// the context reads the state before the save, with the changes on top.
+// In-doubt saves. After a failed sync, the changes of a save may be durable or not. The context keeps them as unsaved, and
+// records the values that the save wrote. After the store is opened again, its newest transaction determines the outcome: if the
+// save is durable, its values become the base of later changes; else everything is still unsaved.
+// A committed save over several stores is in doubt too while a store has not applied its part. Until then
+// the context reads the state before the save, with its changes.
 
-/// What a save in doubt would have written.
+/// The values of a save in doubt.
 struct SaveDoubt {
     let save: DoubtfulSave
     let inserted: [(object: ManagedObject, reference: ObjectReference)]
@@ -24,22 +24,22 @@ struct SaveDoubt {
 }
 
 extension ManagedObjectContext {
-    /// Finds out what became of a save in doubt, once its stores can tell.
+    /// Resolves a save in doubt when its stores know the outcome.
     ///
-    /// - Throws: The store's error; the doubt stays then.
+    /// - Throws: The store's error; then the save stays in doubt.
     func settleDoubt() throws {
         guard let doubt = saving.doubt else { return }
         switch try persistentStoreCoordinator.stack.outcome(of: doubt.save) {
         case .unknown: return
         case .dropped:
             saving.doubt = nil
-            // The state that it was pinned to went with the store that failed.
+            // The pinned state belonged to the failed store.
             if reading.isPinned { try move() }
         case .kept: try takeAsSaved(doubt)
         }
     }
 
-    /// True while a save has happened and not all of its stores show it: reads stay at the state before it.
+    /// True while a save is committed and some of its stores do not show it: reads then use the state before it.
     func staysBeforeDoubt() -> Bool {
         guard let doubt = saving.doubt, doubt.save.isDecided, snapshot?.stack === persistentStoreCoordinator.stack else { return false }
         do { try settleDoubt() } catch { return true }
@@ -62,20 +62,20 @@ extension ManagedObjectContext {
         }
         for object in doubt.deleted where object.state.contains(.deleted) { object.state.insert(.gone) }
         tracker.objects.compact()
-        // What others did meanwhile cannot be told from what was lost: everything is compared.
+        // Remote changes cannot be distinguished from lost ones, so all objects are compared.
         merging.inbox.overflow()
         try move()
         followSaveBelow()
         rebaseMembers()
         for object in inserted.map(\.0) + updated.map(\.0) { dropSettledMembers(of: object) }
-        // New objects that were deleted meanwhile have vanished here; their rows are to be deleted like any others.
+        // New objects that were deleted meanwhile no longer exist here. Their rows are deleted like others.
         for (object, reference, row) in inserted where !object.isInserted && object.state.contains(.detached) && row != nil {
             withoutUndo { delete(self.object(with: objectID(reference))) }
         }
         tracker.objects.compact()
     }
 
-    /// Members that the save wrote are no change any more.
+    /// Removes changes of members that the save has written.
     private func dropSettledMembers(of object: ManagedObject) {
         guard let record = object.record, !object.isInserted, !object.state.contains(.deleted) else { return }
         for (index, change) in record.toMany where change.isEmpty {
@@ -89,9 +89,9 @@ extension ManagedObjectContext {
         try snapshot[reference.slot]?.values(entity, StoreSlot.local(reference.key))
     }
 
-    /// A new object has a row already: what differs from it is an update.
+    /// A new object already has a row: different values are an update.
     private func settle(_ object: ManagedObject, asStored row: RowValues?) {
-        // Others deleted it since the store was opened: it is new still.
+        // Others deleted it after the store was reopened, so it is still new.
         guard let row, let record = object.record else { return }
         object.state.remove(.inserted)
         object.hint = RowHint()

@@ -1,19 +1,19 @@
 public import HornbeamModel
 internal import HornbeamStore
 
-// One instance per ID: finding objects, making faults, telling IDs and references apart.
+// Identity: one instance per ID.
 
 extension ManagedObjectContext {
-    /// The object of that ID if this context has it; never reads (MOC-13).
+    /// The object of that ID if this context has it; never reads from the store (MOC-13).
     public func registeredObject(for id: ManagedObjectID) -> ManagedObject? {
         guard let key = registryKey(of: id), let object = registry[key], object.objectID == id else { return nil }
         return object
     }
 
-    /// The object of that ID, as a fault when it was not here; never reads (MOC-14).
+    /// The object of that ID; a fault if the context does not have it. Never reads from the store (MOC-14).
     ///
-    /// That there is such an object is assumed. `fire()` and `existingObject(with:)` make sure.
-    /// Traps when the ID is of an entity that the model does not have.
+    /// Does not check that the object exists. `fire()` and `existingObject(with:)` check it.
+    /// An ID of an entity outside the model is a programmer error.
     public func object(with id: ManagedObjectID) -> ManagedObject {
         if let object = registeredObject(for: id) { return object }
         guard let entity = persistentStoreCoordinator.managedObjectModel.entitiesByName[id.entityName] else {
@@ -30,7 +30,7 @@ extension ManagedObjectContext {
         return makeFault(scope(at: entity.index, in: slot), key: id.reference, hint: RowHint())
     }
 
-    /// The object of that ID, read and present (MOC-15).
+    /// The object of that ID, read from the store (MOC-15).
     ///
     /// - Throws: `objectNotFound` (133000) when there is none, or the store's error.
     public func existingObject(with id: ManagedObjectID) throws -> ManagedObject {
@@ -48,8 +48,8 @@ extension ManagedObjectContext {
         return object
     }
 
-    /// The object of an ID of a store that was read before: the commonest way, which looks up no name. Nil where more is to be
-    /// seen to.
+    /// The object of an ID of a store that was read before: the most common path, without a lookup by name. Nil when more checks are
+    /// needed.
     private func plainObject(with id: ManagedObjectID) throws -> ManagedObject? {
         guard parent == nil, let scope = scopes.scope(ofIDsFrom: id.origin) else { return nil }
         return try scope._withUnsafeGuaranteedRef { try plainObject(with: id, $0) }
@@ -89,7 +89,7 @@ extension ManagedObjectContext {
             entity: id.entityName, objectIDs: [id])
     }
 
-    /// The objects that this context holds now: those that you hold and those with changes (MOC-16).
+    /// The objects that this context has now: those in use and those with changes (MOC-16).
     public var registeredObjects: Set<ManagedObject> {
         processPendingChanges()
         tracker.objects.compact()
@@ -97,7 +97,7 @@ extension ManagedObjectContext {
         return Set(registry.objects)
     }
 
-    /// How many objects are here just now, those included that nobody holds any more.
+    /// The number of registered objects, unused ones included.
     package var registeredCount: Int { registry.count }
 
     /// The object for a row that is known to exist.
@@ -107,7 +107,7 @@ extension ManagedObjectContext {
             scope(at: Int(reference.entityIndex), in: reference.slot), key: StoreSlot.local(reference.key), hint: hint)
     }
 
-    /// The objects of several IDs, with the places of those rows looked up that are not here yet.
+    /// The objects of several IDs. The rows of missing ones are located.
     func objects(with ids: some Collection<ManagedObjectID>) -> [ManagedObject] {
         ids.map { id in
             let object = object(with: id)
@@ -116,8 +116,8 @@ extension ManagedObjectContext {
         }
     }
 
-    /// The objects of rows, in their order, with the places of those looked up that are not here yet. No look-up waits for the row that it
-    /// finds, so that the memory of all is on its way at once.
+    /// The objects of rows, in their order. The rows of missing ones are located. The lookups do not depend on one another's rows, so that their
+    /// memory accesses overlap.
     func objects(for references: ArraySlice<ObjectReference>) -> [ManagedObject] {
         references.map { reference in
             if let object = registry[reference.key] { return object }
@@ -127,7 +127,7 @@ extension ManagedObjectContext {
         }
     }
 
-    /// Where a row lies. Nothing is known of one that is not there; a failure is left to the first access, which meets it again.
+    /// The location of a row. Empty for a missing row; an error is left to the first access, where it recurs.
     private func place(of key: UInt64, in scope: EntityScope) -> RowHint {
         var hint = RowHint()
         _ = try? scope.readingCells().find(key, &hint)
@@ -143,7 +143,7 @@ extension ManagedObjectContext {
         return object
     }
 
-    /// An object for an ID that cannot be here: a temporary one of another context, or of another store.
+    /// An object for an ID that this context cannot have: a temporary one of another context, or an ID of another store.
     private func makeStranger(_ scope: EntityScope, key: UInt64) -> ManagedObject {
         scope.objectClass.init(
             ObjectBirth(scope: scope, key: key, hint: RowHint(), state: [.temporary, .gone]))
@@ -156,7 +156,7 @@ extension ManagedObjectContext {
             reference: StoreSlot.local(reference.key))
     }
 
-    /// The row of an ID; nil for temporary ones, and for those of a store that is not here.
+    /// The row of an ID; nil for temporary IDs, and for IDs of a store that is not open.
     func reference(_ id: ManagedObjectID) -> ObjectReference? {
         guard let slot = slot(of: id),
             let entity = persistentStoreCoordinator.managedObjectModel.entitiesByName[id.entityName]
@@ -164,9 +164,9 @@ extension ManagedObjectContext {
         return ObjectReference(entity, id.reference).inSlot(slot)
     }
 
-    /// Gives new objects the IDs that they will keep; they are still to be saved (MOC-17).
+    /// Gives new objects their permanent IDs before their first save (MOC-17).
     ///
-    /// Objects that have one keep it, and so do detached ones. The IDs change in the contexts above and below too.
+    /// Permanent IDs are kept; detached objects are skipped. The IDs change in ancestor and descendant contexts too.
     /// - Throws: The store's error.
     public func obtainPermanentIDs(for objects: [ManagedObject]) throws {
         let temporary = objects.filter { $0.state.contains(.temporary) && !$0.isDetached }
@@ -190,7 +190,7 @@ extension ManagedObjectContext {
         registry.insert(object, at: object.registryKey)
     }
 
-    /// Puts permanent IDs in the place of temporary ones in all pending changes.
+    /// Replaces temporary IDs by permanent ones in all pending changes.
     func replaceReferences(_ changes: [ManagedObjectID: ManagedObjectID]) {
         tracker.objects.views.forget()
         for object in tracker.objects.all {

@@ -3,7 +3,7 @@ internal import HornbeamStore
 internal import Synchronization
 
 extension ManagedObjectContext {
-    /// Makes a new object of an entity (MOC-9).
+    /// Inserts a new object of an entity (MOC-9).
     ///
     /// - Throws: `unknownEntity` when the model has no such entity, or it is abstract (MOD-3); `closed` when no store is open.
     @discardableResult
@@ -24,10 +24,10 @@ extension ManagedObjectContext {
         return object
     }
 
-    /// Makes a new object of a class, as `Object(context:)` does; for generic code, where the class may be any (MOC-9).
+    /// Inserts a new object of a class, like `Object(context:)`; for generic code (MOC-9).
     ///
     /// - Throws: `unboundClass` when the class is not bound to exactly one entity, `unknownEntity` when that is abstract, `closed` when no
-    ///   store is open. `Object(context:)` ends the process with the same sentence.
+    ///   store is open. In `Object(context:)` these are programmer errors.
     @discardableResult
     public func insert<Object: ManagedObject>(_ type: Object.Type) throws -> Object {
         let object = Object(try birthOfNewObject(of: type))
@@ -35,7 +35,7 @@ extension ManagedObjectContext {
         return object
     }
 
-    /// Takes a deletion back that was not saved yet (DEL-7). Does nothing for other objects of this context and for detached ones.
+    /// Undoes an unsaved deletion (DEL-7). Does nothing for other objects of this context and for detached ones.
     public func insert(_ object: ManagedObject) {
         if object.isDetached { return }
         require(
@@ -48,7 +48,7 @@ extension ManagedObjectContext {
         settleUpdatedState(of: object)
     }
 
-    /// The birth of a new object of a class that stands for exactly one entity.
+    /// The initial state of a new object of a class with exactly one entity.
     func birthOfNewObject(of type: ManagedObject.Type) throws -> ObjectBirth {
         guard let entity = persistentStoreCoordinator.binding.entity(of: type) else {
             throw HornbeamError(
@@ -65,7 +65,7 @@ extension ManagedObjectContext {
         return birth(in: scope(at: entity.index))
     }
 
-    /// - Throws: `closed` when there is no store that new objects could go into.
+    /// - Throws: `closed` when no store can hold new objects.
     private func requireStore(for entity: EntityDescription) throws {
         if scopes.ofNewObjects(at: entity.index) != nil { return }
         guard stack.isEmpty else { return }
@@ -82,11 +82,11 @@ extension ManagedObjectContext {
             scope: scope, key: TemporaryKeys.next(), hint: RowHint(), state: [.temporary, .inserted])
     }
 
-    /// The key that a new object will keep; nil where its store is not known before the save, or the store gives keys at the save.
+    /// The permanent key of a new object; nil when its store is not known before the save, or assigns keys at the save.
     private func newPermanentKey(in scope: EntityScope) -> UInt64? {
         let stack = persistentStoreCoordinator.stack
         guard parent == nil, stack.hasOnePlace, scope.slot == .first, let store = stack.only else { return nil }
-        // A store that gives no key now says why at the save.
+        // An error is reported at the save.
         return try? store.newKeyIfPlain()
     }
 
@@ -98,7 +98,7 @@ extension ManagedObjectContext {
         object.awakeFromInsert()
     }
 
-    /// Gives a new object its defaults and makes it one of this context.
+    /// Gives a new object its defaults and registers it.
     func register(_ object: ManagedObject) {
         object.record = ObjectRecord(newValues: object.scope.shape.newValues, held: object.scope.shape.newHeld)
         registry.insert(object, at: object.registryKey)
@@ -106,7 +106,7 @@ extension ManagedObjectContext {
         object.undoStack?.register(.insert(object))
     }
 
-    /// Makes an object whose row is gone one that the next save writes, under its ID, with the values that it shows.
+    /// Marks an object whose row is deleted for insertion by the next save, with its ID and its current values.
     func revive(_ object: ManagedObject) {
         let record = ObjectRecord(newValues: object.scope.shape.newValues, held: object.scope.shape.newHeld)
         if let old = object.record {
@@ -134,7 +134,7 @@ extension ManagedObjectContext {
     }
 }
 
-/// Numbers of temporary IDs, never used twice in a process. The top bit keeps them apart from stored keys.
+/// Numbers of temporary IDs, unique in the process. The top bit distinguishes them from stored keys.
 enum TemporaryKeys {
     private static let last = Atomic<UInt64>(1 << 63)
     static func next() -> UInt64 { last.wrappingAdd(1, ordering: .relaxed).newValue }

@@ -1,17 +1,17 @@
 internal import HornbeamModel
 internal import HornbeamStore
 
-// Merge on save: others' commits wait in the inbox, and are taken in when this context moves to a newer
-// state of the store. What this context changed itself is kept; a property that both sides changed keeps
-// its old base, so that the save meets it as a conflict.
+// Merging of remote changes: commits of others wait in the change queue, and are merged when this context switches to a newer
+// snapshot. This context's own changes are kept. A property that both sides changed keeps
+// its old base, so that the save detects a conflict.
 
 extension ManagedObjectContext {
-    /// Takes in now what other contexts have saved (NOT-7).
+    /// Merges remote changes now (NOT-7).
     ///
-    /// Fetches, counts and saves do this by themselves. A pinned context stays pinned, to the newest state.
+    /// Fetches, counts and saves merge automatically. A pinned context stays pinned, to the newest state.
     public func mergeChanges() throws { try move() }
 
-    /// Moves to the newest state of the store unless the context is pinned.
+    /// Switches to the newest state of the store unless the context is pinned.
     func advance() throws {
         if !reading.isPinned, isPlainlyNewest { return }
         guard reading.isPinned else {
@@ -22,32 +22,32 @@ extension ManagedObjectContext {
         _ = try readingSnapshot()
     }
 
-    /// True when somebody may want to know what is taken in.
+    /// True when a subscriber may need the merged changes.
     private var hearsOfMerges: Bool { AskedName.didMergeChangesObjectIDs.isAsked || hasListeners }
 
-    /// True in a context that has read nothing yet, and so has nothing to take others' saves into: the newest state is found when
-    /// something is read.
+    /// True in a context that has read nothing yet, and so has nothing to merge: the first read uses the newest
+    /// state.
     var hasReadNothing: Bool {
         snapshot == nil && parent == nil && follows && !reading.isAway && family.children.isEmpty && !hearsOfMerges
     }
 
-    /// True when a few looks tell that there is nothing to move to: the rule for one that reads much.
+    /// True when some cheap checks show that the context is at the newest state, the common case when reading much.
     private var isPlainlyNewest: Bool {
         guard parent == nil, saving.doubt == nil, !reading.isAway, merging.inbox.isEmpty, let mark = reading.mark else { return false }
         return persistentStoreCoordinator.isNewest(mark)
     }
 
-    /// Moves to the newest state of the store and takes in what was announced.
+    /// Switches to the newest state of the store and merges the published commits.
     ///
-    /// - Parameter settled: Keys of objects that were just saved, which show their new rows in any case.
-    /// - Returns: What observers were told.
+    /// - Parameter settled: Keys of objects that were just saved, which always take their new rows.
+    /// - Returns: The changes that observers received.
     @discardableResult
     func move(toAtLeast transaction: UInt64 = 0, settled: Set<UInt64> = []) throws -> ObjectChanges {
         if staysBeforeDoubt() { return announce(followParent()) }
         try settleDoubt()
         let arrived = merging.inbox.drain()
         do { return try move(toAtLeast: transaction, takingIn: arrived, settled: settled) } catch {
-            // What was announced is found by comparing, the next time.
+            // The next merge compares all objects, which finds the commits that were not merged.
             if !arrived.isEmpty { merging.inbox.overflow() }
             throw error
         }
@@ -81,7 +81,7 @@ extension ManagedObjectContext {
         return announce(merged)
     }
 
-    /// Tells observers once of everything that was taken in, when all objects show it.
+    /// Notifies observers once of all merged changes, when all objects show them.
     @discardableResult
     func announce(_ merged: MergedChanges) -> ObjectChanges {
         if !merged.changes.isEmpty {
@@ -92,7 +92,8 @@ extension ManagedObjectContext {
         return merged.changes
     }
 
-    /// What this context takes in, and what it passes over since it follows neither the store nor whoever saved.
+    /// The changes that this context merges, and those that it skips because it does not merge automatically and does not observe their
+    /// context.
     private func sorted(
         _ arrived: ChangeInbox.Delivery, _ new: StackSnapshot
     ) throws -> (taken: [ForeignChange], ignored: [ForeignChange]) {
@@ -119,7 +120,7 @@ extension ManagedObjectContext {
         return old.transaction >= max(stack.latestTransaction, transaction)
     }
 
-    /// What became of the objects here, when too much was announced to be kept.
+    /// The changes of this context's objects, when the change queue is incomplete.
     private func differences(_ new: StackSnapshot) throws -> ForeignChange {
         var change = ForeignChange()
         let objects = retainsRegisteredObjects ? registry.objects : registry.heldObjectsFaultingOthers()
@@ -133,7 +134,7 @@ extension ManagedObjectContext {
         return change
     }
 
-    /// A context that does not follow keeps what it has read.
+    /// A context that does not merge automatically keeps the values that it has read.
     private func freezeChanged(_ changes: [ForeignChange], _ old: StackSnapshot, except settled: Set<UInt64>) {
         for change in changes {
             for reference in change.updated + change.deleted {
@@ -144,7 +145,7 @@ extension ManagedObjectContext {
         }
     }
 
-    /// Deleted objects stay readable for those who hold them.
+    /// Keeps the values of deleted objects that are in use.
     private func freezeDeleted(_ changes: [ForeignChange], _ old: StackSnapshot) {
         for change in changes {
             for reference in change.deleted where registry.isShared(reference.key) {
@@ -157,7 +158,7 @@ extension ManagedObjectContext {
         var merged = MergedChanges()
         let namesInserted = hearsOfMerges
         for change in changes {
-            // A store may be gone again by the time its last commits are heard of.
+            // A store may be removed before its last commits are merged.
             for reference in change.inserted where namesInserted && new[reference.slot] != nil {
                 merged.changes.inserted.insert(objectID(reference))
             }
@@ -184,25 +185,25 @@ extension ManagedObjectContext {
         return merged
     }
 
-    /// Gives pending changes of an object the new row as their base, unless both sides changed a value.
+    /// Makes the new row the base of an object's pending changes, unless both sides changed a value.
     func rebase(_ object: ManagedObject, _ new: StackSnapshot, settling: Bool = false) {
         object.hint = RowHint()
         guard let record = object.record, record.version != 0, !object.isInserted, !object.scope.isNested else { return }
-        // The save compares a watched object with what it was.
+        // The save compares a watched object with its earlier values.
         guard settling || !object.state.contains(.watched) else { return }
         guard let row = noting(object, { try new[object.scope.slot]?.values(object.scope.entity, object.key) }) else { return }
-        // Changes that were taken back leave a record behind, whose next change is one of the new row.
+        // A record without changes may remain after changes were undone; its next change starts from the new row.
         guard object.hasChanges else { return record.version = row.version }
         rebase(object, on: row, settling: settling)
     }
 
-    /// As above, on a row that was read already.
+    /// As above, with the row already read.
     ///
-    /// - Parameter settling: True to keep what both sides changed as it is here, and to report it.
+    /// - Parameter settling: True keeps this context's value of a property that both sides changed, and reports it.
     func rebase(_ object: ManagedObject, on row: RowValues, settling: Bool = false) {
         guard let record = object.record, settling || !object.state.contains(.watched) else { return }
         guard !object.state.contains(.deleted) else {
-            // A deletion of what others changed is for the save's policy to judge.
+            // At a save, the merge policy resolves a deletion of an object that others changed.
             guard settling else { return }
             record.version = row.version
             if object.scope.isNested { record.frozenRow = row }
@@ -221,7 +222,7 @@ extension ManagedObjectContext {
         settleUpdatedState(of: object)
     }
 
-    /// Another context deleted the object: with changes of our own it is a conflict for the save.
+    /// Another context deleted the object: with pending changes here it is a conflict for the save.
     func takeInDeletion(of object: ManagedObject) {
         object.state.remove(.fault)
         if object.state.contains(.deleted) {
@@ -234,7 +235,7 @@ extension ManagedObjectContext {
         }
     }
 
-    /// Members added or removed here may have been by others too.
+    /// Others may have added or removed the same members.
     func rebaseMembers() {
         for object in tracker.objects.all {
             guard let record = object.record, !record.toMany.isEmpty, !object.isInserted else { continue }
@@ -247,10 +248,10 @@ extension ManagedObjectContext {
     }
 }
 
-/// What a context took in, for its observers.
+/// The merged changes, for observers.
 struct MergedChanges {
     var changes = ObjectChanges()
-    /// True when objects changed that the context does not hold, which may be results of fetches from now on.
+    /// True when objects changed that the context does not have; they may be results of later fetches.
     var isElsewhere = false
 
     mutating func formUnion(_ other: MergedChanges) {
@@ -261,7 +262,7 @@ struct MergedChanges {
     }
 }
 
-/// What others did, as far as this context cares.
+/// Remote changes that are relevant for the context.
 private struct ForeignChange {
     var inserted: [ObjectReference] = []
     var updated: [ObjectReference] = []
@@ -279,8 +280,8 @@ private struct ForeignChange {
 extension ManagedObject {
     /// True when no property was changed on both sides since this one read it.
     ///
-    /// Two equal changes of a relationship agree. Two equal changes of an attribute do not: two increments of
-    /// a counter look just like that.
+    /// Equal changes of a relationship are compatible. Equal changes of an attribute are a conflict, because two increments of
+    /// a counter have equal results.
     final func mergesCleanly(with stored: [PropertyValue]) -> Bool {
         guard let record else { return true }
         return record.originals.allSatisfy { index, original in
@@ -289,7 +290,7 @@ extension ManagedObject {
         }
     }
 
-    /// Takes a stored row as the base of the pending changes.
+    /// Makes a stored row the base of the pending changes.
     final func adopt(_ stored: [PropertyValue], version: UInt32) {
         guard let record else { return }
         record.version = version

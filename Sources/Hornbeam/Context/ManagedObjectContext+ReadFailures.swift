@@ -1,21 +1,21 @@
 public import HornbeamModel
 
-// Getters show zeros where the store cannot be read. The context remembers it and says so at its next fetch, count and save.
+// Getters return zeros when the store cannot be read. The context records the error and throws it from its next fetch, count and save.
 
 extension ManagedObjectContext {
-    /// What getters could not read since the last `acknowledgeReadFailures()`: the first hundred errors, each with its object.
+    /// The errors of getters since the last `acknowledgeReadFailures()`: the first hundred, each with its object.
     public var readFailures: [HornbeamError] { failures.unacknowledged }
 
-    /// Lets fetches, counts and saves go on after a getter could not read a value.
+    /// Allows fetches, counts and saves again after a getter could not read a value.
     ///
-    /// Until this is called they throw, since what the program computed from the zeros that the getter gave may be wrong. `reset()` does
-    /// the same, and so does refreshing the objects concerned. An object that could not be read stays failed until it is refreshed, and a
-    /// save of changes to it throws.
-    /// - Returns: What `readFailures` named.
+    /// Until this call they throw, because values that the program computed from the zeros may be wrong. `reset()` and refreshing the affected
+    /// objects have the same effect. An object that could not be read stays failed until it is refreshed, and a
+    /// save of its changes throws.
+    /// - Returns: The errors of `readFailures`.
     @discardableResult
     public func acknowledgeReadFailures() -> [HornbeamError] { failures.acknowledge() }
 
-    /// - Throws: What this context or one above could not read and has not reported.
+    /// - Throws: Unreported read failures of this context or an ancestor.
     func requireNoReadFailures() throws {
         if failures.unacknowledgedCount > 0 { throw readFailureError }
         try parent?.requireNoReadFailures()
@@ -39,12 +39,12 @@ extension ManagedObjectContext {
         failures.add(error, of: object.objectID)
     }
 
-    /// Why the object could not be read; nil when it could.
+    /// The error of reading the object; nil when it was read.
     func failure(of object: ManagedObject) -> HornbeamError? {
         object.state.contains(.failed) ? failures.reason(of: object.objectID) : nil
     }
 
-    /// Runs a read, and throws what it could not read here or above. What is thrown is not reported again.
+    /// Runs a read, and throws its read failures in this context or an ancestor. They are not reported again.
     func throwingFailures<Result>(of read: () throws -> Result) throws -> Result {
         let (total, count) = (failures.total, failures.unacknowledgedCount)
         let result: Result
@@ -54,7 +54,7 @@ extension ManagedObjectContext {
         throw failure
     }
 
-    /// The result of a read that no getter asked for; nil, and noted, where it fails. That a store was removed is no failure.
+    /// The result of a read outside of a getter; nil when it fails, and the failure is recorded. A removed store is not a failure.
     func noting<Result>(_ object: ManagedObject, _ read: () throws -> Result?) -> Result? {
         do { return try read() } catch {
             if (error as? HornbeamError)?.code != .closed { noteFailure(error, of: object) }

@@ -2,9 +2,9 @@ internal import HornbeamModel
 internal import HornbeamStore
 
 extension ManagedObjectContext {
-    /// Forgets all changes: new objects go, deleted ones come back, values are the committed ones (MOC-21).
+    /// Discards all changes: new objects are removed, deleted ones restored, values become the committed ones (MOC-21).
     ///
-    /// Reads nothing.
+    /// Reads nothing from the store.
     public func rollback() {
         undoStack?.removeAllActions()
         let rolledBack = tracker.objects.all
@@ -24,7 +24,7 @@ extension ManagedObjectContext {
         postObjectsDidChange(changes)
     }
 
-    /// What a rollback is for observers, who were not told of the event that is open.
+    /// The changes of a rollback, for observers that were not notified of the current event.
     private var changesOfRollback: ObjectChanges {
         var changes = ObjectChanges()
         let untold = tracker.event.new
@@ -51,9 +51,9 @@ extension ManagedObjectContext {
         if record.held.isEmpty, record.frozenRow == nil { object.record = nil }
     }
 
-    /// Forgets all objects and changes (MOC-22).
+    /// Releases all objects and discards all changes (MOC-22).
     ///
-    /// Objects that you hold are detached: they read as zeros, and setting their properties changes nothing.
+    /// Objects in use are detached: they read as zeros, and setting their properties has no effect.
     public func reset() {
         undoStack?.removeAllActions()
         for object in registry.objects {
@@ -77,12 +77,12 @@ extension ManagedObjectContext {
         postObjectsDidChange(ObjectChanges(invalidatedAll: true))
     }
 
-    /// Reads an object anew (MOC-19).
+    /// Reads an object again (MOC-19).
     ///
     /// - Parameters:
-    ///   - object: The object to read; nothing happens if it is new or belongs to another context.
-    ///   - mergeChanges: True keeps the pending changes and transient values on top of the new values, and the next save
-    ///     writes them over what others saved until now; false drops them. An object without changes becomes a fault either way.
+    ///   - object: The object to read; has no effect if it is new or belongs to another context.
+    ///   - mergeChanges: True keeps the pending changes and transient values over the new values, and the next save
+    ///     overwrites the changes that others saved so far; false discards them. An object without changes becomes a fault in both cases.
     /// - Throws: The store's error.
     public func refresh(_ object: ManagedObject, mergeChanges: Bool) throws {
         try advance()
@@ -91,7 +91,7 @@ extension ManagedObjectContext {
         tracker.event.refreshed.insert(object.objectID)
     }
 
-    /// Reads every object anew; changed ones keep their changes, the others become faults (MOC-20).
+    /// Reads every object again; changed ones keep their changes, the others become faults (MOC-20).
     ///
     /// - Throws: The store's error.
     public func refreshAllObjects() throws {
@@ -104,7 +104,7 @@ extension ManagedObjectContext {
         processPendingChanges()
     }
 
-    /// Gives pending changes what the parent or the store has now as their base.
+    /// Makes the current values of the parent or the store the base of pending changes.
     private func renewBase(of object: ManagedObject, settling: Bool) {
         if parent != nil {
             if let row = noting(object, { try parentRow(of: object) }) { rebase(object, on: row, settling: settling) }
@@ -114,7 +114,7 @@ extension ManagedObjectContext {
         }
     }
 
-    /// - Parameter settling: True when this decides what both sides changed, instead of leaving it to the save.
+    /// - Parameter settling: True when this call resolves conflicts, instead of the save.
     func renew(_ object: ManagedObject, mergeChanges: Bool, settling: Bool = false) {
         failures.forget(object.objectID)
         tracker.noteEdit()

@@ -3,16 +3,16 @@ internal import HornbeamModel
 internal import HornbeamStore
 
 extension ManagedObjectContext {
-    /// Writes all changes in one transaction; they are durable when it returns (section 1.14).
+    /// Writes all changes in one transaction; they are durable on return (section 1.14).
     ///
-    /// Without changes it does nothing. When it throws, nothing was written and the changes are still here:
-    /// correct them, `rollback()`, or choose a merge policy, and save again.
+    /// Does nothing without changes. When it throws, nothing was written and the changes stay in the context:
+    /// correct them, call `rollback()`, or choose a merge policy, and save again.
     ///
-    /// Two errors say otherwise, and keep the changes all the same. After `durabilityLost` nobody knows what is on the disk until
-    /// `reopenFailedStores()` was called. After `incompleteSave` (134040) the save has happened, and one of several stores could not write
-    /// its part yet. The next save finds out or finishes it, and writes nothing twice.
+    /// For two errors the outcome differs; the changes stay too. After `durabilityLost` it is unknown whether the save is durable until
+    /// `reopenFailedStores()` is called. After `incompleteSave` (134040) the save is committed, but one of several stores could not write
+    /// its part yet. The next save determines the outcome or completes the save, and writes nothing twice.
     /// - Throws: Validation errors, all together in one (`multipleErrors` 1560); `mergeConflict` 133020,
-    ///   `constraintConflict` 133021; what a custom merge policy threw; what getters could not read (`readFailures`); the store's error.
+    ///   `constraintConflict` 133021; the errors of a custom merge policy; read failures of getters (`readFailures`); the store's error.
     public func save() throws {
         require(!saving.isSaving, "save() was called inside willSave or didSave of the same context.")
         saving.isSaving = true
@@ -41,7 +41,7 @@ extension ManagedObjectContext {
         return nil
     }
 
-    /// Calls `willSave` until no object changes any more (SAV-4, OBJ-5).
+    /// Calls `willSave` until it changes no further object (SAV-4, OBJ-5).
     private func runWillSaveHooks() throws {
         for object in tracker.objects.all { object.state.insert(.stirred) }
         var rounds = 0
@@ -63,7 +63,7 @@ extension ManagedObjectContext {
         tracker.objects.compact()
     }
 
-    /// Derived attributes that validation asks for (ATT-11). The store computes all of them itself, in the transaction.
+    /// Computes derived attributes for validation (ATT-11). The store computes all of them itself, in the transaction.
     private func computeDerivedValues() throws {
         if tracker.objects.all.allSatisfy({ $0.scope.shape.derived.isEmpty }) { return }
         let now = PropertyValue.date(Date())
@@ -76,7 +76,7 @@ extension ManagedObjectContext {
         }
     }
 
-    /// Takes in what others saved first, so that only true conflicts are left.
+    /// Merges remote changes first, so that only real conflicts remain.
     private func mergeBeforeSave() throws {
         if follows, !hasReadNothing { try advance() }
     }
@@ -104,7 +104,7 @@ extension ManagedObjectContext {
                 + "once, or from fewer contexts.")
     }
 
-    /// What is left to do once the changes are durable (SAV-12).
+    /// The steps after the changes are durable (SAV-12).
     private func finish(_ draft: SaveDraft, _ receipt: StackReceipt) throws {
         let saved = tracker.objects.all
         let changes = AskedName.didSaveObjectIDs.isAsked ? draft.announcement(in: receipt.transaction) : nil
@@ -122,7 +122,7 @@ extension ManagedObjectContext {
         sweepIfDue()
     }
 
-    /// What a save changes by itself is not for `undo` to take back.
+    /// `undo` does not undo the changes that a save itself makes.
     func withoutUndo(_ body: () throws -> Void) rethrows {
         if let undoStack { try undoStack.withoutRegistration(body) } else { try body() }
     }
@@ -132,7 +132,7 @@ extension ManagedObjectContext {
         if !tracker.upserted.isEmpty { tracker.upserted.removeAll() }
     }
 
-    /// New objects have their permanent IDs now, here and in the contexts below.
+    /// Replaces the temporary IDs of new objects by permanent ones, here and in descendant contexts.
     private func adoptKeys(of draft: SaveDraft) {
         var ids: [ManagedObjectID: ManagedObjectID] = [:]
         for (object, reference) in draft.newKeys {
@@ -143,7 +143,7 @@ extension ManagedObjectContext {
         if !ids.isEmpty { for child in family.children { child.context?.adopt(ids) } }
     }
 
-    /// Reads see the saved rows from now on. Where moving on fails, the next read tries again.
+    /// Switches reads to the saved state. If this fails, the next read tries again.
     private func moveOn(to receipt: StackReceipt, _ saved: [ManagedObject]) {
         if hasReadNothing { return merging.inbox.skip() }
         do {
@@ -157,7 +157,7 @@ extension ManagedObjectContext {
         }
     }
 
-    /// A deleted object stays readable for those who hold it (C-3).
+    /// Keeps the values of a deleted object that is in use (C-3).
     private func freezeForReaders(_ object: ManagedObject) {
         guard let snapshot else { return }
         object.state.remove(.deleted)
@@ -165,7 +165,7 @@ extension ManagedObjectContext {
         object.state.insert(.deleted)
     }
 
-    /// The object is as the store has it now.
+    /// Marks the object as equal to the store's.
     private func settle(_ object: ManagedObject) {
         let isDeleted = object.state.contains(.deleted)
         object.state.remove([.inserted, .updated, .tracked, .touched, .stirred, .watched])

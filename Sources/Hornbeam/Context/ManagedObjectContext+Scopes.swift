@@ -1,10 +1,10 @@
 internal import HornbeamModel
 internal import HornbeamStore
 
-// What objects of one entity and store share, and which store that is.
+// The entity caches of a context, and their stores.
 
 extension ManagedObjectContext {
-    /// The scope that new objects of an entity are born into, by its index in the model.
+    /// The entity cache for new objects of an entity, by its index in the model.
     func scope(at index: Int) -> EntityScope {
         if let scope = scopes.ofNewObjects(at: index) { return scope }
         let stack = stack
@@ -15,9 +15,9 @@ extension ManagedObjectContext {
         return scope
     }
 
-    /// The scope of an entity, by its index in the model, in a store.
+    /// The entity cache of an entity in a store, by the entity's index in the model.
     ///
-    /// - Parameter stack: The stores as this context sees them, by whom has them at hand.
+    /// - Parameter stack: The store stack of this context, from a caller that already has it.
     func scope(at index: Int, in slot: StoreSlot, of stack: StoreStack? = nil) -> EntityScope {
         let place = slot.index * persistentStoreCoordinator.managedObjectModel.entities.count + index
         if let scope = scopes[place] { return scope }
@@ -38,7 +38,7 @@ extension ManagedObjectContext {
         return scope
     }
 
-    /// For objects that are met when no store is open: reading them finds nothing. A store may come, so it is kept apart from the others.
+    /// For objects that are created when no store is open: reading them finds no row. It is kept separately, because a store may be opened later.
     private func storelessScope(of entity: EntityDescription, _ slot: StoreSlot, _ place: Int) -> EntityScope {
         if let scope = scopes.withoutStore(at: place) { return scope }
         let scope = EntityScope(
@@ -50,19 +50,19 @@ extension ManagedObjectContext {
 
     // MARK: The store of an ID
 
-    /// The place of the store that an ID names; nil for temporary IDs, and when that store is not here.
+    /// The slot of an ID's store; nil for temporary IDs, and when that store is not open.
     func slot(of id: ManagedObjectID) -> StoreSlot? {
         guard let identifier = id.storeIdentifier else { return nil }
         if let slot = stack.slot(of: identifier) { return slot }
         guard let snapshot, parent == nil, snapshot.stack !== persistentStoreCoordinator.stack else { return nil }
-        // A store that was added since this context last moved.
+        // A store that was added after this context's last switch to a newer state.
         self.snapshot = try? snapshot.follow(persistentStoreCoordinator.stack)
         return stack.slot(of: identifier)
     }
 
     // MARK: Rows that are asked for
 
-    /// Asks a custom store for the row of an object; false when it has none.
+    /// Loads the row of an object from a custom store; false when it has none.
     func loadRow(of object: ManagedObject) throws -> Bool {
         let store = try stack.store(in: object.scope.slot)
         guard try store.load(ObjectReference(object.scope.entity, object.key)) else { return false }
@@ -70,20 +70,20 @@ extension ManagedObjectContext {
         return true
     }
 
-    /// Asks a custom store for the members of a relationship, the first time that they are read.
+    /// Loads the members of a relationship from a custom store when they are first read.
     func loadMembers(of property: PropertyDescription, owner: ManagedObject) throws {
         let store = try stack.store(in: owner.scope.slot)
         let reference = ObjectReference(owner.scope.entity, owner.key)
         if try store.loadMembers(of: property, owner: reference) { try renew(owner.scope.slot) }
     }
 
-    /// Reads the newest of one store from now on, here and above.
+    /// Switches one store to its newest state, here and in ancestor contexts.
     private func renew(_ slot: StoreSlot) throws {
         try parent?.renew(slot)
         snapshot = try parent?.readingSnapshot() ?? readingSnapshot().renewing(slot)
     }
 
-    /// The key by which the context would know the object of an ID.
+    /// The registry key of an ID in this context.
     func registryKey(of id: ManagedObjectID) -> UInt64? {
         if id.isTemporaryID || snapshot?.isSingle ?? false { return id.reference }
         guard let slot = slot(of: id) else { return nil }
@@ -92,7 +92,7 @@ extension ManagedObjectContext {
 }
 
 extension StoreStack {
-    /// Where new objects of an entity go unless they are told otherwise: the first store that takes them, else one whose refusal
+    /// The store for new objects of an entity without an assignment: the first store that accepts them, else one whose error
     /// the save reports.
     func slotForNewObjects(of entity: EntityDescription) -> StoreSlot {
         if only != nil { return .first }

@@ -2,16 +2,16 @@ internal import Foundation
 internal import HornbeamModel
 internal import HornbeamStore
 
-// Which of several stores a new object goes into, and what becomes of objects when their store is removed.
+// The assignment of new objects to stores, and the removal of a store with objects in use.
 
 extension ManagedObjectContext {
-    /// Says which store a new object goes into (PSC-4).
+    /// Assigns a new object to a store (PSC-4).
     ///
-    /// Objects that are not told go where the objects are that they are related to, else into the first store that was added for
-    /// writing and whose configuration has the entity.
+    /// Objects without an assignment are inserted into the store of the objects that they are related to, else into the first writable store
+    /// whose configuration has the entity.
     ///
-    /// - Throws: `closed` when the store was removed; `saveFailed` when it takes no such objects; `unsupportedRequest` for an
-    ///   object that is in a store already, or not in this context.
+    /// - Throws: `closed` when the store was removed; `saveFailed` when it does not accept the entity; `unsupportedRequest` for an
+    ///   object that is already in a store, or not in this context.
     public func assign(_ object: ManagedObject, to store: PersistentStore) throws {
         guard object.managedObjectContext === self, object.isInserted, object.state.contains(.temporary) else {
             throw HornbeamError(
@@ -45,9 +45,9 @@ extension ManagedObjectContext {
 
     // MARK: Placing
 
-    /// Finds a store for each new object that has none yet.
+    /// Selects a store for each new object without one.
     ///
-    /// - Throws: `readOnly` or `saveFailed` when no store takes an object.
+    /// - Throws: `readOnly` or `saveFailed` when no store accepts an object.
     func placeNewObjects(in stack: StoreStack) throws {
         if stack.hasOnePlace { return }
         var placed: Set<ManagedObject> = []
@@ -77,7 +77,7 @@ extension ManagedObjectContext {
         object.scope = scope(at: object.scope.entity.index, in: slot)
     }
 
-    /// Keys for objects that have been placed, each with its object.
+    /// Reserves keys for objects with a selected store, each with its object.
     func reserveKeys(for objects: [ManagedObject], in stack: StoreStack) throws -> [(ManagedObject, ObjectReference)] {
         if let only = stack.only {
             if objects.count == 1, let key = try only.newKeyIfPlain() {
@@ -98,7 +98,7 @@ extension ManagedObjectContext {
 
     // MARK: Removed stores
 
-    /// Lets go of the objects of stores that are not here any more; whoever holds one reads its last known values (PSC-3).
+    /// Releases the objects of removed stores; objects in use keep their last known values (PSC-3).
     func leaveRemovedStores(_ old: StackSnapshot, _ new: StackSnapshot) {
         var invalidated: Set<ManagedObjectID> = []
         for object in registry.objects where new[object.scope.slot] == nil && !object.state.contains(.temporary) {
@@ -116,11 +116,11 @@ extension ManagedObjectContext {
     }
 }
 
-/// New objects that are related to one another, and the store that one of them must be in.
+/// New objects that are related to one another, and the store that one of them requires.
 private struct NewObjectGroup {
     private let context: ManagedObjectContext
     private(set) var members: [ManagedObject]
-    /// The store of the first object met that is in one already, or was assigned to one.
+    /// The store of the first object in the group that is in a store, or assigned to one.
     private(set) var anchor: StoreSlot?
     private var known: Set<ManagedObject>
 
@@ -161,7 +161,7 @@ private struct NewObjectGroup {
 }
 
 extension StoreStack {
-    /// True when new objects of the entity may go into the store.
+    /// True when the store accepts new objects of the entity.
     fileprivate func takes(_ entity: EntityDescription, _ slot: StoreSlot) -> Bool {
         guard let part = self[slot] else { return false }
         return !part.isReadOnly && part.holds(entity)

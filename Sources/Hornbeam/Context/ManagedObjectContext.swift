@@ -2,27 +2,27 @@ internal import Foundation
 public import HornbeamModel
 internal import HornbeamStore
 
-/// A scratch pad over the stores: fetches objects, keeps their changes to itself, and saves them together.
+/// A working copy of objects: fetches them, keeps their changes private, and saves them together.
 ///
-/// A context is used where it was made: `container.viewContext` on the main actor, the context that
-/// `performBackgroundTask` lends for the time of the closure, one of your own inside your own actor. Neither
-/// contexts nor their objects are `Sendable`, and the compiler refuses to let them cross.
+/// A context is used in the isolation in which it was created: `container.viewContext` on the main actor, the context that
+/// `performBackgroundTask` passes to its closure, a context of your own inside your own actor. Neither
+/// contexts nor their objects are `Sendable`, so the compiler prevents their use elsewhere.
 ///
-/// Reads see one committed state of the store, which moves to the newest at each fetch, count, save and
-/// merge, unless the context is pinned. What other contexts save arrives then too (merge on save), unless
+/// Reads use one committed state of the store. The context switches to the newest state at each fetch, count, save and
+/// merge, unless it is pinned, and then merges the changes of other contexts, unless
 /// `automaticallyMergesChangesFromParent` is false.
 ///
-/// A context may be released on any thread. Objects that outlive it can be read, and not be changed.
+/// A context may be released on any thread. Its objects can still be read afterwards, but not changed.
 public final class ManagedObjectContext {
     /// The coordinator whose stores this context reads and writes.
     public let persistentStoreCoordinator: PersistentStoreCoordinator
-    /// The context that this one reads through and saves into; nil for one that saves into the stores (MOC-6).
+    /// The context from which this one reads and into which it saves; nil for one that saves into the stores (MOC-6).
     public let parent: ManagedObjectContext?
 
-    // No access to the parts that are marked `unchecked` calls anything that could come back to the same part. So the check of exclusive
-    // access is left out, which changes and saves of single objects would make again and again.
+    // Accesses to the parts marked `unchecked` call no code that could access the same part again. So they omit the runtime check of
+    // exclusive access, which changes and saves of single objects would execute very often.
 
-    /// Remembers changes so that `undo()` can take them back; nil, which is the default, remembers nothing (UND-1).
+    /// Records changes for `undo()`. Nil, the default, records nothing (UND-1).
     @exclusivity(unchecked) public var undoStack: UndoStack?
 
     var settings = ContextSettings()
@@ -36,7 +36,7 @@ public final class ManagedObjectContext {
     @exclusivity(unchecked) var observers = ContextObservers()
     @exclusivity(unchecked) var family = ContextFamily()
     var access = AccessState()
-    /// What could not be read; thrown by the next fetch, count and save.
+    /// Read failures, thrown by the next fetch, count and save.
     @exclusivity(unchecked) var failures = ReadFailures()
 
     convenience init(coordinator: PersistentStoreCoordinator) { self.init(coordinator, parent: nil) }
@@ -71,16 +71,16 @@ public final class ManagedObjectContext {
 // MARK: Settings
 
 extension ManagedObjectContext {
-    /// What to do when others saved the same objects meanwhile (MOC-27). `.error` at first.
+    /// Resolves conflicts with other saves of the same objects (MOC-27). The default is `.error`.
     public var mergePolicy: MergePolicy {
         get { settings.mergePolicy }
         set { settings.mergePolicy = newValue }
     }
 
-    /// True when the saves of other contexts show here, at the next fetch, count, save or merge (MOC-31).
+    /// True when the context merges the saves of other contexts at the next fetch, count, save or merge (MOC-31).
     ///
-    /// When false, objects that were read keep their values until refreshed, and a save of theirs meets
-    /// the other's as a conflict.
+    /// When false, objects that were read keep their values until they are refreshed, and their save
+    /// conflicts with the other one.
     public var automaticallyMergesChangesFromParent: Bool {
         get { settings.automaticallyMergesChangesFromParent }
         set { settings.automaticallyMergesChangesFromParent = newValue }
@@ -92,7 +92,7 @@ extension ManagedObjectContext {
         set { settings.name = newValue }
     }
 
-    /// Who saves; recorded with each save until changed (MOC-28).
+    /// The author of saves, recorded with each save (MOC-28).
     public var transactionAuthor: String? {
         get { settings.transactionAuthor }
         set { settings.transactionAuthor = newValue }
@@ -104,25 +104,25 @@ extension ManagedObjectContext {
         _modify { yield &settings.userInfo }
     }
 
-    /// True to keep every object until `reset`, used or not (MOC-16).
+    /// True to keep every object until `reset`, in use or not (MOC-16).
     public var retainsRegisteredObjects: Bool {
         get { settings.retainsRegisteredObjects }
         set { settings.retainsRegisteredObjects = newValue }
     }
 
-    /// Called when the context fails to take in what others saved where no call could throw the error; see `lastMergeFailure`.
+    /// Called when an automatic merge of remote changes fails and no call can throw the error; see `lastMergeFailure`.
     ///
-    /// That is where the context follows the store by itself: the view context and its children, and a `BackgroundContext` between two
-    /// calls. Called where the context is used.
+    /// The view context and its children merge automatically, and so does a `BackgroundContext` between two
+    /// calls. Called in the isolation of the context.
     public var onMergeFailure: ((HornbeamError) -> Void)? {
         get { settings.onMergeFailure }
         set { settings.onMergeFailure = newValue }
     }
 
-    /// Why the context could not take in what others saved when it last tried by itself; nil once it could.
+    /// The error of the last automatic merge; nil after a successful one.
     public var lastMergeFailure: HornbeamError? { merging.lastFailure }
 
-    /// What the last successful save, and the merges before it, did with others' changes to the same objects.
+    /// The resolution of conflicts in the last successful save and the merges before it.
     public var lastMergeReport: MergeReport { merging.lastReport }
 }
 
@@ -132,13 +132,13 @@ extension ManagedObjectContext {
     /// Names the context in commits that are announced.
     var token: UInt64 { merging.inbox.owner }
 
-    /// Grows with everything that a child could see of this context.
+    /// Incremented by each change that a child can see.
     var edits: UInt64 { tracker.edits }
 
-    /// Rows that were looked up alone so far.
+    /// The number of rows that were looked up alone.
     package var rowsLookedUp: Int { access.rowsLookedUp }
 
-    /// The state of the stores that reads see; nil before the first read and after `reset`.
+    /// The snapshot of the stores that is read; nil before the first read and after `reset`.
     var snapshot: StackSnapshot? {
         get { reading.snapshot }
         set {
@@ -148,10 +148,10 @@ extension ManagedObjectContext {
         }
     }
 
-    /// The stores as this context sees them.
+    /// The store stack of this context's snapshot.
     var stack: StoreStack { snapshot?.stack ?? persistentStoreCoordinator.stack }
 
-    /// The snapshot that properties are read from. Never moves an existing one.
+    /// The snapshot from which properties are read. Keeps an existing one.
     func readingSnapshot() throws -> StackSnapshot {
         if let snapshot { return snapshot }
         let fresh = try newestSnapshot()
@@ -159,14 +159,14 @@ extension ManagedObjectContext {
         return fresh
     }
 
-    /// The state that this context would move to now: the parent's, or the newest of the stores.
+    /// The newest state for this context: the parent's, or that of the stores.
     func newestSnapshot() throws -> StackSnapshot {
         if let parent { return try parent.readingSnapshot() }
         let stack = persistentStoreCoordinator.stack
         return try reading.isPinned ? stack.retain() : stack.snapshot()
     }
 
-    /// True when this context takes in what others save by itself.
+    /// True when this context merges remote changes automatically.
     var follows: Bool { automaticallyMergesChangesFromParent && !reading.isPinned }
 }
 

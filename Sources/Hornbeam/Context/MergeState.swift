@@ -4,9 +4,9 @@ internal import HornbeamModel
 struct MergeState {
     /// The place of the context among the announced commits.
     let inbox: ChangeInbox
-    /// The contexts whose saves are taken in though this one does not follow the store.
+    /// The contexts whose saves are merged although this context does not merge automatically.
     var observed: Set<UInt64> = []
-    /// What was merged since the last save.
+    /// The merges since the last save.
     var report = MergeReport()
     /// What the last successful save, and the merges before it, did with others' changes to the same objects.
     private(set) var lastReport = MergeReport()

@@ -3,29 +3,29 @@ internal import HornbeamThreads
 
 /// The objects of one context by key: one instance per ID (MOC-11).
 ///
-/// An open table of groups: eight neighbouring keys share a cache line, so that the objects of a fetch find one another's line
-/// and an object alone takes one. The registry holds objects strongly; `sweep` lets go of clean ones that nobody else holds,
-/// which makes it weak in effect (MOC-16).
+/// An open-addressing table of groups: eight neighbouring keys share a cache line, so that the objects of a fetch share lines
+/// and a single object takes one. The registry retains objects; `sweep` releases unchanged ones that are not in use elsewhere,
+/// so its references are weak in effect (MOC-16).
 final class ObjectRegistry {
     private static let groupSize = 8
     private static let capacityMin = 8
-    /// A table of this size is kept though it is empty: it will be filled again soon.
+    /// A table of this capacity is kept when it is empty, because it is usually filled again.
     private static let keptCapacity = 1024
 
-    /// The number of each group's keys without their low bits, plus one; 0 where there is none.
+    /// For each group the number of its keys without their low bits, plus one; 0 for an empty slot.
     private var numbers: UnsafeMutablePointer<UInt64>
     /// The objects, group by group.
     private var cells: UnsafeMutablePointer<ManagedObject?>
-    /// Places for groups: a power of two.
+    /// The number of slots for groups: a power of two.
     private var capacity: Int
-    /// Groups that have a place, empty ones among them.
+    /// Slots in use, including those of empty groups.
     private var used = 0
     /// The group found last.
     private var last: (number: UInt64, place: Int) = (0, 0)
     private(set) var count = 0
-    /// For each group the cells whose objects become faults when they are next looked for, a bit each; nil while there is none.
+    /// For each group a bitmap of the objects that become faults at their next lookup; nil when there are none.
     private var dueFaults: UnsafeMutablePointer<UInt8>?
-    /// Objects and groups that survived the last sweep; the next is due when there are twice as many.
+    /// The objects and groups after the last sweep; the next sweep runs when their number has doubled.
     private var survivors = (objects: 0, groups: 0)
 
     init() {
@@ -45,11 +45,11 @@ final class ObjectRegistry {
         return cells[index]
     }
 
-    /// How many objects are worth touching together: as many misses of the cache as the processor has under way at once.
+    /// The number of objects that are accessed together: the number of cache misses that the processor handles in parallel.
     static let touchedAtOnce = 16
 
-    /// Looks at the objects of some rows, so that their memory comes all at once. Taking an object counts a reference, and that waits for
-    /// the memory of this one, and lets nothing else go ahead.
+    /// Reads a field of the objects of some rows, so that their cache misses overlap. Retaining an object increments its reference count, which
+    /// waits for its memory and delays later accesses.
     func touch(_ rows: UnsafeBufferPointer<FoundRow>) {
         var states: UInt64 = 0
         var current: UInt64 = 0
@@ -63,11 +63,11 @@ final class ObjectRegistry {
             guard let place = place(of: number) else { continue }
             states &+= UInt64(state(at: place * Self.groupSize + Self.cell(key))?.rawValue ?? 0)
         }
-        // Never true; without a use of the sum the compiler would leave the looks out.
+        // Never true. Without a use of the sum, the compiler would remove the reads.
         if states > UInt64(UInt16.max) * UInt64(Self.touchedAtOnce) { preconditionFailure("Objects have more states than they can have.") }
     }
 
-    /// Has the group fetched that the next rows but some are in: where it is follows from its number, but where two came upon one another.
+    /// Prefetches the group of a row a few rows ahead. Its slot follows from its number unless there was a collision.
     @inline(__always)
     private func fetchAhead(of number: UInt64) {
         let place = firstPlace(number &+ 8)
@@ -108,7 +108,7 @@ final class ObjectRegistry {
         return objects
     }
 
-    /// The objects with the next larger keys, as far as they lie without a wide gap.
+    /// The objects with the next larger keys, up to the first wide gap.
     func neighbours(after key: UInt64, limit: Int) -> [ManagedObject] {
         var found: [ManagedObject] = []
         var next = key
@@ -126,7 +126,7 @@ final class ObjectRegistry {
         return found
     }
 
-    /// True when the object at the key is held by somebody beside the registry.
+    /// True when the object at the key is in use outside the registry.
     func isShared(_ key: UInt64) -> Bool {
         guard let place = place(of: Self.number(key)) else { return false }
         let index = place * Self.groupSize + Self.cell(key)
@@ -135,11 +135,11 @@ final class ObjectRegistry {
 
     // MARK: Faults to come
 
-    /// The objects that hold something beside their row, or that somebody beside the registry holds, in the order of keys. The
-    /// others become faults, as if they had ended and were made anew when they are asked for.
+    /// The objects with state besides their row, or in use outside the registry, in key order. The others become faults, like released
+    /// objects that are created again.
     ///
-    /// They become so when they are next looked for, which most never are. Somebody who has a weak reference may come by one without the
-    /// registry: so what it has become meanwhile is looked at first.
+    /// They become faults at their next lookup, which rarely happens. A holder of a weak reference may reach one without the
+    /// registry, so its current state is checked first.
     func heldObjectsFaultingOthers() -> [ManagedObject] {
         let due = dueFaults ?? Self.marks(capacity)
         dueFaults = due
@@ -152,7 +152,7 @@ final class ObjectRegistry {
         return held.joined().sorted { $0.key < $1.key }
     }
 
-    /// As many are worth a thread of their own: about half a millisecond.
+    /// The number of slots from which a further thread is worthwhile: about half a millisecond.
     private static let placesEach = 1 << 13
 
     private func heldObjects(_ places: Range<Int>, marking due: UnsafeMutablePointer<UInt8>) -> [ManagedObject] {
@@ -183,11 +183,11 @@ final class ObjectRegistry {
         return held
     }
 
-    /// Groups whose objects are on their way to the cache, the one that is looked at among them: about as many objects as the processor can
-    /// wait for.
+    /// The number of groups whose objects are prefetched, including the current one: about as many objects as the processor can
+    /// wait for in parallel.
     private static let groupsAhead = 5
 
-    /// Has the memory of a group's objects fetched, which lies anywhere.
+    /// Prefetches the memory of a group's objects, which are scattered.
     @inline(__always)
     private func fetchObjects(of place: Int) {
         let addresses = UnsafeRawPointer(cells + place * Self.groupSize).assumingMemoryBound(to: UnsafeRawPointer?.self)
@@ -212,16 +212,16 @@ final class ObjectRegistry {
 
     // MARK: Sweeping
 
-    /// Few enough that the room for objects that come and go stays in the processor's nearest cache.
+    /// Few enough that the buffer for released objects stays in the first-level cache.
     private static let passersBy = 256
 
     var isSweepDue: Bool {
         count > survivors.objects * 2 + Self.passersBy || used > survivors.groups * 2 + Self.passersBy
     }
 
-    /// Lets go of the clean objects that nobody else holds, and of the room that they took.
+    /// Releases the unchanged objects that are not in use elsewhere, and their slots.
     ///
-    /// They end when the table is whole again, since their class may do anything then.
+    /// They are released when the table is consistent again, because their `deinit` may run any code.
     func sweep() {
         var groups = 0
         var released: [ManagedObject] = []
@@ -245,7 +245,7 @@ final class ObjectRegistry {
             numbers.update(repeating: 0, count: capacity)
             (used, last) = (0, (0, 0))
         } else if groups < used {
-            // Two tables at once are the most memory that a fetch takes, so not for nothing.
+            // Two tables at once are the peak memory of a fetch, so the table is rebuilt only if it shrinks.
             rebuild(for: groups)
         }
         survivors = (count, groups)
@@ -254,17 +254,17 @@ final class ObjectRegistry {
     @inline(__always)
     private func isClean(_ index: Int) -> Bool { state(at: index)?.isDisjoint(with: [.tracked, .inserted]) ?? false }
 
-    /// True for an object that shows its row as the store has it, and nothing else; nil where there is none.
+    /// True for an object that has only the values of its row; nil for an empty cell.
     @inline(__always)
     private func isPlain(_ index: Int) -> Bool? {
         withObject(at: index) { $0.state.isDisjoint(with: [.tracked, .inserted]) && $0.record == nil }
     }
 
-    /// The state of an object, without counting a reference.
+    /// The state of an object, without reference counting.
     @inline(__always)
     private func state(at index: Int) -> ObjectState? { withObject(at: index) { $0.state } }
 
-    /// Lends an object without counting a reference; nil where there is none.
+    /// Passes an object to `body` without reference counting; nil for an empty cell.
     @inline(__always) @discardableResult
     private func withObject<R>(at index: Int, _ body: (ManagedObject) -> R) -> R? {
         guard let address = UnsafeRawPointer(cells + index).load(as: UnsafeRawPointer?.self) else { return nil }
@@ -279,8 +279,8 @@ final class ObjectRegistry {
     @inline(__always)
     private static func cell(_ key: UInt64) -> Int { Int(truncatingIfNeeded: key & 7) }
 
-    /// Eight neighbours lie side by side, since they are walked together; each eight anywhere, so that groups at equal distances, as the
-    /// members of one object after the other are, do not come upon one another.
+    /// Eight neighbours are adjacent, because they are often accessed together. Groups are spread by a hash, so that groups at equal
+    /// distances, such as the members of successive objects, do not collide.
     @inline(__always)
     private func firstPlace(_ number: UInt64) -> Int {
         let spread = ((number >> 3) &* 0x9E37_79B9_7F4A_7C15) >> 29 & ~7
@@ -314,7 +314,7 @@ final class ObjectRegistry {
         return place
     }
 
-    /// Moves the groups that hold objects into a table that has room for so many, and as many again.
+    /// Moves the groups with objects into a table with twice the required room.
     private func rebuild(for groups: Int) {
         let old = (numbers: numbers, cells: cells, due: dueFaults, capacity: capacity)
         var wanted = Self.capacityMin
@@ -329,14 +329,14 @@ final class ObjectRegistry {
             guard (0..<Self.groupSize).contains(where: { source[$0] != nil }) else { continue }
             let target = freePlace(old.numbers[place])
             numbers[target] = old.numbers[place]
-            // The target holds nothing, and the source is not looked at again.
+            // The target is empty, and the source is not read again.
             UnsafeMutableRawPointer(cells + target * Self.groupSize).copyMemory(
                 from: source, byteCount: Self.groupSize * MemoryLayout<ManagedObject?>.stride)
             if let due = old.due { dueFaults?[target] = due[place] }
             used += 1
         }
         old.due?.deallocate()
-        // Groups that are empty hold nothing to let go of, the others have moved.
+        // Empty groups contain nothing to release, and the others have moved.
         old.cells.deallocate()
     }
 
@@ -352,8 +352,8 @@ final class ObjectRegistry {
     }
 
     private static func places(_ capacity: Int) -> (UnsafeMutablePointer<UInt64>, UnsafeMutablePointer<ManagedObject?>) {
-        // One piece of memory. It begins with a line of the cache, so that a group is in one; not the first one, which many a
-        // context never outgrows: the C library takes longer to find such memory.
+        // One allocation, aligned to a cache line, so that each group is in one line. The smallest table is not aligned, because many contexts never
+        // outgrow it and an aligned allocation takes longer.
         let cellBytes = capacity * groupSize * MemoryLayout<ManagedObject?>.stride
         let memory = UnsafeMutableRawPointer.allocate(
             byteCount: cellBytes + capacity * MemoryLayout<UInt64>.stride, alignment: capacity == capacityMin ? 16 : 64)
@@ -370,7 +370,7 @@ final class ObjectRegistry {
         for place in 0..<capacity where numbers[place] != 0 {
             for index in (place * groupSize)..<((place + 1) * groupSize) where cells[index] != nil { cells[index] = nil }
         }
-        // The numbers lie behind.
+        // The numbers are in the same allocation.
         cells.deallocate()
     }
 }

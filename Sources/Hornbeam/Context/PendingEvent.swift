@@ -1,10 +1,10 @@
 internal import HornbeamModel
 
-/// What happened in a context since it last told its observers.
+/// The changes in a context since its observers were last notified.
 struct PendingEvent {
-    /// Objects that changed, each once, with their states before, which is what observers know of, and whether they are new.
+    /// Changed objects, each once, with their states before the event, which observers know, and whether they are new.
     private(set) var touched: [(object: ManagedObject, before: ObjectState, isNew: Bool)] = []
-    /// Those that became new after they were touched.
+    /// Objects that became new after their first change in the event.
     private var newLater: Set<ObjectIdentifier> = []
     var refreshed: Set<ManagedObjectID> = []
 
@@ -14,13 +14,13 @@ struct PendingEvent {
         touched.append((object, before, isNew))
     }
 
-    /// An object that was touched before is new now.
+    /// Records that an object in the event is new now.
     mutating func noteNew(_ object: ManagedObject) { newLater.insert(ObjectIdentifier(object)) }
 
-    /// The objects that observers were not told of.
+    /// The objects of which observers have not been notified.
     var new: Set<ObjectIdentifier> { newLater.union(touched.lazy.filter(\.isNew).map { ObjectIdentifier($0.object) }) }
 
-    /// What came of it all: what was changed and changed back within the event is not in it.
+    /// The net changes: a change that was reverted within the event is left out.
     var outcome: (changes: ObjectChanges, updated: [ManagedObject]) {
         var changes = ObjectChanges(refreshed: refreshed)
         var updated: [ManagedObject] = []

@@ -1,18 +1,18 @@
 internal import HornbeamModel
 
-/// What a context could not read, and has not reported yet.
+/// Read failures that a context has not reported yet.
 ///
-/// A getter cannot throw, and the object that it failed for may be gone by the time of the save. So the context itself keeps the failures.
+/// A getter cannot throw, and its object may be released before the save. So the context keeps the failures.
 struct ReadFailures {
-    /// So many are kept; the others are counted.
+    /// The maximum number of failures kept; others are counted.
     private static let keptMax = 100
 
-    /// Why an object could not be read, until it is refreshed.
+    /// The error of each object that could not be read, until it is refreshed.
     private var reasons: [ManagedObjectID: HornbeamError] = [:]
-    /// The first failures that were not acknowledged, in their order.
+    /// The first failures that are not acknowledged, in order.
     private(set) var unacknowledged: [HornbeamError] = []
     private(set) var unacknowledgedCount = 0
-    /// Failures ever, so that a read can tell whether it failed.
+    /// The number of failures so far, so that a read can detect whether it failed.
     private(set) var total = 0
     private(set) var last: HornbeamError?
 
@@ -26,7 +26,7 @@ struct ReadFailures {
 
     func reason(of id: ManagedObjectID) -> HornbeamError? { reasons[id] ?? last }
 
-    /// The object is read anew.
+    /// Removes the failure of an object that is read again.
     mutating func forget(_ id: ManagedObjectID) {
         guard reasons.removeValue(forKey: id) != nil else { return }
         let kept = unacknowledged.filter { $0.objectIDs != [id] }
@@ -39,7 +39,7 @@ struct ReadFailures {
         return unacknowledged
     }
 
-    /// Takes back the failures since there were so many: a call has thrown them.
+    /// Removes the failures after the given count, because a call has thrown them.
     mutating func withdraw(since count: Int) {
         unacknowledgedCount = count
         if unacknowledged.count > count { unacknowledged.removeLast(unacknowledged.count - count) }

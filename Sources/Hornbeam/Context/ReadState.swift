@@ -2,7 +2,7 @@ internal import HornbeamStore
 
 /// The state of the stores that a context reads, and whether it stays there.
 struct ReadState {
-    /// Names a state without keeping it, so that a comparison with the newest state counts no reference.
+    /// Identifies a state without keeping it, so that the check for a newer one needs no reference counting.
     struct Mark: Equatable {
         let transaction: UInt64
         let stackAddress: UInt
@@ -15,11 +15,11 @@ struct ReadState {
 
     /// Nil before the first read and after `reset`.
     private(set) var snapshot: StackSnapshot?
-    /// What `snapshot` is the state of.
+    /// Identifies the state of `snapshot`.
     private(set) var mark: Mark?
-    /// True while reads stay at one state until told otherwise (QGN-1).
+    /// True while reads stay at one state (QGN-1).
     var isPinned = false
-    /// True at a state that was not reached by merging what was announced.
+    /// True when the announced commits do not lead from this context's snapshot to the newest.
     var isAway = false
 
     /// Reads another state from now on. False when it is the same snapshot.

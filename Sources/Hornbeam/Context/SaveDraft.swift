@@ -1,19 +1,19 @@
 internal import HornbeamModel
 internal import HornbeamStore
 
-/// One attempt to save: the changes of a context as the values that the store takes.
+/// A change set under construction: the changes of a context in the form that the store receives.
 ///
-/// Temporary IDs are replaced on the way, while the objects keep theirs until the save has succeeded.
+/// It contains permanent IDs, while the objects keep their temporary IDs until the save has succeeded.
 struct SaveDraft {
     let context: ManagedObjectContext
     let stack: StoreStack
     var changes: StackChanges
-    /// The rows that new objects will have.
+    /// The keys of the rows of new objects.
     var newKeys: [(ManagedObject, ObjectReference)] = []
     var deleted: [ManagedObject] = []
     private var updatedIDs: Set<ManagedObjectID> = []
 
-    /// - Parameter stack: The stores of this moment.
+    /// - Parameter stack: The current stores.
     init(_ context: ManagedObjectContext, into stack: StoreStack) {
         self.context = context
         self.stack = stack
@@ -24,17 +24,17 @@ struct SaveDraft {
         changes = StackChanges(in: stack, by: origin)
     }
 
-    /// The object that has, or will have, a key.
+    /// The object with a present or future key.
     func object(withKey key: UInt64) -> ManagedObject? {
         newKeys.first { $0.1.key == key }?.0 ?? context.registry[key]
     }
 
-    /// The object that has, or will have, an ID.
+    /// The object with a present or future ID.
     func object(_ id: ManagedObjectID) -> ManagedObject? {
         context.reference(id).flatMap { object(withKey: $0.key) }
     }
 
-    /// The IDs for the notification.
+    /// The changes as IDs, for the notification.
     func announcement(in transaction: UInt64) -> ObjectChanges {
         var inserted: Set<ManagedObjectID> = []
         for (index, part) in changes.parts.enumerated() {
@@ -91,11 +91,11 @@ struct SaveDraft {
         if !values.isEmpty {
             changes[object.scope.slot].updates.append(
                 .init(
-                    // An object whose row was never there, or was gone when it was changed, is a conflict like others.
+                    // An object without a row, or whose row was deleted before the change, is a conflict.
                     entity: object.scope.entity, key: object.key, expectedVersion: max(record.version, 1),
                     values: values))
         } else if object.state.contains(.watched) {
-            // Changed members alone write no row whose version would be compared.
+            // Changes of members write no row, so no version would be compared.
             addCheck(object)
         }
         try addLinks(object, record)
@@ -112,12 +112,12 @@ struct SaveDraft {
 
     private mutating func addCheck(_ object: ManagedObject) {
         let version = object.writableRecord().version
-        // An object whose row was gone when the watch began is a conflict like others.
+        // An object whose row was missing when it was watched is a conflict.
         changes[object.scope.slot].checks.append(
             .init(entity: object.scope.entity, key: object.key, expectedVersion: max(version, 1)))
     }
 
-    /// The values to be written; derived ones are the store's to compute.
+    /// The values to write; the store computes derived ones.
     private func values(
         of object: ManagedObject, _ indexes: PropertySet, _ record: ObjectRecord
     ) throws -> [(PropertyDescription, PropertyValue)] {
@@ -127,7 +127,7 @@ struct SaveDraft {
             let property = object.scope.properties[index]
             guard !property.isToMany, !property.isTransient, !property.isDerived else { continue }
             var value = record.values[index]
-            // A class that skips validation can hold a composite with elements that do not fit.
+            // A class without validation can contain a composite with invalid elements.
             if case .dictionary = value { value = try property.coerced(value) }
             if case .objectID(let id) = value, property.isRelationship {
                 result.append((property, try destination(id, of: property, object)))
@@ -138,7 +138,7 @@ struct SaveDraft {
         return result
     }
 
-    /// The permanent ID of a to-one destination; an object that is being deleted is none.
+    /// The permanent ID of a to-one destination; nil for an object that is being deleted.
     private func destination(
         _ id: ManagedObjectID, of property: PropertyDescription, _ object: ManagedObject
     ) throws -> PropertyValue {
@@ -162,7 +162,7 @@ struct SaveDraft {
         return .objectID(context.objectID(reference))
     }
 
-    /// Relationships stay within a store (REL-8).
+    /// The error of a relationship across stores (REL-8).
     private func across(_ property: PropertyDescription, _ object: ManagedObject) -> HornbeamError {
         HornbeamError(
             .relationshipAcrossStores,
@@ -171,7 +171,7 @@ struct SaveDraft {
             entity: object.scope.entity.name, key: property.name, objectIDs: [object.objectID])
     }
 
-    /// Changed members of relationships that the to-one values at the other end do not tell.
+    /// Adds changed members of relationships that do not follow from to-one values at the other end.
     private mutating func addLinks(_ object: ManagedObject, _ record: ObjectRecord) throws {
         if record.toMany.isEmpty { return }
         for (index, change) in record.toMany.sorted(by: { $0.key < $1.key }) {
@@ -189,7 +189,7 @@ struct SaveDraft {
         }
     }
 
-    /// False for an object that this save deletes, to which no relationship may lead.
+    /// False for an object that this save deletes; no relationship may refer to it.
     private func staysAfterSave(_ id: ManagedObjectID) -> Bool {
         context.registeredObject(for: id).map { !$0.state.contains(.deleted) } ?? true
     }
@@ -203,7 +203,7 @@ struct SaveDraft {
         return context.registeredObject(for: id).flatMap(permanentReference)
     }
 
-    /// What a new object will be called.
+    /// The future reference of a new object.
     private func permanentReference(_ object: ManagedObject) -> ObjectReference? {
         guard object.state.isSuperset(of: [.inserted, .temporary]), let key = object.record?.permanentKey, key != 0 else { return nil }
         return ObjectReference(object.scope.entity, key | object.scope.keyBits)

@@ -6,13 +6,13 @@ internal import HornbeamStore
 /// Places in the table are numbered store by store, by the entity's index in the model.
 struct ScopeTable {
     private var stored: [EntityScope?] = []
-    /// The scopes of new objects, by the entity's index: of the store into which they go unless they are assigned to another one.
+    /// The scopes of new objects without an assigned store, by the entity's index.
     private var ofNewObjects: [EntityScope?] = []
     /// Scopes made while no store was open. A store may come, so they are kept apart from the others.
     private var storeless: [EntityScope?] = []
     /// The scope of the last ID that was looked up, one of `stored`. Unmanaged, since a look-up by ID would count references otherwise.
     private var lastOfID: (origin: ObjectIdentifier, scope: Unmanaged<EntityScope>)?
-    /// How the last object was found by a unique value, in the state that the scopes read.
+    /// The lookup of objects by a unique value, as last used in the state that the scopes read.
     var uniqueRoute: UniqueRoute?
 
     subscript(place: Int) -> EntityScope? { place < stored.count ? stored[place] : nil }
@@ -27,7 +27,7 @@ struct ScopeTable {
 
     mutating func keepWithoutStore(_ scope: EntityScope, at place: Int) { Self.keep(scope, at: place, in: &storeless) }
 
-    /// Puts a scope into its place in a list, which grows as far as needed.
+    /// Stores an entity cache at its position in a list, which grows as needed.
     private static func keep(_ scope: EntityScope, at place: Int, in scopes: inout [EntityScope?]) {
         if place >= scopes.count { scopes += repeatElement(nil, count: place + 1 - scopes.count) }
         assert(scopes[place] == nil, "A place keeps its scope.")

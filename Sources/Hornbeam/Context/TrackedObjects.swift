@@ -1,12 +1,12 @@
 internal import HornbeamModel
 
-/// The changed objects of a context, in the order in which they first changed, and as requests look at them.
+/// The changed objects of a context, in the order of their first change, and their views for requests.
 ///
-/// Objects that have no changes any more stay until they are the larger part, so that dropping them costs
-/// nothing on average. Ask an object before relying on its being here.
+/// Objects without changes stay until they are the larger part, so that removing them has a constant amortised
+/// cost. Check an object's state before using it.
 struct TrackedObjects {
     private(set) var all: [ManagedObject] = []
-    /// As fetches look at them.
+    /// The views of the objects for fetches.
     var views = PendingViews()
     private var idle = 0
 
@@ -17,18 +17,18 @@ struct TrackedObjects {
         all.append(object)
     }
 
-    /// Those of all that fulfil a condition; costs little where all do.
+    /// The objects that satisfy a condition; cheap when all do.
     func filter(_ isWanted: (ManagedObject) -> Bool) -> [ManagedObject] {
         all.allSatisfy(isWanted) ? all : all.filter(isWanted)
     }
 
-    /// Notes that an object has no changes any more.
+    /// Counts an object that no longer has changes.
     mutating func noteIdle() {
         idle += 1
         if idle > 16, idle * 2 > all.count { compact() }
     }
 
-    /// Drops the objects that have no changes.
+    /// Removes the objects without changes.
     mutating func compact() {
         idle = 0
         if all.allSatisfy({ $0.hasChanges || $0.state.contains(.watched) }) { return }

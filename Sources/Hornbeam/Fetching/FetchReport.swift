@@ -3,7 +3,7 @@ internal import HornbeamStore
 internal import HornbeamThreads
 internal import Synchronization
 
-/// What the fetches of a context cost: totals that only grow. The cost of one request is a difference.
+/// The total cost of a context's fetches. The counters only grow; the cost of one request is a difference.
 ///
 /// ```swift
 /// let before = context.fetchCounters
@@ -11,13 +11,13 @@ internal import Synchronization
 /// print(context.fetchCounters - before)
 /// ```
 public struct FetchCounters: Hashable, Sendable {
-    /// Fetches and counts that asked the store.
+    /// Fetches and counts that used the store.
     public var fetches = 0
-    /// Rows that were looked at, matching or not.
+    /// Rows read, matching or not.
     public var rowsRead = 0
     /// Leaves of tables that were scanned.
     public var leavesRead = 0
-    /// Faults that were filled when they were touched.
+    /// Faults that were fired by an access.
     public var faultsFired = 0
 
     /// All counters zero.
@@ -40,21 +40,21 @@ extension FetchCounters: CustomStringConvertible {
     }
 }
 
-/// A fetch or count that took long: how long, over how much, how, and what would help. Holds no values of the predicate.
+/// A slow fetch or count: its duration, its work, its plan, and an index that would help. Contains no values of the predicate.
 public struct FetchReport: Sendable, CustomStringConvertible {
     /// The entity that was fetched.
     public let entityName: String
     /// The time of the whole fetch or count.
     public let duration: Duration
-    /// How many objects, IDs or dictionaries it found; of a count, how many it counted.
+    /// The number of objects, IDs or dictionaries found; for a count, the number counted.
     public let resultCount: Int
     /// The number of rows that were examined, matching or not.
     public let rowsRead: Int
     /// The number of leaves of tables that were scanned.
     public let leavesRead: Int
-    /// The plan in words, with `$value` for what the predicate compares with.
+    /// The plan as text, with `$value` in place of the predicate's constants.
     public let plan: String
-    /// The index that would have helped.
+    /// An index that would make the fetch faster.
     public let advice: String?
 
     public var description: String {
@@ -68,13 +68,13 @@ extension PersistentStoreCoordinator {
     ///
     /// - Parameters:
     ///   - threshold: The longest time that is not reported.
-    ///   - body: Called on the thread of the fetch, before its results are given back; nil ends the reports.
+    ///   - body: Called on the thread of the fetch, before its results are returned; nil ends the reports.
     public func reportFetches(slowerThan threshold: Duration, to body: (@Sendable (FetchReport) -> Void)?) {
         slowFetches.set(body.map { SlowFetches.Listener(threshold: threshold, body: $0) })
     }
 }
 
-/// Who wants to hear of slow fetches.
+/// The subscriber to slow fetches.
 final class SlowFetches: Sendable {
     struct Listener: Sendable {
         let threshold: Duration
@@ -82,7 +82,7 @@ final class SlowFetches: Sendable {
     }
 
     private let current = Guarded<Listener?>(nil)
-    /// So that fetches need no lock where nobody listens.
+    /// Avoids the lock for fetches without a subscriber.
     private let isHeard = Atomic(false)
 
     func set(_ listener: Listener?) {
@@ -90,13 +90,13 @@ final class SlowFetches: Sendable {
         isHeard.store(listener != nil, ordering: .releasing)
     }
 
-    /// True when somebody wants to hear of them.
+    /// True when there is a subscriber.
     var areHeardOf: Bool { isHeard.load(ordering: .acquiring) }
 
     var listener: Listener? { areHeardOf ? current.withLock { $0 } : nil }
 }
 
-/// The start of a fetch, where somebody wants to know how long it takes.
+/// The start time of a fetch, if there is a subscriber.
 struct FetchWatch {
     let listener: SlowFetches.Listener?
     let start: ContinuousClock.Instant?
@@ -108,7 +108,7 @@ struct FetchWatch {
 }
 
 extension ManagedObjectContext {
-    /// What the fetches of this context cost so far, those of its children included.
+    /// The cost of this context's fetches so far, including those of its children.
     public var fetchCounters: FetchCounters {
         var counters = access.costs
         counters.faultsFired = scopes.faultsFired
@@ -122,7 +122,7 @@ extension ManagedObjectContext {
         if access.partsOfFetch != nil { access.partsOfFetch?.append(work) } else { report(work, results: results, watch) }
     }
 
-    /// Fetches dictionaries, whose search and columns are one fetch in reports.
+    /// Fetches dictionaries. Reports count the search and the columns as one fetch.
     func reportingOnce(
         _ request: FetchDescription, _ program: DictionaryProgram, _ body: () throws -> [[PropertyValue]]
     ) throws -> [[PropertyValue]] {

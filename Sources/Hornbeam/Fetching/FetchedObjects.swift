@@ -1,15 +1,15 @@
 public import HornbeamModel
 internal import HornbeamStore
 
-/// The results of a fetch with objects made when they are touched, and let go when nobody holds them.
+/// The results of a fetch. An object is created at its first access, and released when it is no longer in use.
 ///
-/// A collection with random access; `map`, `filter`, slices and `lazy` touch what they look at and no
-/// more. The results are those of the moment of the fetch.
+/// A collection with random access; `map`, `filter`, slices and `lazy` create only the objects that they
+/// access. The results are those at the time of the fetch.
 public struct FetchedObjects<Object: ManagedObject> {
     private let context: ManagedObjectContext
     private let found: FoundObjects
     private let request: FetchDescription
-    /// Nil where objects are made one by one, from rows whose places are known.
+    /// Nil when objects are created one by one, from located rows.
     private let batch: FetchedBatch?
 
     init(context: ManagedObjectContext, found: FoundObjects, request: FetchDescription) {
@@ -19,7 +19,7 @@ public struct FetchedObjects<Object: ManagedObject> {
         batch = request.fetchBatchSize > 0 ? FetchedBatch() : nil
     }
 
-    /// The IDs of all results, in order; makes no objects.
+    /// The IDs of all results, in order; creates no objects.
     public var objectIDs: [ManagedObjectID] {
         context.objectIDs(found)
     }

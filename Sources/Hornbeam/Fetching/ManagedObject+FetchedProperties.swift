@@ -1,17 +1,17 @@
 internal import HornbeamModel
 
 extension ManagedObject {
-    /// The objects that a fetched property finds for this object, in the order of its request (REL-9).
+    /// The results of a fetched property for this object, in the order of its request (REL-9).
     ///
-    /// Fetched when first asked for, then kept until the object becomes a fault or is refreshed; nothing that is saved
-    /// meanwhile changes it. In the predicate `$FETCH_SOURCE` is this object, and `$FETCHED_PROPERTY` a dictionary with
+    /// They are fetched at the first access and kept until the object becomes a fault or is refreshed; later saves
+    /// do not change them. In the predicate, `$FETCH_SOURCE` is this object, and `$FETCHED_PROPERTY` a dictionary with
     /// the `name` and the `userInfo` of the property.
     ///
     /// - Parameters:
     ///   - key: The name of the fetched property.
-    ///   - type: The class that the objects are known to be of.
-    /// - Throws: `unknownKey` when the entity has no fetched property of that name; as `fetch` does; `unsupportedRequest`
-    ///   when the object has no context any more.
+    ///   - type: The class of the objects.
+    /// - Throws: `unknownKey` when the entity has no fetched property of that name; the errors of `fetch`; `unsupportedRequest`
+    ///   when the object has no context.
     public final func fetchedObjects<Object: ManagedObject>(
         forKey key: String, as type: Object.Type = ManagedObject.self
     ) throws -> [Object] {
@@ -20,7 +20,7 @@ extension ManagedObject {
         }
         guard let context = managedObjectContext else {
             throw HornbeamError(
-                .unsupportedRequest, "“\(entity.name).\(key)” cannot be fetched: the object has no context any more.",
+                .unsupportedRequest, "“\(entity.name).\(key)” cannot be fetched: the object no longer has a context.",
                 entity: entity.name, key: key)
         }
         if let known = record?.fetched[key] {

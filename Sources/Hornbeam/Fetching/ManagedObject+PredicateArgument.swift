@@ -1,19 +1,19 @@
 public import HornbeamModel
 
-/// An object stands for its ID where a predicate asks for a value: `SELF == %@`, `author IN %@`.
+/// An object as an argument of a predicate is its ID: `SELF == %@`, `author IN %@`.
 extension ManagedObject: PredicateArgument {
     public final var predicateArgument: PredicateArgumentValue { .value(.objectID(objectID)) }
 }
 
 extension ToOne where Object: ManagedObject {
-    /// The object at the other end is this one: `Event.place == oslo`.
+    /// True when the destination is this object: `Event.place == oslo`.
     public static func == (left: ToOne, right: Object) -> FetchPredicate { left == right.objectID }
 
-    /// Another object is at the other end, or none: `Event.place != oslo`.
+    /// True when the destination is another object or nil: `Event.place != oslo`.
     public static func != (left: ToOne, right: Object) -> FetchPredicate { left != right.objectID }
 }
 
 extension ToManyOperand {
-    /// The object is one of them: `Event.tags.contains(tag)`.
+    /// True when the object is one of them: `Event.tags.contains(tag)`.
     public func contains(_ object: ManagedObject) -> FetchPredicate { contains(object.objectID) }
 }

@@ -2,24 +2,24 @@ public import HornbeamModel
 internal import HornbeamStore
 
 extension ManagedObjectContext {
-    /// The dictionaries that a request asks for: columns of objects, or of groups of them, with this context's unsaved changes taken into
-    /// account as everywhere. Makes no objects (FET-6, FET-12 to FET-16).
+    /// The dictionaries of a request: columns of objects, or of groups of them, including this context's unsaved changes.
+    /// Creates no objects (FET-6, FET-12 to FET-16).
     ///
-    /// Every dictionary has all columns; what is missing is `.null`, and a to-one relationship is an object ID. Without criteria of order,
-    /// dictionaries come in the order of the objects' IDs, groups in that of their first objects.
-    /// - Throws: As for objects; `predicateInvalid` for a column that has many values in a group.
+    /// Every dictionary has all columns; a missing value is `.null`, and a to-one relationship is an object ID. Without sort criteria,
+    /// dictionaries are ordered by the objects' IDs, and groups by their first objects.
+    /// - Throws: As for objects; `predicateInvalid` for a column with several values in a group.
     public func fetch(_ request: FetchRequest<[String: PropertyValue]>) throws -> [[String: PropertyValue]] {
         var request = request.untyped
         request.resultType = .dictionaries
         return try fetchDictionaries(request)
     }
 
-    /// The IDs of the objects that satisfy a request, in its order; makes no objects (FET-6).
+    /// The IDs of the objects that satisfy a request, in its order; creates no objects (FET-6).
     ///
     /// - Throws: As for objects.
     public func fetch(_ request: FetchRequest<ManagedObjectID>) throws -> [ManagedObjectID] { try fetchIDs(request) }
 
-    /// The results of the kind that the request names (FET-6).
+    /// The results of a request in its result type (FET-6).
     ///
     /// - Throws: As for objects.
     public func execute(_ request: FetchDescription) throws -> FetchResult {
@@ -51,7 +51,7 @@ extension ManagedObjectContext {
 
     // MARK: Groups
 
-    /// Groups of the rows of the store, without some and with other objects, as a child context judges them.
+    /// Groups of the store's rows, without some objects and with others, as a child context needs them.
     private func groups(
         _ fetch: ValidatedFetch, _ program: DictionaryProgram, excluding keys: Set<UInt64>, adding others: [GroupedObject]
     ) throws -> [[PropertyValue]] {
@@ -102,13 +102,13 @@ extension ManagedObjectContext {
         return try program.rows(of: rows)
     }
 
-    /// What a program reads of an object, as it is in memory.
+    /// The inputs of a program from an object in memory.
     private func inputs(of program: DictionaryProgram, for object: ManagedObject) throws -> [PropertyValue] {
         try program.inputs.map { try FetchExpression(node: $0).value(with: object).propertyValue ?? .null }
     }
 }
 
-/// What a fetch gave, by the kind of result that it asked for (FET-6).
+/// The results of a fetch by result type (FET-6).
 public enum FetchResult {
     /// The results as objects, for `FetchResultType.objects`.
     case objects([ManagedObject])

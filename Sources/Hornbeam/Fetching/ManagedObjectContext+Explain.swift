@@ -2,8 +2,8 @@ public import HornbeamModel
 internal import HornbeamStore
 
 extension ManagedObjectContext {
-    /// How a request would be answered: the plan of the store in words, the index that would help it, and whether unsaved changes are
-    /// looked at apart.
+    /// Describes the execution of a request: the plan of the store, an index that would help, and whether unsaved changes are
+    /// tested separately.
     ///
     ///     fetch Event
     ///       scan Event: 1000000 rows
@@ -19,7 +19,7 @@ extension ManagedObjectContext {
         case .storeOnly: return plan
         case .overlay(let overlay):
             let changed = overlay.count == 1 ? "1 object" : "\(overlay.count) objects"
-            return plan + "\n  beside \(changed) with unsaved changes, in memory"
+            return plan + "\n  and \(changed) with unsaved changes, in memory"
         case .inMemory:
             return "fetch \(fetch.entity.name)\n  all objects in memory: objects that the request looks through have unsaved changes"
         }
@@ -27,6 +27,6 @@ extension ManagedObjectContext {
 }
 
 extension FetchRequest {
-    /// How a context would answer the request; see `ManagedObjectContext.explain`.
+    /// Describes the execution of the request in a context; see `ManagedObjectContext.explain`.
     public func explain(in context: ManagedObjectContext) throws -> String { try context.explain(self) }
 }

@@ -2,18 +2,18 @@ public import HornbeamModel
 internal import HornbeamStore
 
 extension ManagedObjectContext {
-    /// The objects that satisfy a request, in its order, with this context's unsaved changes taken into
-    /// account: what is new, changed or deleted here is found, ordered and counted as it is in memory.
+    /// The objects that satisfy a request, in its order. Includes this context's unsaved changes: new, changed and
+    /// deleted objects are tested, ordered and counted with their values in memory.
     ///
-    /// Moves the context to the newest state of the store. Objects come as faults whose rows are known.
-    /// - Throws: `unknownEntity`, `predicateInvalid`, `typeMismatch`; what getters could not read (`readFailures`); the store's error.
+    /// Switches the context to the newest state of the store. Objects are faults with located rows.
+    /// - Throws: `unknownEntity`, `predicateInvalid`, `typeMismatch`; read failures of getters (`readFailures`); the store's error.
     public func fetch<Object: ManagedObject>(_ request: FetchRequest<Object>) throws -> [Object] {
         let request = request.untyped
         try requireObjects(request)
         return try finish(find(request), request)
     }
 
-    /// Makes the objects of a result as the request wants them.
+    /// Creates the objects of a result according to the request.
     func finish<Object: ManagedObject>(_ found: FoundObjects, _ request: FetchDescription) throws -> [Object] {
         let objects: [Object] = try objects(found, request)
         if request.shouldRefreshRefetchedObjects {
@@ -25,31 +25,31 @@ extension ManagedObjectContext {
         return objects
     }
 
-    /// The IDs of the objects that `fetch` would give, in the same order; makes no objects (FET-6).
+    /// The IDs of the objects of `fetch`, in the same order; creates no objects (FET-6).
     ///
-    /// - Throws: As `fetch`.
+    /// - Throws: The errors of `fetch`.
     public func fetchIDs<Object>(_ request: FetchRequest<Object>) throws -> [ManagedObjectID] {
         objectIDs(try find(request.untyped))
     }
 
-    /// As `fetch`, with objects made when they are touched; for long results of which few are shown (FET-5).
+    /// As `fetch`, with objects created at their first access; for long results of which few are shown (FET-5).
     ///
-    /// - Throws: As `fetch`.
+    /// - Throws: The errors of `fetch`.
     public func fetchLazily<Object: ManagedObject>(
         _ request: FetchRequest<Object>
     ) throws -> FetchedObjects<Object> {
         FetchedObjects(context: self, found: try find(request.untyped), request: request.untyped)
     }
 
-    /// The number of objects that `fetch` would give, limit and offset included (FET-20).
+    /// The number of objects that `fetch` returns, limit and offset included (FET-20).
     ///
-    /// - Throws: As `fetch`.
+    /// - Throws: The errors of `fetch`.
     public func count<Object>(_ request: FetchRequest<Object>) throws -> Int {
         if request.untyped.resultType == .dictionaries { return try countDictionaries(request.untyped) }
         return try countPrepared(prepared(request.untyped))
     }
 
-    /// Validates a request, and moves to the newest state of the store.
+    /// Validates a request and switches to the newest state of the store.
     func prepared(_ request: FetchDescription) throws -> ValidatedFetch {
         processPendingChanges()
         try requireNoReadFailures()
@@ -86,7 +86,7 @@ extension ManagedObjectContext {
         found.rows?.map { objectID($0.reference) } ?? found.map(objectID)
     }
 
-    /// Makes the objects of a fetch, whose class is compared with the one asked for once per class and not once per object.
+    /// Creates the objects of a fetch. The class is checked once per class instead of once per object.
     private func objects<Object: ManagedObject>(_ found: FoundObjects, _ request: FetchDescription) throws -> [Object] {
         guard let rows = found.rows else { return try found.map { try typed(object($0), request) } }
         // The standard library would write into the empty array that all threads share.
@@ -123,7 +123,7 @@ extension ManagedObjectContext {
     }
 }
 
-/// Makes the objects of rows, and looks up what they share once for all of an entity in a row.
+/// Creates the objects of rows. The shared data of consecutive rows of one entity is looked up once.
 private struct FaultMaker {
     private var scope: EntityScope?
     private var entityIndex: Int32 = -1

@@ -2,14 +2,14 @@ public import HornbeamModel
 internal import HornbeamStore
 
 extension ManagedObjectContext {
-    /// The object whose attribute has a value, the one with the least ID of several; nil when there is none.
+    /// The object whose attribute has a value; of several, the one with the least ID; nil when there is none.
     ///
     /// ```swift
     /// let event = try context.first(Event.self, where: Event.uid, equals: uid) ?? Event(context: context)
     /// ```
-    /// What a fetch with a limit of one gives, unsaved changes included (FET-10). Where the attribute is a text that is unique within
-    /// its entity, no request is made and none is planned: the way for look-ups by the thousand, as an import makes them.
-    /// - Throws: As `fetch`.
+    /// Equals a fetch with a limit of one, unsaved changes included (FET-10). If the attribute is a text that is unique within
+    /// its entity, no request is made and planned, which is faster for the many lookups of an import.
+    /// - Throws: The errors of `fetch`.
     @inlinable
     public func first<Object: ManagedObject, Value: AttributeValue>(
         _ type: Object.Type, where attribute: Attribute<Value>, equals value: Value
@@ -21,7 +21,7 @@ extension ManagedObjectContext {
         }
     }
 
-    /// Looks an object up by a unique text, without a generic parameter that would be handed on at each call.
+    /// The lookup of an object by a unique text, without a generic parameter that each call would pass on.
     @usableFromInline
     func lookUp(_ type: ManagedObject.Type, _ nameID: PropertyNameID, _ value: PropertyValue) throws -> UniqueAnswer {
         guard case .string(let text) = value, text.utf8.count <= UniqueLookUp.textMax, let route = try route(type, nameID) else {
@@ -42,7 +42,7 @@ extension ManagedObjectContext {
         try typed(object, FetchDescription(entityName: object.entity.name))
     }
 
-    /// The way to the objects of a class by an attribute, in the newest state; nil where a request has to be made.
+    /// The lookup of a class's objects by an attribute, in the newest state; nil when a request is needed.
     private func route(_ type: ManagedObject.Type, _ nameID: PropertyNameID) throws -> UniqueRoute? {
         guard parent == nil, failures.unacknowledgedCount == 0, !persistentStoreCoordinator.slowFetches.areHeardOf else { return nil }
         processPendingChanges()
@@ -80,7 +80,7 @@ extension ManagedObjectContext {
         return try text.withUTF8 { try object(of: UnsafeRawBufferPointer($0), lookUp, route.scope) }
     }
 
-    /// The object with the least ID of those that have the text in memory, and of the stored one if it is as stored.
+    /// The object with the least ID among those that have the text in memory, and the stored one if it is unchanged.
     private func object(
         of text: String, _ lookUp: UniqueLookUp, _ route: UniqueRoute, _ view: PendingView
     ) throws -> ManagedObject? {
@@ -93,8 +93,8 @@ extension ManagedObjectContext {
         return (pending + (stored.map { [$0] } ?? [])).min { $0.registryKey < $1.registryKey }
     }
 
-    /// Makes the object while its cells are on their way, and looks at its text then. Should it have another text meanwhile, it is a fault
-    /// that nobody asked for.
+    /// Creates the object while its cells are being loaded into the cache, then compares its text. If the text differs, the object is an
+    /// unused fault.
     private func object(of text: UnsafeRawBufferPointer, _ lookUp: UniqueLookUp, _ scope: EntityScope) throws -> ManagedObject? {
         let cells = try scope.readingCells()
         let hash = UniqueLookUp.hash(text)
@@ -104,7 +104,7 @@ extension ManagedObjectContext {
             if try lookUp.isHolder(key, of: text, cells, &hint) { return object }
         }
         hint = RowHint()
-        // Whoever holds a snapshot counts a reference that all threads share, so not before it is needed.
+        // Reading the snapshot increments a reference count that all threads share, so this happens as late as possible.
         guard let key = try lookUp.key(of: text, hash, in: scope.readingSnapshot(), cells, &hint) else { return nil }
         return object(at: key, scope, hint)
     }
@@ -116,24 +116,24 @@ extension ManagedObjectContext {
     }
 }
 
-/// What looking up an object by a unique text came to.
+/// The result of looking up an object by a unique text.
 @usableFromInline
 enum UniqueAnswer {
-    /// The attribute is none that can be looked up so.
+    /// The attribute does not support this lookup.
     case notTried
     case nothing
     case object(ManagedObject)
 }
 
-/// What looking up objects of a class by an attribute needs, found out once.
+/// The data for lookups of a class's objects by an attribute, computed once.
 final class UniqueRoute {
     private let type: ManagedObject.Type
     private let nameID: PropertyNameID
     let scope: EntityScope
     let property: PropertyDescription
-    /// The index of the attribute, as pending changes are asked for it.
+    /// The attribute's index, to search pending changes.
     let reads: PropertySet
-    /// Nil where the attribute is none that can be looked up so.
+    /// Nil when the attribute does not support this lookup.
     let lookUp: UniqueLookUp?
 
     init(

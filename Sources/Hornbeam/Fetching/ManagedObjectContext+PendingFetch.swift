@@ -1,28 +1,28 @@
 internal import HornbeamModel
 internal import HornbeamStore
 
-// Fetches over unsaved changes. The store answers for rows that are as stored; changed objects are
-// judged in memory and merged in. Where a predicate or an order looks through relationships at changed
-// objects, the store cannot answer, and all objects are judged in memory: right, and slower.
+// Fetches with unsaved changes. The store returns unchanged objects; changed objects are
+// tested in memory and merged in. If a predicate or an order reads changed objects through relationships,
+// the store cannot be used, and all objects are tested in memory, which is correct but slower.
 
 extension ManagedObjectContext {
     enum PendingPlan {
-        /// Nothing here matters to the request.
+        /// No unsaved change affects the request.
         case storeOnly
-        /// Some objects, and no others, are not as stored.
+        /// Some of the fetched objects differ from the store, but no others.
         case overlay(PendingOverlay)
-        /// Objects at the other end of relationships are not as stored.
+        /// Objects at the other end of relationships differ from the store.
         case inMemory
     }
 
     func find(_ request: FetchDescription) throws -> FoundObjects {
         let found = try findPrepared(prepared(request))
-        // Objects are judged by what their getters give.
+        // Objects in memory are tested through their getters.
         try requireNoReadFailures()
         return found
     }
 
-    /// The results without those objects, which a child judges itself.
+    /// The results without some objects, which a child tests itself.
     func findPrepared(_ fetch: ValidatedFetch, excluding keys: Set<UInt64> = []) throws -> FoundObjects {
         switch try pendingPlan(for: fetch, excluding: keys) {
         case .storeOnly: return try stored(fetch, excluding: keys)
@@ -31,7 +31,7 @@ extension ManagedObjectContext {
         }
     }
 
-    /// The number of results, without those objects.
+    /// The number of results, without some objects.
     func countPrepared(_ fetch: ValidatedFetch, excluding keys: Set<UInt64> = []) throws -> Int {
         switch try pendingPlan(for: fetch, excluding: keys) {
         case .storeOnly:
@@ -45,7 +45,7 @@ extension ManagedObjectContext {
         }
     }
 
-    /// The number of results as the parent or the store has them.
+    /// The number of results in the parent or the store.
     private func storedCount(_ fetch: ValidatedFetch, excluding keys: Set<UInt64>) throws -> Int {
         if let parent { return try parent.countPrepared(fetch, excluding: keys) }
         let watch = FetchWatch(self)
@@ -54,7 +54,7 @@ extension ManagedObjectContext {
         return answer.count
     }
 
-    /// The results as the parent or the store has them.
+    /// The results in the parent or the store.
     private func stored(
         _ fetch: ValidatedFetch, excluding keys: Set<UInt64>
     ) throws -> FoundObjects {
@@ -65,7 +65,7 @@ extension ManagedObjectContext {
         return FoundObjects(answer)
     }
 
-    /// The parent's result as one of this context.
+    /// Converts the parent's result to an object of this context.
     private func adopted(_ found: FoundObject) -> FoundObject {
         switch found {
         case .stored: found
@@ -87,7 +87,7 @@ extension ManagedObjectContext {
         return .overlay(PendingOverlay(candidates: candidates, alteredKeys: view.alteredKeys, count: view.count))
     }
 
-    /// The objects of an entity that are not as stored in the properties that are read.
+    /// The objects of an entity that differ from the store in the given properties.
     func pendingView(_ entity: EntityDescription, includesSubentities: Bool, reads: PropertySet?) -> PendingView {
         var parents: UInt64 = 0
         var above = parent
@@ -97,7 +97,7 @@ extension ManagedObjectContext {
         }
         let view = tracker.objects.views.view(
             entity, includesSubentities: includesSubentities, reads: reads, of: tracker.objects.all, parentEdits: parents)
-        // A child asks before its parent has processed what was changed there.
+        // A child can call this before its parent has processed its changes.
         if !tracker.event.touched.isEmpty, view.notedEdits != edits {
             for (object, _, _) in tracker.event.touched { view.note(object) }
             view.notedEdits = edits
@@ -105,11 +105,11 @@ extension ManagedObjectContext {
         return view
     }
 
-    /// The objects of a view that may satisfy a request: those that have the value, where it asks for one.
+    /// The objects of a view that may satisfy a request: for an equality condition, those with the value.
     private func candidates(
         for request: FetchDescription, _ entity: EntityDescription, _ view: PendingView
     ) -> [ManagedObject] {
-        // To look at a few takes less time than to analyse the predicate.
+        // Testing a few objects is faster than analysing the predicate.
         guard view.count > 8, request.predicate != nil else { return view.all }
         for case .term(let term) in PredicateAnalysis(request.predicate).conjuncts {
             guard let key = term.key, let property = entity.propertiesByName[key], let values = term.valuesToLookUp(property)
@@ -119,13 +119,13 @@ extension ManagedObjectContext {
         return view.all
     }
 
-    /// True when the request asks the object's store.
+    /// True when the request includes the object's store.
     private func isIn(_ request: FetchDescription, _ object: ManagedObject) -> Bool {
         guard let stores = request.affectedStores else { return true }
         return object.scope.origin.storeIdentifier.map(stores.contains) ?? false
     }
 
-    /// The objects that satisfy the request's predicate as they are in memory.
+    /// The objects whose values in memory satisfy the request's predicate.
     func matching(_ objects: [ManagedObject], _ fetch: ValidatedFetch) throws -> [ManagedObject] {
         guard let predicate = fetch.request.predicate, !objects.isEmpty else { return objects.filter { !$0.isDeleted } }
         let compiled = try predicate.compiled(for: fetch.entity)
@@ -141,7 +141,7 @@ extension ManagedObjectContext {
         return Array(fetch.request.window.of(try merge(Array(rows), matching, order)))
     }
 
-    /// Puts each changed object into its place among the rows, by binary search.
+    /// Inserts each changed object at its position among the rows, by binary search.
     private func merge(
         _ rows: [FoundObject], _ objects: [ManagedObject], _ order: ObjectOrder
     ) throws -> [FoundObject] {
@@ -162,7 +162,7 @@ extension ManagedObjectContext {
         return result + rows[start...]
     }
 
-    /// Judges every object of the entity in memory.
+    /// Tests every object of the entity in memory.
     func findInMemory(_ fetch: ValidatedFetch, excluding keys: Set<UInt64>) throws -> [FoundObject] {
         let (request, entity) = (fetch.request, fetch.entity)
         let rows = try stored(fetch.withoutPredicate, excluding: keys).map(object)
@@ -175,21 +175,21 @@ extension ManagedObjectContext {
     }
 }
 
-/// The objects that are not as the store has them in what a request reads.
+/// The objects that differ from the store in the properties that a request reads.
 struct PendingOverlay {
-    /// Those that may satisfy the request as they are in memory.
+    /// Those that may satisfy the request with their values in memory.
     let candidates: [ManagedObject]
-    /// The keys of those that the store, or the parent, may find.
+    /// The keys of those that the store or the parent may find.
     let alteredKeys: Set<UInt64>
-    /// How many there are.
+    /// The number of objects in the overlay.
     let count: Int
 
-    /// The keys that the store leaves out, together with others.
+    /// The keys to exclude from the store's results, with further ones.
     func excluded(and keys: Set<UInt64>) -> Set<UInt64> { keys.isEmpty ? alteredKeys : keys.union(alteredKeys) }
 }
 
 extension PredicateAnalysis.Term {
-    /// The values of which an object must have one, in the form in which the property holds them; nil where the term does not say so.
+    /// The values of which an object must have one, in the form that the property stores; nil when the term is not such a condition.
     fileprivate func valuesToLookUp(_ property: PropertyDescription) -> [PropertyValue]? {
         guard modifier == .direct, options.isEmpty, !property.isToMany else { return nil }
         switch (comparator, value) {
@@ -202,7 +202,7 @@ extension PredicateAnalysis.Term {
 }
 
 extension PropertyDescription {
-    /// True when a value equals just the values of this property that are the same, so that it can be looked up.
+    /// True when exactly identical values of this property equal the value, so that it can be looked up.
     fileprivate func isHeldLike(_ value: PropertyValue) -> Bool {
         switch (attributeType, value) {
         case (.string, .string), (.integer64, .int), (.integer32, .int), (.integer16, .int), (.uuid, .uuid), (.date, .date),

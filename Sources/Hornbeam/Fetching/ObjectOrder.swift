@@ -23,7 +23,7 @@ struct ObjectOrder {
 }
 
 extension ManagedObject {
-    /// The value that a criterion orders by; null where the path meets no object, or a deleted one.
+    /// The value of a sort criterion; null when an object on the path is missing or deleted.
     fileprivate func value(of sort: FetchSort) throws -> PropertyValue {
         try sort.key(of: .object(self), sort.steps)
     }

@@ -1,7 +1,7 @@
 internal import HornbeamModel
 
 extension FetchPredicate {
-    /// The predicate prepared for objects of an entity as they are in memory.
+    /// The predicate compiled for objects of an entity in memory.
     func compiled(for entity: EntityDescription) throws -> CompiledPredicate<ManagedObject> {
         let resolver = PredicateResolver<ManagedObject>(
             accessor: { key in try Self.accessor(key, entity) }, evaluated: { .object($0) })

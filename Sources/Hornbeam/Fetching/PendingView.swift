@@ -1,29 +1,29 @@
 internal import HornbeamModel
 
-/// The objects of an entity that are not as stored in what requests of one kind read of them, to be judged in memory.
+/// The objects of an entity that differ from the store in the properties that requests of one kind read, to be tested in memory.
 ///
-/// Kept up to date change by change, so that a request costs nothing for changed objects that do not matter to it, and a request for
-/// equality looks at the few objects that have the value.
+/// Updated at each change, so that a request costs nothing for irrelevant changed objects, and a request for
+/// equality tests only the few objects with the value.
 final class PendingView {
     let entity: EntityDescription
     let includesSubentities: Bool
     /// The properties that the requests read, by index; nil for all.
     let reads: PropertySet?
-    /// The edits of the context when objects that it had not processed were noted last.
+    /// The context's `edits` when its unprocessed objects were last recorded.
     var notedEdits: UInt64?
     /// By registry key.
     private var objects: [UInt64: ManagedObject] = [:]
-    /// The keys of those that the store, or the parent, may find too.
+    /// The keys of those that the store or the parent may find too.
     private(set) var alteredKeys: Set<UInt64> = []
-    /// The keys of objects by the value of a property, each property indexed once it was asked for.
+    /// The keys of objects by the value of a property. A property is indexed at the first request for it.
     private var indexes: [Int: ValueIndex] = [:]
 
-    /// The keys of objects by a value, each under the value that it had when it was last entered.
+    /// The keys of objects by a value, each under its value at its last update.
     private struct ValueIndex {
         private(set) var keys: [PropertyValue: Set<UInt64>] = [:]
         private var values: [UInt64: PropertyValue] = [:]
 
-        /// - Parameter value: Nil for an object that is not to be found.
+        /// - Parameter value: Nil for an object that must not be found.
         mutating func enter(_ key: UInt64, _ value: PropertyValue?) {
             let old = values[key]
             guard old != value else { return }
@@ -67,14 +67,14 @@ final class PendingView {
         }
         objects[key] = object
         if object.isInserted { alteredKeys.remove(key) } else { alteredKeys.insert(key) }
-        // Walking the dictionary itself would make each entry a copy of it.
+        // Iterating over the dictionary itself would copy each entry.
         for index in Array(indexes.keys) { enter(object, index) }
     }
 
     private func isRelevant(_ object: ManagedObject) -> Bool {
         if object.isInserted || object.isDeleted { return !object.state.contains(.detached) }
         guard object.hasChanges, let record = object.record else { return false }
-        // An object with a row of its own is not as stored in any property.
+        // An object with a row of its own differs from the store in every property.
         guard let reads, record.frozenRow == nil else { return true }
         return !record.changed.isDisjoint(with: reads)
     }
@@ -98,12 +98,12 @@ final class PendingView {
     }
 }
 
-/// The views of a context, made as requests need them and dropped when something changes that they were not told of.
+/// The views of a context. They are created on demand and dropped when a change happens that does not update them.
 struct PendingViews {
-    /// Kinds of requests that are remembered; programs have few.
+    /// The maximum number of views; programs have few kinds of requests.
     private static let most = 16
     private var views: [PendingView] = []
-    /// The edits of the contexts above, on which the objects' values depend too.
+    /// The `edits` of the ancestor contexts, whose changes affect the objects' values too.
     private var parentEdits: UInt64?
 
     mutating func forget() {

@@ -1,8 +1,8 @@
 internal import HornbeamModel
 
-/// What a request reads: of the fetched objects, and of others.
+/// The properties that a request reads, of the fetched objects and of others.
 struct RequestPaths {
-    /// The properties read of the fetched objects, by index; nil when it may be any.
+    /// The properties of the fetched objects, by index; nil for all.
     private(set) var own: PropertySet? = PropertySet()
     /// The properties read at the other end of relationships.
     private(set) var properties: Set<PropertyDescription> = []
@@ -28,14 +28,14 @@ struct RequestPaths {
         }
     }
 
-    /// The properties read at objects of an entity at the other end of relationships, by index.
+    /// The properties read of an entity's objects at the other end of relationships, by index.
     func reads(of destination: EntityDescription) -> PropertySet {
         var reads = PropertySet()
         for property in properties where destination.isKind(of: property.entity) { reads.insert(property.index) }
         return reads
     }
 
-    /// True when an object is not as stored in what the request reads of it.
+    /// True when an object differs from the store in a property that the request reads.
     func isTouched(by object: ManagedObject) -> Bool {
         if object.state.contains(.deleted) { return true }
         guard let record = object.record, !object.isInserted else { return false }
@@ -59,14 +59,14 @@ struct RequestPaths {
         }
     }
 
-    /// A block may look anywhere.
+    /// A block may read every object.
     private mutating func followEverything(in model: ManagedObjectModel) {
         own = nil
         destinations.formUnion(model.entities)
         properties.formUnion(model.entities.flatMap(\.properties))
     }
 
-    /// Notes what is read on the way. What the fetched object itself has is judged by its own changes.
+    /// Records the properties on a path, except those of the fetched object, whose own changes are tracked.
     private mutating func follow(_ names: [String], from start: EntityDescription, isOther: Bool = false) {
         var entity = start
         for (position, name) in names.enumerated() {

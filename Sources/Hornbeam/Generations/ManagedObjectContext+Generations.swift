@@ -1,26 +1,26 @@
 internal import HornbeamModel
 internal import HornbeamStore
 
-// Reading one state of the store for longer than it is the newest, and older states than the newest (section 1.17).
+// Pinning a context to a state of the store, and reading older states (section 1.17).
 
 extension ManagedObjectContext {
-    /// The state that this context is pinned to; nil when it is not, as at first and in every child (QGN-1, QGN-4).
+    /// The state to which this context is pinned; nil when it is not pinned, which is the default and the state of every child (QGN-1, QGN-4).
     public var queryGenerationToken: QueryGenerationToken? {
         guard reading.isPinned else { return nil }
         return snapshot.map { QueryGenerationToken(.state($0)) } ?? .current
     }
 
-    /// Pins the context to a state: fetches, counts and faults read that one, whatever is saved meanwhile (QGN-1).
+    /// Pins the context to a state: fetches, counts and faults read this state regardless of later saves (QGN-1).
     ///
-    /// It moves to the newest when it saves, merges or is reset, and stays pinned there; batch requests do not move it
-    /// (QGN-2). Unchanged objects show the state at once; pending changes stay (QGN-3). A save from an old state meets what others
-    /// changed since as conflicts (QGN-6). Nil lets the context move by itself again.
+    /// A save, merge or reset switches it to the newest state, where it stays pinned; batch requests do not
+    /// (QGN-2). Unchanged objects show the state at once; pending changes stay (QGN-3). A save from an old state conflicts with
+    /// later changes of others (QGN-6). Nil ends the pinning.
     /// - Throws: `unsupportedRequest` in a child context, or for a token of another store; the store's error.
     public func setQueryGeneration(from token: QueryGenerationToken?) throws {
         guard parent == nil else {
             throw HornbeamError(
                 .unsupportedRequest,
-                "A child context reads what its parent shows and cannot be pinned. Pin the outermost context.")
+                "A child context reads from its parent and cannot be pinned. Pin the outermost context.")
         }
         processPendingChanges()
         switch token?.generation {
@@ -40,21 +40,21 @@ extension ManagedObjectContext {
 
     private static var foreignState: HornbeamError {
         HornbeamError(
-            .unsupportedRequest, "The query generation is of other stores than this context reads. Take one from its coordinator.")
+            .unsupportedRequest, "The query generation belongs to other stores than those of this context. Take one from its coordinator.")
     }
 
-    /// Goes to a state, older or newer. What was announced since tells nothing about the way back.
+    /// Switches to an older or newer state. The change queue cannot be used for this.
     private func travel(to new: StackSnapshot) {
         merging.inbox.skip()
         reading.isAway = true
         arrive(at: new, rebasing: false)
     }
 
-    /// Shows a state that is reached otherwise than by taking in commits: unchanged objects become faults, and those that the
-    /// state does not have are deleted.
+    /// Switches to a state without merging commits: unchanged objects become faults, and those that the
+    /// state lacks are deleted.
     ///
-    /// - Parameter rebasing: True where the state is the newest, which pending changes take as their base.
-    /// - Returns: What observers were told.
+    /// - Parameter rebasing: True when the state is the newest and becomes the base of pending changes.
+    /// - Returns: The changes that observers received.
     @discardableResult
     func arrive(at new: StackSnapshot, rebasing: Bool) -> ObjectChanges {
         var merged = MergedChanges(isElsewhere: true)
@@ -93,7 +93,7 @@ extension ManagedObjectContext {
         }
     }
 
-    /// False in a child, whose objects read from the parent.
+    /// False in a child, whose objects are read from the parent.
     private func isMissing(_ object: ManagedObject, in state: StackSnapshot) -> Bool {
         guard !object.scope.isNested else { return false }
         return (try? state[object.scope.slot]?.exists(object.scope.entity, object.key)) == false

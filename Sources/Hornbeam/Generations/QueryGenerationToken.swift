@@ -2,16 +2,16 @@ public import Foundation
 internal import HornbeamModel
 internal import HornbeamStore
 
-/// One committed state of the stores, readable for as long as the token is held (QGN-1).
+/// One committed state of the stores, readable while the token is held (QGN-1).
 ///
 /// ```swift
 /// let before = try coordinator.currentQueryGeneration()
-/// try context.setQueryGeneration(from: before)     // from now on reads are as of then, whoever saves
-/// try context.setQueryGeneration(from: .current)   // as of now
-/// try context.setQueryGeneration(from: nil)        // follows again
+/// try context.setQueryGeneration(from: before)     // reads are pinned to the state of the token
+/// try context.setQueryGeneration(from: .current)   // reads are pinned to the newest state
+/// try context.setQueryGeneration(from: nil)        // reads are not pinned
 /// ```
-/// A token may go anywhere and pin any number of contexts. What it keeps is the pages that commits have replaced since;
-/// they are given back once the last token and the last context let go (QGN-5).
+/// A token is `Sendable` and can pin any number of contexts. It keeps the pages that later commits replaced;
+/// they are freed when the last token and the last context have released the state (QGN-5).
 public struct QueryGenerationToken: Sendable {
     enum Generation {
         case newest
@@ -24,20 +24,20 @@ public struct QueryGenerationToken: Sendable {
     /// The newest state at the moment of pinning.
     public static let current = QueryGenerationToken(.newest)
 
-    /// The commit that made the state of each store, by the store's identity; empty for `current`.
+    /// The commit that produced the state of each store, by the store's identity; empty for `current`.
     public var transactions: [UUID: UInt64] {
         guard case .state(let snapshot) = generation else { return [:] }
         return snapshot.transactions
     }
 
-    /// The commit that made the state, where there is one store; nil otherwise, and for `current`.
+    /// The commit that produced the state, if there is a single store; else nil, and nil for `current`.
     public var transaction: UInt64? {
         let transactions = transactions
         return transactions.count == 1 ? transactions.first?.value : nil
     }
 }
 
-/// Two tokens are equal when they stand for the same state of the same stores.
+/// Tokens are equal when they identify the same state of the same stores.
 extension QueryGenerationToken: Hashable {
     public static func == (a: Self, b: Self) -> Bool { a.transactions == b.transactions }
     public func hash(into hasher: inout Hasher) { hasher.combine(transactions) }
@@ -59,12 +59,12 @@ extension PersistentStoreCoordinator {
         QueryGenerationToken(.state(try stack.retain()))
     }
 
-    /// The state after a commit, for looking back: what `ObjectChanges.transaction` tells, as long as
-    /// `PersistentStoreDescription.retainedGenerations` or somebody who reads that state keeps it.
+    /// The state after a commit, from `ObjectChanges.transaction`. It is available while
+    /// `PersistentStoreDescription.retainedGenerations` or a reader keeps it.
     ///
-    /// Without `retainedGenerations`, saves of several threads that reach the disk together make one state, that of the last of them.
+    /// Without `retainedGenerations`, saves of several threads in one group commit have one state, that of the last save.
     ///
-    /// - Throws: `snapshotExpired` (9111) when it is not kept; `unsupportedRequest` where there are several stores;
+    /// - Throws: `snapshotExpired` (9111) when it is no longer kept; `unsupportedRequest` with several stores;
     ///   the store's error.
     public func queryGeneration(at transaction: UInt64) throws -> QueryGenerationToken {
         let stores = stack.stores
@@ -76,14 +76,14 @@ extension PersistentStoreCoordinator {
         return try queryGeneration(at: stores.first.map { [$0.identifier: transaction] } ?? [:])
     }
 
-    /// The state after a commit of each store that is named by its identity; of the others the newest.
+    /// The state after the given commit of each named store, and the newest state of the others.
     ///
-    /// - Throws: `snapshotExpired` (9111) when a state is kept no more; the store's error.
+    /// - Throws: `snapshotExpired` (9111) when a state is no longer kept; the store's error.
     public func queryGeneration(at transactions: [UUID: UInt64]) throws -> QueryGenerationToken {
         QueryGenerationToken(.state(try stack.snapshot(at: transactions)))
     }
 
-    /// The commits whose states can be read now, by the identity of the store; ascending, the newest is the last.
+    /// The commits whose states can be read now, by the identity of the store; ascending, the newest last.
     public func retainedTransactions() -> [UUID: [UInt64]] {
         stack.stores.reduce(into: [:]) { $0[$1.identifier] = $1.retainedTransactions }
     }

@@ -1,7 +1,7 @@
 internal import HornbeamModel
 internal import HornbeamStore
 
-/// What history answers to "what happened since?".
+/// The result of reading the history after a token.
 ///
 /// ```swift
 /// switch try container.history.fetch(after: token) {
@@ -14,30 +14,30 @@ internal import HornbeamStore
 /// }
 /// ```
 public enum HistoryAnswer: Sendable {
-    /// All that happened since, oldest first, and the token to ask with next time.
+    /// All transactions since the token, oldest first, and the token for the next call.
     case transactions([HistoryTransaction], token: HistoryToken)
-    /// History cannot tell: read anew what you need, then go on with the token.
+    /// History is incomplete: read the data again, then continue with the token.
     case resync(Gap, token: HistoryToken)
 
-    /// Why history cannot tell what happened since.
+    /// The reason why history is incomplete.
     public enum Gap: Hashable, Sendable {
-        /// It does not reach back so far: the records were too old, too many, purged, or never written.
+        /// History does not reach back to the token: the records were removed by age, number or purge, or never written.
         case expired
-        /// The token is of a history that did not happen here: of saves lost in a crash of a store with lazy durability, or made
-        /// before the store was brought back from a backup.
+        /// The token belongs to another history: it names saves that were lost in a crash of a store with lazy durability, or made
+        /// before the store was restored from a backup.
         case diverged
-        /// The token knows nothing of one of the stores, or only of others.
+        /// The token does not contain one of the stores, or only other stores.
         case unknownStore
     }
 
-    /// The token to ask with next time.
+    /// The token for the next call.
     public var token: HistoryToken {
         switch self {
         case .transactions(_, let token), .resync(_, let token): token
         }
     }
 
-    /// The transactions, for whoever would rather handle an error than an answer.
+    /// The transactions; throws when history is incomplete.
     ///
     /// - Throws: `historyTokenExpired` (134301), `storeNotFoundInToken` (134501).
     public func get() throws -> [HistoryTransaction] {
@@ -46,12 +46,12 @@ public enum HistoryAnswer: Sendable {
         case .resync(.unknownStore, _):
             throw HornbeamError(
                 .storeNotFoundInToken,
-                "The history token is not of the stores of this coordinator. Read everything anew, and go on with the token of the answer.")
+                "The history token does not belong to the stores of this coordinator. Read all data again, and continue with the token of the answer.")
         case .resync(let gap, _):
-            let reason = gap == .expired ? "does not reach back to the token" : "went another way than the token says"
+            let reason = gap == .expired ? "does not reach back to the token" : "differs from the history of the token"
             throw HornbeamError(
                 .historyTokenExpired,
-                "History \(reason). Read everything anew, and go on with the token of the answer.")
+                "History \(reason). Read all data again, and continue with the token of the answer.")
         }
     }
 }

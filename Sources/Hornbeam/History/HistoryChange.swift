@@ -1,18 +1,18 @@
 public import HornbeamModel
 
-/// What happened to one object in one transaction (HIS-3).
+/// The change of one object in one transaction (HIS-3).
 public struct HistoryChange: Hashable, Sendable, Identifiable {
-    /// What can happen to an object.
+    /// The kinds of change.
     public enum Kind: Hashable, Sendable {
         /// The object is new.
         case inserted
-        /// The properties that changed. None where only the version of the object went up.
+        /// The changed properties. Empty when only the version of the object was incremented.
         case updated(Set<String>)
-        /// What the object was, as far as its attributes are preserved after deletion (ATT-15); by attribute.
+        /// The values of the attributes that are preserved after deletion (ATT-15), by attribute.
         case deleted([String: PropertyValue])
     }
 
-    /// Which change of which transaction.
+    /// Identifies the change within the history.
     public struct ID: Hashable, Sendable {
         /// The number of the transaction in its store.
         public let transactionNumber: UInt64
@@ -23,10 +23,10 @@ public struct HistoryChange: Hashable, Sendable, Identifiable {
     public let id: ID
     /// The object that was changed.
     public let objectID: ManagedObjectID
-    /// Whether the object was inserted, updated or deleted.
+    /// Inserted, updated or deleted.
     public let kind: Kind
 
-    /// The properties that changed, of a changed object; empty for others.
+    /// The changed properties of an updated object; empty for others.
     public var updatedProperties: Set<String> {
         if case .updated(let properties) = kind { properties } else { [] }
     }
@@ -37,7 +37,7 @@ public struct HistoryChange: Hashable, Sendable, Identifiable {
     }
 }
 
-/// What predicates over changes may ask: `changedEntity`, `changedObjectID`, `changeType` (0 inserted, 1 updated, 2 deleted),
+/// The keys for predicates over changes: `changedEntity`, `changedObjectID`, `changeType` (0 inserted, 1 updated, 2 deleted),
 /// `changeID` (the position within the transaction), `updatedProperties` (HIS-5).
 extension HistoryChange: KeyedValues {
     public var evaluatedKeys: [String]? {

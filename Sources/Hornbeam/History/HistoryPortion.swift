@@ -1,16 +1,16 @@
 internal import Foundation
 internal import HornbeamStore
 
-/// What one store's history has after a position; several make one answer.
+/// The history of one store after a position. Portions of several stores are merged into one answer.
 struct HistoryPortion {
     let store: UUID
-    /// In the order of number, which is that of time.
+    /// In the order of number, which is the order of time.
     let transactions: [HistoryTransaction]
-    /// Where it was read from, and how far it goes.
+    /// The position at which reading began.
     let start: HistoryPosition
     let end: HistoryPosition
 
-    /// The transactions of all portions in the order of time, the oldest `limit` of them, and the token behind those.
+    /// The transactions of all portions in the order of time, the oldest `limit` of them, and the token after those.
     static func answer(_ portions: [HistoryPortion], limit: Int) -> HistoryAnswer {
         let all = portions.count == 1 ? portions[0].transactions : portions.flatMap(\.transactions).sorted(by: isEarlier)
         let given = limit > 0 ? Array(all.prefix(limit)) : all
@@ -19,7 +19,7 @@ struct HistoryPortion {
         return .transactions(given, token: HistoryToken(Dictionary(uniqueKeysWithValues: reached)))
     }
 
-    /// Within a store time never runs backwards, so that its numbers stay in order.
+    /// Timestamps of a store never decrease, so its numbers stay in order.
     private static func isEarlier(_ a: HistoryTransaction, _ b: HistoryTransaction) -> Bool {
         if a.timestamp != b.timestamp { return a.timestamp < b.timestamp }
         if a.storeIdentifier != b.storeIdentifier { return a.storeIdentifier.uuidString < b.storeIdentifier.uuidString }

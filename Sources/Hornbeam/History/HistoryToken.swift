@@ -1,28 +1,28 @@
 public import Foundation
 internal import HornbeamStore
 
-/// A place in history: all that happened up to there is known (HIS-4).
+/// A position in history. Its holder has read all transactions up to it (HIS-4).
 ///
-/// A value to be kept between two looks at history, for instance as JSON in a file. It covers all stores of a coordinator.
+/// A value that can be stored, for instance as JSON in a file. It covers all stores of a coordinator.
 public struct HistoryToken: Hashable, Sendable {
     /// By the store's identity.
     var positions: [UUID: HistoryPosition]
 
     init(_ positions: [UUID: HistoryPosition]) { self.positions = positions }
 
-    /// The stores that the token knows of.
+    /// The stores with a position in the token.
     public var storeIdentifiers: Set<UUID> { Set(positions.keys) }
 
-    /// The newest transaction of a store that is known; nil for a store that the token does not know of.
+    /// The newest transaction of a store up to the token; nil for a store without a position.
     public func transactionNumber(of store: UUID) -> UInt64? { positions[store]?.number }
 
-    /// A token that knows what both know.
+    /// A token with the positions of both.
     public func union(_ other: HistoryToken) -> HistoryToken {
         HistoryToken(positions.merging(other.positions) { $0.number >= $1.number ? $0 : $1 })
     }
 }
 
-/// Coded as an object with a member for each store, by its UUID.
+/// Encoded as an object with a member for each store, by its UUID.
 extension HistoryToken: Codable {
     public init(from decoder: any Decoder) throws {
         let coded = try decoder.singleValueContainer().decode([String: HistoryPosition].self)
@@ -45,7 +45,7 @@ extension HistoryToken: Codable {
 }
 
 extension HistoryToken: CustomStringConvertible {
-    /// The newest transaction known, by store.
+    /// The newest transaction of each store.
     public var description: String {
         let parts = positions.map { "\($0.key): \($0.value.number)" }.sorted()
         return "HistoryToken(\(parts.joined(separator: ", ")))"

@@ -2,9 +2,9 @@ public import Foundation
 public import HornbeamModel
 internal import HornbeamStore
 
-/// One commit: who changed what, and when (HIS-2).
+/// One commit in history: its author, its time and its changes (HIS-2).
 public struct HistoryTransaction: Sendable, Identifiable {
-    /// Where a transaction came from (HIS-8).
+    /// The origin of a transaction (HIS-8).
     public enum Kind: Hashable, Sendable {
         /// A context's save.
         case save
@@ -29,20 +29,20 @@ public struct HistoryTransaction: Sendable, Identifiable {
     public var number: UInt64 { record.number }
     /// The store and the number.
     public var id: String { "\(storeIdentifier)/\(number)" }
-    /// When it was committed; never before an earlier transaction of the store, whatever the clock did.
+    /// The time of the commit; never before that of an earlier transaction of the store, even when the clock is set back.
     public var timestamp: Date { record.timestamp }
-    /// Who said to have made the changes: `transactionAuthor` of the context.
+    /// The author: `transactionAuthor` of the context.
     public var author: String? { record.author }
     /// `name` of the context.
     public var contextName: String? { record.contextName }
-    /// The name of the process that saved; where Apple's systems have bundles.
+    /// The name of the process that saved, in place of the bundle identifier on Apple's systems.
     public var processName: String? { record.processName }
-    /// The number of the process that saved.
+    /// The process identifier of the process that saved.
     public var processIdentifier: Int32 { record.processIdentifier }
     /// The stage of a migration.
     public var label: String? { record.label }
 
-    /// Whether the transaction is a save, a batch request or a migration.
+    /// A save, a batch request or a migration.
     public var kind: Kind {
         switch record.kind {
         case .save: .save
@@ -51,16 +51,16 @@ public struct HistoryTransaction: Sendable, Identifiable {
         }
     }
 
-    /// The place after this transaction, in its store. To go on in all stores use the token of the answer.
+    /// The position after this transaction, in its store. To continue in all stores, use the token of the answer.
     public var token: HistoryToken { HistoryToken([storeIdentifier: position]) }
     var position: HistoryPosition { record.position }
 
-    /// How many changes there are. Does not make them.
+    /// The number of changes, in O(number of groups).
     public var changeCount: Int { record.groups.reduce(0) { $0 + $1.count } }
 
-    /// The changes: inserted objects, then updated, then deleted ones, made anew at each call.
+    /// The changes: inserted objects, then updated, then deleted ones. Computed at each access.
     ///
-    /// Without those of entities that the model no longer has. O(changes).
+    /// Without changes of entities that the model no longer has. O(changes).
     public var changes: [HistoryChange] {
         var changes: [HistoryChange] = []
         changes.reserveCapacity(changeCount)
@@ -76,7 +76,7 @@ public struct HistoryTransaction: Sendable, Identifiable {
         return changes
     }
 
-    /// The changes as contexts take them in: see `ManagedObjectContext.mergeChanges(from:)`.
+    /// The changes in the form for `ManagedObjectContext.mergeChanges(from:)`.
     public var objectChanges: ObjectChanges {
         var changes = ObjectChanges(transaction: number, author: author, contextName: contextName)
         for (group, origin) in zip(record.groups, origins) {
@@ -110,13 +110,13 @@ extension HistoryRecord.Group {
 }
 
 extension HistoryTransaction: CustomStringConvertible {
-    /// The number, the author and how much changed.
+    /// The number, the author and the number of changes.
     public var description: String {
         "HistoryTransaction(\(number), \(kind), by \(author ?? "nobody named"), \(changeCount) changes)"
     }
 }
 
-/// What predicates over transactions may ask: `author`, `contextName`, `processName`, `processID`, `timestamp`,
+/// The keys for predicates over transactions: `author`, `contextName`, `processName`, `processID`, `timestamp`,
 /// `transactionNumber`, `storeID`, `label`, and `changes` (HIS-5).
 extension HistoryTransaction: KeyedValues {
     public var evaluatedKeys: [String]? {

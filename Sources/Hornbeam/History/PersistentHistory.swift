@@ -2,13 +2,13 @@ public import Foundation
 public import HornbeamModel
 internal import HornbeamStore
 
-/// What happened in the stores of a coordinator: each save, batch and migration as one transaction (section 1.22).
+/// The history of a coordinator's stores: each save, batch and migration as one transaction (section 1.22).
 ///
-/// That of several stores is one, in the order of time; stores that keep none are passed over. May be used from any thread; reading
-/// blocks on the disk and on nobody else.
+/// The histories of several stores are merged in the order of time; stores without history are skipped. Can be used from any thread. Reading
+/// blocks on the disk only.
 public struct PersistentHistory: Sendable {
     private let coordinator: PersistentStoreCoordinator
-    /// The stores that it is about; nil for all.
+    /// The selected stores; nil for all.
     private let identifiers: Set<UUID>?
 
     init(_ coordinator: PersistentStoreCoordinator, of identifiers: Set<UUID>? = nil) {
@@ -16,12 +16,12 @@ public struct PersistentHistory: Sendable {
         self.identifiers = identifiers
     }
 
-    /// The history of some of the stores by themselves, with tokens of theirs; of all when none is named (PSC-19).
+    /// The history of some of the stores, with tokens for these; of all stores when none is named (PSC-19).
     public func of(_ stores: PersistentStore...) -> PersistentHistory {
         PersistentHistory(coordinator, of: stores.isEmpty ? identifiers : Set(stores.map(\.identifier)))
     }
 
-    /// The stores that keep history; where none does, all, of which the first says so.
+    /// The stores with history; if there is none, all stores, so that the first one throws the error.
     private func stores() throws -> [Store] {
         let stack = coordinator.stack
         let first = try stack.firstStore()
@@ -30,10 +30,10 @@ public struct PersistentHistory: Sendable {
             let keeping = stores.filter(\.keepsHistory)
             return keeping.isEmpty ? [stores.first ?? first] : keeping
         }
-        throw HornbeamError(.closed, "A store whose history was asked for was removed from its coordinator. Add it again.")
+        throw HornbeamError(.closed, "A store whose history was requested was removed from its coordinator. Add it again.")
     }
 
-    /// The place after the newest transaction (PSC-19).
+    /// The position after the newest transaction (PSC-19).
     ///
     /// - Throws: `unsupportedRequest` when no store keeps history; the store's error.
     public func currentToken() throws -> HistoryToken {
@@ -42,15 +42,15 @@ public struct PersistentHistory: Sendable {
 
     // MARK: Fetching
 
-    /// What happened after a token; everything that history has when it is nil (HIS-5).
+    /// The transactions after a token; with nil, all transactions in history (HIS-5).
     ///
     /// - Parameters:
-    ///   - token: The position of the last transaction that the reader knows; nil to read from the beginning.
-    ///   - predicate: Which transactions; see `HistoryTransaction` for its keys. Others are passed over, and the token of the answer is
-    ///     behind them too.
-    ///   - limit: The transactions given back at most, the oldest; 0 for all. Ask again with the token for more.
-    /// - Throws: `predicateEvaluation`; `unsupportedRequest` when no store keeps history; the store's error. Not for a token that is
-    ///   too old: that is an answer.
+    ///   - token: The position up to which the caller has read; nil to read from the beginning.
+    ///   - predicate: Selects transactions; see `HistoryTransaction` for its keys. Others are skipped, and the token of the answer is
+    ///     after them too.
+    ///   - limit: The maximum number of transactions returned, the oldest ones; 0 for all. Call again with the token for more.
+    /// - Throws: `predicateEvaluation`; `unsupportedRequest` when no store keeps history; the store's error. A token that is too old is
+    ///   not an error but an answer.
     public func fetch(
         after token: HistoryToken?, where predicate: FetchPredicate? = nil, limit: Int = 0
     ) throws -> HistoryAnswer {
@@ -59,7 +59,7 @@ public struct PersistentHistory: Sendable {
         for store in try stores() {
             let position = token?.positions[store.identifier]
             if token != nil, position == nil { gap = .unknownStore }
-            // Looked up first: what is trimmed meanwhile is asked for again, and missed.
+            // Read the position first, so that records that are trimmed meanwhile are reported as missing.
             let start = try position ?? store.historyStart()
             switch try store.history(after: position, limit: limit, where: { record in
                 try predicate?.evaluate(with: HistoryTransaction(record, store)) ?? true
@@ -76,9 +76,9 @@ public struct PersistentHistory: Sendable {
         return HistoryPortion.answer(portions, limit: limit)
     }
 
-    /// What happened after a transaction: in its store by number, in others by time.
+    /// The transactions after another one: in its store by number, in others by time.
     ///
-    /// - Throws: As `fetch(after:where:limit:)` with a token.
+    /// - Throws: The errors of `fetch(after:where:limit:)` with a token.
     public func fetch(
         after transaction: HistoryTransaction, where predicate: FetchPredicate? = nil, limit: Int = 0
     ) throws -> HistoryAnswer {
@@ -89,10 +89,10 @@ public struct PersistentHistory: Sendable {
         return try fetch(after: token, where: predicate, limit: limit)
     }
 
-    /// What history has of a date and later.
+    /// The transactions since a date.
     ///
-    /// Transactions of that time that are no longer in history are not missed: an answer about time makes no promise. O(log n) to find.
-    /// - Throws: As `fetch(after:where:limit:)` with a token.
+    /// Transactions since then that are no longer in history are not reported as missing. Finding the first one takes O(log² n).
+    /// - Throws: The errors of `fetch(after:where:limit:)` with a token.
     public func fetch(
         since date: Date, where predicate: FetchPredicate? = nil, limit: Int = 0
     ) throws -> [HistoryTransaction] {
@@ -104,9 +104,9 @@ public struct PersistentHistory: Sendable {
 
     // MARK: Purging
 
-    /// Removes all that the token knows, durably (HIS-7). A fetch after that very token goes on.
+    /// Removes all transactions up to a token, durably (HIS-7). A fetch after the same token still succeeds.
     ///
-    /// Consumers who have not read it get `resync`.
+    /// Consumers that have not read them get `resync`.
     public func purge(before token: HistoryToken) throws {
         for store in try stores() {
             if let position = token.positions[store.identifier] { try store.purgeHistory(through: position.number) }
@@ -129,7 +129,7 @@ public struct PersistentHistory: Sendable {
 
     // MARK: Consumers
 
-    /// Those who are registered, by name, with how far each has come.
+    /// The registered consumers by name, with their positions.
     public func consumers() throws -> [HistoryConsumer] {
         var found: [String: HistoryConsumer] = [:]
         for store in try stores() {
@@ -144,12 +144,12 @@ public struct PersistentHistory: Sendable {
         return found.values.sorted { $0.name < $1.name }
     }
 
-    /// Notes that a consumer knows all up to a token, and registers it at the first time; durable.
+    /// Stores that a consumer has read everything up to a token, and registers it at the first call; durable.
     ///
-    /// What a registered consumer has not read is kept longer: as `HistoryTracking.unreadRecordCount` says.
+    /// Transactions that a registered consumer has not read are kept longer: see `HistoryTracking.unreadRecordCount`.
     /// - Parameters:
     ///   - consumer: The name of the consumer, unique within the stores.
-    ///   - token: How far the consumer has come; all that has happened by now when nil.
+    ///   - token: The position of the consumer; the newest one when nil.
     public func register(_ consumer: String, at token: HistoryToken? = nil) throws {
         let token = try token ?? currentToken()
         for store in try stores() {
@@ -157,14 +157,14 @@ public struct PersistentHistory: Sendable {
         }
     }
 
-    /// Forgets a consumer, so that nothing is kept for it; durable. Does nothing when there is none of that name.
+    /// Removes a consumer, so that no transactions are kept for it; durable. Does nothing for an unknown name.
     public func unregister(_ consumer: String) throws {
         for store in try stores() { try store.setHistoryConsumer(consumer, nil) }
     }
 
-    /// What a registered consumer has not read. Say so with `register(_:at:)` once it is dealt with.
+    /// The transactions that a registered consumer has not read. Call `register(_:at:)` after processing them.
     ///
-    /// - Throws: `unknownName` for a consumer that is not registered; as `fetch(after:where:limit:)`.
+    /// - Throws: `unknownName` for a consumer that is not registered; the errors of `fetch(after:where:limit:)`.
     public func fetch(
         for consumer: String, where predicate: FetchPredicate? = nil, limit: Int = 0
     ) throws -> HistoryAnswer {
@@ -176,28 +176,28 @@ public struct PersistentHistory: Sendable {
     }
 }
 
-/// Somebody who reads history from time to time.
+/// A registered reader of history.
 public struct HistoryConsumer: Hashable, Sendable {
     /// The name under which the consumer is registered.
     public let name: String
-    /// All that it knows.
+    /// The position up to which it has read.
     public let token: HistoryToken
-    /// When it last said so.
+    /// The time of its last report.
     public let lastRead: Date
 }
 
 extension PersistentStoreCoordinator {
-    /// What happened in the stores.
+    /// The history of the stores.
     public var history: PersistentHistory { PersistentHistory(self) }
 }
 
 extension PersistentContainer {
-    /// What happened in the stores.
+    /// The history of the stores.
     public var history: PersistentHistory { persistentStoreCoordinator.history }
 }
 
 extension ManagedObjectContext {
-    /// Takes in what a transaction of history says, as `mergeChanges(from:)` does with a save (NOT-7, HIS-2).
+    /// Merges a transaction of history, like `mergeChanges(from:)` merges a save (NOT-7, HIS-2).
     ///
     /// - Throws: The store's error.
     public func mergeChanges(from transaction: HistoryTransaction) throws { try mergeChanges(from: transaction.objectChanges) }

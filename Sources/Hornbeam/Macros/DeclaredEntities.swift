@@ -1,6 +1,6 @@
 internal import HornbeamModel
 
-/// The entities that classes declare, on their way to a model: destinations become entities' names, and inverses are found.
+/// Converts the entities that classes declare: resolves the entity names of destinations, and finds inverses.
 struct DeclaredEntities {
     private var declarations: [EntityDeclaration] = []
     private var known: Set<ObjectIdentifier> = []
@@ -24,7 +24,7 @@ struct DeclaredEntities {
         declarations.append(declaration)
     }
 
-    /// - Throws: `invalidModel` for classes without an entity and for inverses that are not clear.
+    /// - Throws: `invalidModel` for classes without an entity and for ambiguous inverses.
     mutating func completed() throws -> [Entity] {
         entities = declarations.map(\.entity)
         nameDestinations()
@@ -34,7 +34,7 @@ struct DeclaredEntities {
         return entities
     }
 
-    /// Tokens name the class at the other end, whose entity may have another name.
+    /// Tokens name the class of the destination, whose entity may have another name.
     private mutating func nameDestinations() {
         let names = Dictionary(
             declarations.map { (String(describing: $0.objectClass), $0.entity.name) }, uniquingKeysWith: { first, _ in first })
@@ -46,7 +46,7 @@ struct DeclaredEntities {
         }
     }
 
-    /// A relationship of an entity by their places.
+    /// The indexes of an entity and its relationship.
     private struct Place: Hashable {
         var entity: Int
         var relationship: Int
@@ -58,7 +58,7 @@ struct DeclaredEntities {
         entities.indices.flatMap { entity in entities[entity].relationships.indices.map { Place(entity: entity, relationship: $0) } }
     }
 
-    /// Sets the inverse of a relationship that another one names as its own.
+    /// Sets the inverse of a relationship that another one declares as its inverse.
     private mutating func completeInverses() {
         for place in places {
             guard let inverse = relationship(place).inverseName else { continue }
@@ -70,7 +70,7 @@ struct DeclaredEntities {
         }
     }
 
-    /// Makes two relationships each other's inverse where each is the only one that leads back.
+    /// Makes two relationships inverses of each other when each is the only one between the two entities in its direction.
     private mutating func inferInverses() {
         let open = places.filter { relationship($0).inverseName == nil && !declarations[$0.entity].oneWay.contains(relationship($0).name) }
         func leadingBack(_ place: Place) -> [Place] {

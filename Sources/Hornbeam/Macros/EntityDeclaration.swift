@@ -1,6 +1,6 @@
 public import HornbeamModel
 
-/// The entity that a class declares: what `ManagedObjectModel(for:)` makes a model of.
+/// The entity that a class declares. `ManagedObjectModel(for:)` builds a model from it.
 ///
 /// `@Entity` writes it; a hand-written class can too:
 /// ```swift
@@ -11,12 +11,12 @@ public import HornbeamModel
 /// }
 /// ```
 public struct EntityDeclaration {
-    /// The entity; destinations of relationships are still classes' names here.
+    /// The entity. Destinations of its relationships are class names.
     public let entity: Entity
     let objectClass: ManagedObject.Type
-    /// The declaration of the nearest superclass that has one; one element at most.
+    /// The declaration of the nearest superclass that has one: zero or one element.
     let parent: [EntityDeclaration]
-    /// The relationships that have no inverse though one could be found.
+    /// The relationships for which no inverse is inferred.
     let oneWay: Set<String>
 
     /// The declaration of an entity by its class.
@@ -25,10 +25,10 @@ public struct EntityDeclaration {
     ///   - objectClass: The class, whose `entityName` is the name of the entity.
     ///   - parent: The declaration of the superclass, `super.entityDeclaration`.
     ///   - tokens: The class's own properties.
-    ///   - oneWay: The names of relationships for which no inverse is to be found.
+    ///   - oneWay: The names of relationships for which no inverse is inferred.
     ///   - abstract: True if only subentities have objects.
     ///   - renamedFrom: The name of the entity in older versions of the model.
-    ///   - version: Text that makes this version differ from others that are otherwise equal.
+    ///   - version: Text that makes this version differ from an otherwise equal one.
     ///   - userInfo: Notes of the app.
     ///   - parts: Constraints, indexes and fetched properties.
     public init(

@@ -1,6 +1,6 @@
 public import HornbeamModel
 
-/// Makes a class an entity: its stored properties become attributes and relationships of the model.
+/// Declares an entity by a class: its stored properties become attributes and relationships of the model.
 ///
 /// ```swift
 /// @Entity final class Author: ManagedObject {
@@ -8,15 +8,15 @@ public import HornbeamModel
 ///     @Relationship(deleteRule: .cascade, inverse: \Book.author) var books: Set<Book>
 /// }
 /// ```
-/// The types decide: `Book?` of an entity's class is a relationship to one object, `Set<Book>` and `ManagedSet<Book>` to many, `[Book]` and
-/// `ManagedArray<Book>` to many in order; all other types are attributes. The macro adds a token for each property, the entity's declaration
-/// and an initialiser, `Author(in: context, name: …)`. `Docs/Models.md` shows what it expands to.
+/// The type determines the kind of property: `Book?` with an entity's class is a to-one relationship, `Set<Book>` and `ManagedSet<Book>` are
+/// to-many, `[Book]` and `ManagedArray<Book>` ordered to-many; all other types are attributes. The macro adds a token for each property, the
+/// entity's declaration and an initialiser, `Author(in: context, name: …)`. `Docs/Models.md` shows the expansion.
 ///
 /// - Parameters:
 ///   - name: The entity's name; the class's name unless given.
 ///   - abstract: Only subentities have objects. Write `true`, not an expression.
 ///   - renamedFrom: The entity's name in older versions of the model.
-///   - version: Text that makes this version differ from others though nothing else does.
+///   - version: Text that makes this version differ from an otherwise equal one.
 ///   - userInfo: Notes of the app.
 @attached(memberAttribute)
 @attached(member, names: arbitrary)
@@ -24,10 +24,10 @@ public macro Entity(
     _ name: String? = nil, abstract: Bool = false, renamedFrom: String? = nil, version: String? = nil, userInfo: [String: String] = [:]
 ) = #externalMacro(module: "HornbeamMacros", type: "EntityMacro")
 
-/// Says more about an attribute of an entity: `@Attribute(.unique, maximumLength: 80) var name: String`.
+/// Declares options of an attribute: `@Attribute(.unique, maximumLength: 80) var name: String`.
 ///
-/// The parameters mean what they mean for the token `Attribute`. `default` is for a value that is made once, such as `Settings()`; an
-/// initial value that is a call is made anew for each object. A property with a `derivation` can only be read.
+/// The parameters are those of the token `Attribute`. `default` is for a value that is created once, such as `Settings()`; an
+/// initial value that is a call is evaluated for each object. A property with a `derivation` is read-only.
 @attached(peer)
 public macro Attribute(
     _ options: AttributeOption..., default: (any Sendable)? = nil, type: AttributeType? = nil, minimum: (any Sendable)? = nil,
@@ -36,10 +36,10 @@ public macro Attribute(
     renamedFrom: String? = nil, version: String? = nil, userInfo: [String: String] = [:]
 ) = #externalMacro(module: "HornbeamMacros", type: "MarkerMacro")
 
-/// Says more about a relationship of an entity: `@Relationship(deleteRule: .cascade, inverse: \Book.author) var books: Set<Book>`.
+/// Declares options of a relationship: `@Relationship(deleteRule: .cascade, inverse: \Book.author) var books: Set<Book>`.
 ///
-/// The inverse may be left out where only one relationship of the destination leads back. Name it at one end only; the compiler cannot
-/// resolve two key paths that need each other. `nil` says that there is none.
+/// The inverse may be left out when the destination has only one relationship to this entity. Declare it at one end only, because the
+/// compiler cannot resolve two key paths that depend on each other. `nil` declares a one-way relationship.
 @attached(peer)
 public macro Relationship(
     optional: Bool = true, minCount: Int = 0, maxCount: Int = 0, deleteRule: DeleteRule = .nullify, merge: MergeRule? = nil,
@@ -53,58 +53,58 @@ public macro Relationship(
     inverse: String, renamedFrom: String? = nil, version: String? = nil, userInfo: [String: String] = [:]
 ) = #externalMacro(module: "HornbeamMacros", type: "MarkerMacro")
 
-/// Leaves a property of an entity out of the model: it is an ordinary property in memory, gone with the object.
+/// Excludes a property of an entity from the model: it is an ordinary property in memory.
 @attached(peer)
 public macro Transient() = #externalMacro(module: "HornbeamMacros", type: "MarkerMacro")
 
-/// Keeps an index for each list of properties: `#Index<Book>([\.year], [\.author, \.title])`.
+/// Declares an index for each list of properties: `#Index<Book>([\.year], [\.author, \.title])`.
 @freestanding(declaration)
 public macro Index<Object: ManagedObject>(
     _ lists: [PartialKeyPath<Object>]..., name: String? = nil, where predicate: String? = nil
 ) = #externalMacro(module: "HornbeamMacros", type: "MarkerMacro")
 
-/// Keeps one index over elements with a direction or a collation: `#Index<Book>(.folded(\.title), .descending(\.year))`.
+/// Declares one index over elements with a direction or a collation: `#Index<Book>(.folded(\.title), .descending(\.year))`.
 @freestanding(declaration)
 public macro Index<Object: ManagedObject>(
     _ elements: IndexElement<Object>..., name: String? = nil, where predicate: String? = nil
 ) = #externalMacro(module: "HornbeamMacros", type: "MarkerMacro")
 
-/// Requires that no two objects have the same values for a list of properties: `#Unique<Book>([\.title, \.year])`.
+/// Declares a uniqueness constraint for each list of properties: `#Unique<Book>([\.title, \.year])`.
 @freestanding(declaration)
 public macro Unique<Object: ManagedObject>(_ lists: [PartialKeyPath<Object>]...) =
     #externalMacro(module: "HornbeamMacros", type: "MarkerMacro")
 
-/// Adds a fetched property: `#FetchedProperty("reviews", entity: "Review", where: "authorID == $FETCH_SOURCE.id")`.
+/// Declares a fetched property: `#FetchedProperty("reviews", entity: "Review", where: "authorID == $FETCH_SOURCE.id")`.
 @freestanding(declaration)
 public macro FetchedProperty(
     _ name: String, entity: String, where predicate: String? = nil, sortedBy: [FetchSort] = [], userInfo: [String: String] = [:]
 ) = #externalMacro(module: "HornbeamMacros", type: "MarkerMacro")
 
-/// Gives a property the accessors that read and write it by its token. `@Entity` adds this where it belongs.
+/// Gives a property accessors that use its token. `@Entity` adds it to the properties of the model.
 @attached(accessor)
 public macro ManagedProperty() = #externalMacro(module: "HornbeamMacros", type: "ManagedPropertyMacro")
 
-/// A quality of an attribute that is there or not.
+/// A boolean option of an attribute.
 public enum AttributeOption: Sendable {
-    /// No two objects have the same value.
+    /// Adds a uniqueness constraint.
     case unique
-    /// An index is kept.
+    /// Adds an index.
     case indexed
-    /// Tracked, undone and reset as other attributes are, and never stored (ATT-10).
+    /// Tracked, undone and reset like other attributes, but never stored (ATT-10).
     case transient
-    /// Large values may be kept apart from the row (ATT-14).
+    /// A store may keep large values outside the row (ATT-14).
     case external
-    /// History keeps the value of a deleted object (ATT-15).
+    /// History preserves the value of a deleted object (ATT-15).
     case preserved
 }
 
 /// One element of an index in `#Index`. The macro reads it from the source; at run time it is a `FetchIndexElement`.
 public struct IndexElement<Object: ManagedObject> {
-    /// The property from the smallest value to the largest.
+    /// The property in ascending order.
     public static func ascending(_ property: PartialKeyPath<Object>, collation: IndexCollation = .binary) -> Self { Self() }
-    /// The property from the largest value to the smallest.
+    /// The property in descending order.
     public static func descending(_ property: PartialKeyPath<Object>, collation: IndexCollation = .binary) -> Self { Self() }
-    /// The property compared as `collation` says.
+    /// The property with a collation.
     public static func folded(
         _ property: PartialKeyPath<Object>, _ collation: IndexCollation = .caseAndDiacriticInsensitive
     ) -> Self { Self() }

@@ -4,20 +4,20 @@ public import HornbeamModel
 extension ManagedObjectModel {
     /// The model that classes declare: `ManagedObjectModel(for: Author.self, Book.self)`.
     ///
-    /// The entities of superclasses are added by themselves. Inverses that are named at one end are set at the other, and where only one
-    /// relationship leads each way between two entities, they are each other's inverse.
+    /// The entities of superclasses are added automatically. An inverse that one end declares is set at the other. If two entities have
+    /// only one relationship in each direction, these become inverses of each other.
     ///
-    /// - Throws: `invalidModel`, with every problem as one of its details.
+    /// - Throws: `invalidModel`; each problem is one of its details.
     public convenience init(for classes: ManagedObject.Type...) throws {
         try self.init(for: classes)
     }
 
-    /// The same with composites, configurations and templates of requests, which no class declares.
+    /// As above, with composites, configurations and fetch request templates, which classes cannot declare.
     public convenience init(for classes: ManagedObject.Type..., @ModelBuilder and parts: () -> [ModelPart]) throws {
         try self.init(for: classes, and: ModelDefinition(parts))
     }
 
-    /// The model that a list of classes declares, with what is added to it.
+    /// The model that a list of classes declares, with additional parts.
     public convenience init(for classes: [ManagedObject.Type], and addition: ModelDefinition = ModelDefinition()) throws {
         var declared = DeclaredEntities()
         for type in classes { declared.add(type) }
@@ -28,16 +28,16 @@ extension ManagedObjectModel {
 }
 
 extension PersistentContainer {
-    /// A container with an open store at a place on disk, for the model that classes declare.
+    /// A container with an open store at a path on disk, for the model that classes declare.
     ///
-    /// - Throws: As `ManagedObjectModel(for:)`, `init` and `loadPersistentStores()`.
+    /// - Throws: The errors of `ManagedObjectModel(for:)`, `init` and `loadPersistentStores()`.
     public static func open(at url: URL, for classes: ManagedObject.Type...) throws -> PersistentContainer {
         try open(at: url, model: ManagedObjectModel(for: classes), classes: classes)
     }
 
     /// A container with an open store in memory, for the model that classes declare; for tests and caches.
     ///
-    /// - Throws: As `ManagedObjectModel(for:)` and `init`.
+    /// - Throws: The errors of `ManagedObjectModel(for:)` and `init`.
     public static func inMemory(for classes: ManagedObject.Type...) throws -> PersistentContainer {
         try inMemory(model: ManagedObjectModel(for: classes), classes: classes)
     }

@@ -1,21 +1,21 @@
 public import HornbeamModel
 
-/// Finds the kind of token for a property's type: `TokenType.of(Author?.self).init("author")` is a `ToOne<Author>`.
+/// Selects the token type for a property's type: `TokenType.of(Author?.self).init("author")` is a `ToOne<Author>`.
 ///
-/// `@Entity` asks for types that it cannot know from their names. The compiler answers, by choosing among the functions here.
+/// `@Entity` uses it for types whose kind does not follow from their names. The compiler's overload resolution selects a function.
 public enum TokenType {
     /// An attribute.
     public static func of<Value: AttributeValue>(_ type: Value.Type) -> Attribute<Value>.Type { Attribute<Value>.self }
 
-    /// A relationship to one object.
+    /// A to-one relationship.
     public static func of<Object: ManagedObject>(_ type: Object?.Type) -> ToOne<Object>.Type { ToOne<Object>.self }
-    /// A relationship to many objects.
+    /// A to-many relationship.
     public static func of<Object: ManagedObject>(_ type: Set<Object>.Type) -> ToMany<Object>.Type { ToMany<Object>.self }
-    /// A relationship to many objects.
+    /// A to-many relationship.
     public static func of<Object: ManagedObject>(_ type: ManagedSet<Object>.Type) -> ToMany<Object>.Type { ToMany<Object>.self }
-    /// An ordered relationship to many objects.
+    /// An ordered to-many relationship.
     public static func of<Object: ManagedObject>(_ type: [Object].Type) -> OrderedToMany<Object>.Type { OrderedToMany<Object>.self }
-    /// An ordered relationship to many objects.
+    /// An ordered to-many relationship.
     public static func of<Object: ManagedObject>(_ type: ManagedArray<Object>.Type) -> OrderedToMany<Object>.Type {
         OrderedToMany<Object>.self
     }
@@ -29,16 +29,16 @@ public enum TokenType {
         Attribute<Coded<Value>?>.self
     }
 
-    // What is refused, with what to write instead.
+    // Refused types. The declaration of each function names the remedy.
 
-    /// Refused: an object without `?`. Its declaration names the remedy.
+    /// Refused: an object type without `?`.
     public static func of<Object: ManagedObject>(_ type: Object.Type) -> RequiredObject<Object>.Type { RequiredObject<Object>.self }
 
-    /// Refused: a type that no attribute can store. Its declaration names the remedy.
+    /// Refused: a type that no attribute can store.
     @_disfavoredOverload
     public static func of<Value>(_ type: Value.Type) -> Unstorable<Value>.Type { Unstorable<Value>.self }
 
-    /// A property whose type is an entity's class without `?`.
+    /// A property with an entity's class without `?` as its type.
     public struct RequiredObject<Value>: RefusedToken {
         @available(
             *, unavailable,
@@ -47,7 +47,7 @@ public enum TokenType {
         public init(_ name: String) {}
     }
 
-    /// A property whose type no attribute can have.
+    /// A property with a type that no attribute can store.
     public struct Unstorable<Value>: RefusedToken {
         @available(
             *, unavailable,
@@ -57,7 +57,7 @@ public enum TokenType {
     }
 }
 
-/// The token of a property that is refused where the token is made. It stands in for one where tokens are listed.
+/// The token of a refused property, which takes its position in lists of tokens.
 public protocol RefusedToken: PropertyToken {}
 
 extension RefusedToken {

@@ -1,13 +1,13 @@
 internal import HornbeamModel
 
-// Rules of the model for properties that both sides changed (MRG-6). A property that a rule has settled has
-// the other side's value as its base, as if it had been changed after theirs.
+// Merge rules of the model for properties that both sides changed (MRG-6). After a rule was applied, the other side's
+// value is the base of the property, as if this context had changed it later.
 
 extension ManagedObject {
-    /// Settles by rule what both sides changed; says what was settled, in the order of the properties.
+    /// Applies merge rules to properties that both sides changed; returns these, in the order of the properties.
     ///
-    /// - Parameter includingRelationships: False while merging in memory: what a to-one points at has two ends, and
-    ///   they are settled together by the save.
+    /// - Parameter includingRelationships: False while merging in memory: a to-one relationship has two ends, which
+    ///   the save merges together.
     final func applyMergeRules(
         _ stored: [PropertyValue], includingRelationships: Bool
     ) -> [MergeReport.Property] {
@@ -32,12 +32,12 @@ extension ManagedObject {
             base: conflict.base, mine: conflict.mine, theirs: conflict.theirs, type: property.attributeType)
     }
 
-    /// All properties that both sides changed, in their order.
+    /// All properties that both sides changed, in order.
     final func conflicts(with stored: [PropertyValue]) -> [PropertyConflict] {
         (record?.originals.keys.sorted() ?? []).compactMap { conflict(at: $0, stored) }
     }
 
-    /// The conflict of a property; nil when both sides agree, or one did not change it.
+    /// The conflict of a property; nil when both sides have equal values, or one did not change it.
     final func conflict(at index: Int, _ stored: [PropertyValue]) -> PropertyConflict? {
         guard let record, let base = record.originals[index], stored[index] != base else { return nil }
         let property = scope.properties[index]
@@ -47,7 +47,7 @@ extension ManagedObject {
             mine: record.values[index], theirs: stored[index])
     }
 
-    /// Gives a property its merged value, with what is stored as its base.
+    /// Gives a property its merged value. The stored value becomes its base.
     final func settle(_ property: PropertyDescription, as result: PropertyValue, over stored: PropertyValue) {
         guard let record else { return }
         let index = property.index

@@ -1,18 +1,18 @@
 internal import HornbeamModel
 internal import HornbeamStore
 
-// Conflicts at save: rules of the model first, then three-way merges where both sides agree to differ, the
-// merge policy where they do not.
+// Conflicts at a save: merge rules of the model first, then three-way merges of properties that only one side changed, then the
+// merge policy.
 
 extension ManagedObjectContext {
-    /// Changes what is pending so that the save can be tried again.
+    /// Resolves conflicts by changing pending changes, so that the save can be tried again.
     ///
-    /// - Throws: The conflicts, when the policy is `error` or cannot settle them.
+    /// - Throws: The conflicts, when the policy is `error` or cannot resolve them.
     func resolve(_ conflicts: SaveConflicts, _ draft: SaveDraft) throws {
         tracker.objects.views.forget()
         defer { tracker.objects.views.forget() }
         try resolve(conflicts.versions, error: error(of: conflicts, draft))
-        // Each object is settled once per attempt: a conflict was found between objects as they were. The next attempt meets what is left.
+        // Each object is resolved once per attempt, because its conflicts were found in its earlier state. The next attempt detects the rest.
         var settled = Set(conflicts.versions.map(\.reference.key))
         for conflict in conflicts.uniques {
             let keys = conflict.objects.map(\.key) + (conflict.existing.map { [$0.key] } ?? [])
@@ -22,10 +22,10 @@ extension ManagedObjectContext {
         }
     }
 
-    /// Settles conflicts of versions, or throws the error.
+    /// Resolves version conflicts, or throws the error.
     func resolve(_ conflicts: [VersionConflict], error: @autoclosure () -> HornbeamError) throws {
         for conflict in conflicts {
-            // Nothing here can settle what is not here.
+            // An object that this context does not have cannot be resolved.
             guard let object = registry[conflict.reference.key] else { throw error() }
             if mergesByItself(object, conflict) {
                 adopt(conflict, in: object)
@@ -43,7 +43,7 @@ extension ManagedObjectContext {
         }
     }
 
-    /// The error, with the IDs that the objects have in this context.
+    /// The error, with the objects' IDs in this context.
     private func error(of conflicts: SaveConflicts, _ draft: SaveDraft) -> HornbeamError {
         var error = conflicts.error { draft.object($0)?.objectID ?? $0 }
         let refused = RefusedConflicts(
@@ -59,18 +59,18 @@ extension ManagedObjectContext {
         return error
     }
 
-    /// What a program can do about objects that both sides changed.
+    /// The remedies for objects that both sides changed.
     static let adviceForConflicts = "Set a mergePolicy; or refresh the objects, with mergeChanges true to write the changes of this context "
         + "over the others', false to drop them."
 
-    /// True when no property is left that both sides changed to different values.
+    /// True when both sides have equal values for every property that both changed.
     private func isSettled(_ object: ManagedObject, _ conflict: VersionConflict) -> Bool {
         guard let stored = conflict.storedValues, !object.state.contains(.deleted), !object.state.contains(.watched)
         else { return false }
         return object.mergesCleanly(with: stored)
     }
 
-    /// Applies the rules of the model; true when nothing is left to the policy.
+    /// Applies the merge rules of the model; true when they resolve the whole conflict.
     private func mergesByItself(_ object: ManagedObject, _ conflict: VersionConflict) -> Bool {
         guard let stored = conflict.storedValues, !object.state.contains(.deleted), !object.state.contains(.watched)
         else { return false }
@@ -80,7 +80,7 @@ extension ManagedObjectContext {
         return object.mergesCleanly(with: stored)
     }
 
-    /// Takes the stored row as the base of the pending changes.
+    /// Makes the stored row the base of the pending changes.
     private func adopt(_ conflict: VersionConflict, in object: ManagedObject) {
         guard let stored = conflict.storedValues else { return }
         object.adopt(stored, version: conflict.storedVersion)
@@ -89,7 +89,7 @@ extension ManagedObjectContext {
 
     // MARK: The policy
 
-    /// Lets a custom policy choose values.
+    /// Calls a custom policy for the merged values.
     private func consultResolver(_ object: ManagedObject, _ conflict: VersionConflict) throws {
         guard let resolver = mergePolicy.resolver else { return }
         let values = try resolver.resolve(object.mergeConflict(conflict))
@@ -132,7 +132,7 @@ extension ManagedObjectContext {
         }
     }
 
-    /// Gives up the values that the other side changed too.
+    /// Discards this side's values of properties that the other side changed too.
     private func yield(_ object: ManagedObject, _ stored: [PropertyValue]) {
         report(object, stored) { $0.theirs }
         guard let record = object.record else { return }
@@ -144,7 +144,7 @@ extension ManagedObjectContext {
         settleUpdatedState(of: object)
     }
 
-    /// Makes every value of the object one to be written.
+    /// Marks every value of the object for the save.
     private func holdAllValues(of object: ManagedObject) {
         guard let record = object.record, !object.state.contains(.deleted) else { return }
         for property in object.scope.properties where !property.isToMany && !property.isTransient {
@@ -155,14 +155,14 @@ extension ManagedObjectContext {
         }
     }
 
-    /// The row is gone: the object follows it, or is written again (MRG-10).
+    /// The row is deleted: the object is deleted too, or inserted again (MRG-10).
     private func settleDeletedElsewhere(_ object: ManagedObject) {
         if object.state.contains(.deleted) {
             object.state.insert(.gone)
             return
         }
         guard object.hasChanges else {
-            // It was watched only: nothing of this context is to be written again.
+            // The object was only watched, so there are no values to write again.
             object.state.remove(.watched)
             return object.markGone()
         }
@@ -194,7 +194,7 @@ extension ManagedObjectContext {
         if let outcome { merging.report.objects.append(.init(objectID: object.objectID, outcome: outcome)) }
     }
 
-    /// Notes what becomes of the properties that both sides changed.
+    /// Records the merged values of the properties that both sides changed.
     private func report(
         _ object: ManagedObject, _ stored: [PropertyValue], _ result: (PropertyConflict) -> PropertyValue
     ) {
@@ -206,7 +206,7 @@ extension ManagedObjectContext {
         }
     }
 
-    /// Notes that every change of mine is dropped, also where others changed nothing.
+    /// Records that all changes of this side are discarded, also of properties that others did not change.
     private func reportAllChanges(of object: ManagedObject, _ stored: [PropertyValue]) {
         guard let record = object.record else { return }
         for index in record.originals.keys.sorted() {
@@ -221,7 +221,7 @@ extension ManagedObjectContext {
 }
 
 extension ManagedObject {
-    /// The conflict as a custom policy sees it.
+    /// The conflict in the form for a custom policy.
     final func mergeConflict(_ conflict: VersionConflict) -> MergeConflict {
         MergeConflict(
             objectID: objectID, entityName: scope.entity.name,
@@ -233,7 +233,7 @@ extension ManagedObject {
 }
 
 extension EntityDescription {
-    /// Values of the attributes and to-ones that are stored, by name.
+    /// The values of the stored attributes and to-ones, by name.
     func namedValues(_ value: (PropertyDescription) -> PropertyValue) -> [String: PropertyValue] {
         var values: [String: PropertyValue] = [:]
         for property in properties where !property.isToMany && !property.isTransient { values[property.name] = value(property) }

@@ -1,29 +1,29 @@
 internal import HornbeamModel
 internal import HornbeamStore
 
-// Merging what others saved when it is asked for: from a notification, from history, or from chosen contexts.
+// Explicit merging of saves: from a notification, from history, or from selected contexts.
 
-/// Tells which context saved; may go anywhere.
+/// Identifies a context that saves. `Sendable`.
 public struct ContextIdentity: Hashable, Sendable {
     let token: UInt64
 }
 
 extension ManagedObjectContext {
-    /// Who this context is, for contexts that want to observe its saves.
+    /// The identity of this context, for contexts that merge its saves.
     public var identity: ContextIdentity { ContextIdentity(token: token) }
 
-    /// Takes in another context's saves from now on, as `automaticallyMergesChangesFromParent` does with those of
-    /// all (MOC-32). They arrive at the next fetch, count, save or merge.
+    /// Merges another context's saves from now on, like `automaticallyMergesChangesFromParent` merges those of
+    /// all contexts (MOC-32). They are merged at the next fetch, count, save or merge.
     public func observeSaves(of context: ContextIdentity) { merging.observed.insert(context.token) }
 
-    /// Takes in that context's saves no more (MOC-32).
+    /// Stops merging that context's saves (MOC-32).
     public func stopObservingSaves(of context: ContextIdentity) { merging.observed.remove(context.token) }
 
-    /// Takes in a save, or what happened since in history: changed objects are read anew under their pending
-    /// changes, deleted ones count as deleted, new ones are announced (NOT-7, NOT-8).
+    /// Merges a save, or transactions of history: changed objects are read again under their pending
+    /// changes, deleted ones count as deleted, new ones are included in notifications (NOT-7, NOT-8).
     ///
-    /// Moves to the newest state, which has that save and perhaps later ones. Objects that are not named keep what
-    /// they read. A pending change to a property that was saved stays, and its conflict appears at the save.
+    /// Switches to the newest state, which contains that save and possibly later ones. Other objects keep
+    /// their values. A pending change to a property that was saved stays, and its conflict appears at the save.
     /// - Throws: The store's error.
     public func mergeChanges(from changes: ObjectChanges) throws {
         processPendingChanges()
@@ -48,9 +48,9 @@ extension ManagedObjectContext {
         postObjectsDidChange(merged)
     }
 
-    /// Takes one save in into several contexts of this isolation (NOT-8).
+    /// Merges one save into several contexts of this isolation (NOT-8).
     ///
-    /// - Throws: As `mergeChanges(from:)`; contexts before the failing one have merged.
+    /// - Throws: The errors of `mergeChanges(from:)`; contexts before the failing one have merged.
     public static func mergeChanges(from changes: ObjectChanges, into contexts: [ManagedObjectContext]) throws {
         for context in contexts { try context.mergeChanges(from: changes) }
     }

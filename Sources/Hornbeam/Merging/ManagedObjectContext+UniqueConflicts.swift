@@ -1,16 +1,16 @@
 internal import HornbeamModel
 internal import HornbeamStore
 
-// Who keeps a value that must be unique (MRG-8, MRG-9).
+// Resolution of conflicts about unique values (MRG-8, MRG-9).
 //
-// Under both policies by which objects win, a new object takes the place of the stored one: it gets that object's
-// ID and its own values. Under the others it gives way and becomes the stored one. Among new objects of one save
-// the first survives; where objects win it takes the values and relationships of the later ones. What pointed at a
-// loser points at the survivor. An upserted object takes the stored one's place under every policy, and brings
-// only what was set on it.
+// Under the two object-trump policies, a new object replaces the stored one: it gets that object's
+// ID and keeps its own values. Under the other policies, it becomes the stored one with the stored values. Of several new objects in one save
+// the first survives; under object trump it gets the values and relationships of the later ones. Relationships to a
+// removed object then refer to the survivor. An upserted object replaces the stored one under every policy, and changes
+// only the properties that were set on it.
 
 extension ManagedObjectContext {
-    /// Settles a conflict; false when the policy cannot.
+    /// Resolves a conflict; false when the policy cannot.
     func settle(_ conflict: UniqueConflict, _ draft: SaveDraft) throws -> Bool {
         let rivals = conflict.objects.compactMap { draft.object(withKey: $0.key) }
         let newcomers = rivals.filter(\.isInserted)
@@ -31,7 +31,7 @@ extension ManagedObjectContext {
         return true
     }
 
-    /// Whose values the surviving object has; nil where the policy is to refuse the save.
+    /// Determines whose values the surviving object gets; nil when the policy refuses the save.
     private func resolution(of conflict: UniqueConflict, _ rivals: [ManagedObject]) throws -> ConstraintResolution? {
         if let resolve = mergePolicy.resolver?.resolveConstraint {
             switch try resolve(constraintConflict(conflict, rivals)) {
@@ -46,7 +46,7 @@ extension ManagedObjectContext {
         }
     }
 
-    /// The properties whose values the survivor takes from an object that becomes it; nil when it takes nothing.
+    /// The properties whose values the survivor gets from an object that is merged into it; nil for none.
     private func propertiesTaken(from object: ManagedObject, by resolution: ConstraintResolution) throws -> PropertySet? {
         switch resolution {
         case .base, .stored: return nil
@@ -61,7 +61,7 @@ extension ManagedObjectContext {
         }
     }
 
-    /// The conflict as a custom policy and the thrown error show it.
+    /// The conflict in the form for a custom policy and the thrown error.
     func constraintConflict(_ conflict: UniqueConflict, _ rivals: [ManagedObject]) -> ConstraintConflict {
         ConstraintConflict(
             entityName: conflict.entity.name, keys: conflict.properties.map(\.name), values: conflict.values,
@@ -90,7 +90,7 @@ extension ManagedObjectContext {
         }
         newcomer.state.insert(.updated)
         record.version = conflict.existingVersion
-        // The other end of a relationship with an inverse names the survivor.
+        // The other end of a relationship with an inverse refers to the survivor.
         for property in newcomer.scope.properties where property.isToMany && property.inverse == nil && !taken.contains(property.index) {
             record.removeChange(of: property.index)
         }
@@ -105,7 +105,7 @@ extension ManagedObjectContext {
         }
     }
 
-    /// Lets one object stand for another that will not be saved.
+    /// Merges an object that will not be saved into another one.
     private func fold(_ loser: ManagedObject, into survivor: ManagedObject, taking taken: PropertySet?) {
         merging.report.objects.append(.init(objectID: loser.objectID, outcome: .became(survivor.objectID)))
         for property in loser.scope.properties {
@@ -128,7 +128,7 @@ extension ManagedObjectContext {
         forget(loser)
     }
 
-    /// False for what an upserted object has only by default.
+    /// False for properties of an upserted object that only have their default.
     private func brings(_ object: ManagedObject, _ index: Int) -> Bool {
         guard tracker.upserted.contains(ObjectIdentifier(object)) else { return true }
         guard let record = object.record else { return true }

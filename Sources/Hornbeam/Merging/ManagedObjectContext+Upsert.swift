@@ -2,14 +2,14 @@ public import HornbeamModel
 internal import HornbeamStore
 
 extension ManagedObjectContext {
-    /// The object whose unique attribute has a value: the one that there is, or a new one.
+    /// The object whose unique attribute has a value; inserts a new one if there is none.
     ///
     /// ```swift
     /// let user = try context.upsert(User.self, where: User.mail, is: "ada@example.org")
     /// user.name = "Ada"
     /// ```
-    /// When another context saves such an object first, this one's save makes both one under every merge policy: the
-    /// new object gets the stored one's ID, and brings what was set on it and nothing else (MRG-8).
+    /// If another context saves such an object first, this one's save merges both under every merge policy: the
+    /// new object gets the stored one's ID, and changes only the properties that were set on it (MRG-8).
     ///
     /// - Throws: `unsupportedRequest` when the attribute is not unique by the model; the store's error.
     public func upsert<Object: ManagedObject, Value: AttributeValue>(
@@ -25,7 +25,7 @@ extension ManagedObjectContext {
         return typed
     }
 
-    /// As above, by names; the keys are those of one uniqueness constraint of the entity or of one above it.
+    /// As above, by names; the keys are those of one uniqueness constraint of the entity or of a superentity.
     ///
     /// - Throws: `unknownEntity`, `unknownKey`, `typeMismatch`; `unsupportedRequest` when no constraint has these keys;
     ///   the store's error.

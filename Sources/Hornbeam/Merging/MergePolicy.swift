@@ -1,10 +1,10 @@
 public import HornbeamModel
 
-/// What a save does when others saved the same objects meanwhile (section 1.15, MRG-1 … MRG-6).
+/// Resolves conflicts of a save with other saves of the same objects (section 1.15, MRG-1 … MRG-6).
 ///
-/// Properties that only one side changed never conflict while the context merges the saves of others, and
-/// properties with a `MergeRule` follow it. What is left for the policy are other properties that both changed,
-/// deletions, and unique values. What it decided is in `lastMergeReport`.
+/// A property that only one side changed does not conflict while the context merges the saves of others, and
+/// a property with a `MergeRule` is merged by it. The policy applies to other properties that both changed,
+/// to deletions and to unique values. Its decisions are in `lastMergeReport`.
 public struct MergePolicy: Hashable, Sendable {
     package enum Kind: Int, Hashable, Sendable {
         case error = 0
@@ -16,7 +16,7 @@ public struct MergePolicy: Hashable, Sendable {
     package let kind: Kind
     let resolver: Resolver?
 
-    /// The code of a custom policy; two policies are equal when they have the same one.
+    /// The closures of a custom policy; two policies are equal when they have the same instance.
     final class Resolver: Sendable {
         let resolve: @Sendable (MergeConflict) throws -> [String: PropertyValue]
         let resolveConstraint: (@Sendable (ConstraintConflict) throws -> ConstraintResolution)?
@@ -37,19 +37,19 @@ public struct MergePolicy: Hashable, Sendable {
 
     /// The save throws and nothing is written (MRG-1). The default.
     public static let error = MergePolicy(.error)
-    /// Where both changed a property, the store's value wins. A new object gives way to a stored one
+    /// The store's value wins for a property that both changed. A new object becomes the stored one
     /// with the same unique values (MRG-2).
     public static let mergeByPropertyStoreTrump = MergePolicy(.mergeByPropertyStoreTrump)
-    /// Where both changed a property, this context's value wins. A new object takes the place of a
-    /// stored one with the same unique values (MRG-3, MRG-8).
+    /// This context's value wins for a property that both changed. A new object replaces the stored
+    /// one with the same unique values (MRG-3, MRG-8).
     public static let mergeByPropertyObjectTrump = MergePolicy(.mergeByPropertyObjectTrump)
-    /// The whole object as it is in memory replaces the stored one (MRG-4).
+    /// The whole object in memory replaces the stored one (MRG-4).
     public static let overwrite = MergePolicy(.overwrite)
-    /// This context's changes of the object are dropped (MRG-5).
+    /// This context's changes of the object are discarded (MRG-5).
     public static let rollback = MergePolicy(.rollback)
 
-    /// A policy of your own (MRG-6): it says the values of those properties that it cares for, and another
-    /// policy decides the rest.
+    /// A custom policy (MRG-6): it returns values for some properties, and another
+    /// policy decides about the others.
     ///
     /// ```swift
     /// context.mergePolicy = .custom(over: .mergeByPropertyStoreTrump) { conflict in
@@ -62,9 +62,9 @@ public struct MergePolicy: Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - base: The policy for properties that `resolve` leaves out, and for constraints without a closure.
-    ///   - resolve: The values by property name. What it throws, the save throws; nothing is written then.
-    ///   - constraints: Says what becomes of new objects with a unique value that is taken. A stored object that is changed to a taken
-    ///     value is an error whatever it says. The base policy decides when nil.
+    ///   - resolve: The values by property name. The save throws its errors and then writes nothing.
+    ///   - constraints: Decides about new objects with a unique value that is taken. A stored object that is changed to a taken
+    ///     value is always an error. The base policy decides when nil.
     public static func custom(
         over base: MergePolicy,
         _ resolve: @escaping @Sendable (MergeConflict) throws -> [String: PropertyValue],

@@ -1,10 +1,10 @@
 public import HornbeamModel
 
-/// What a save, and the merges before it, did with changes that others had made to the same objects.
+/// The merges with remote changes of the same objects in a save, and in merges before it.
 ///
-/// Whenever somebody's change is not in the result, it is named here. `description` holds no values.
+/// The report lists every change that the result does not contain. `description` contains no values.
 public struct MergeReport: Sendable {
-    /// A property that both sides changed, and what became of it.
+    /// A property that both sides changed, and its merged value.
     public struct Property: Hashable, Sendable {
         /// The values before the changes and on both sides.
         public let conflict: PropertyConflict
@@ -14,7 +14,7 @@ public struct MergeReport: Sendable {
         public let decision: Decision
     }
 
-    /// Who decided.
+    /// The rule or policy that chose the result.
     public enum Decision: Hashable, Sendable {
         /// The rule of the property in the model.
         case rule(MergeRule)
@@ -22,19 +22,19 @@ public struct MergeReport: Sendable {
         case policy(MergePolicy)
     }
 
-    /// What became of a whole object.
+    /// The result for a whole object.
     public struct Object: Hashable, Sendable {
         /// The results of a merge for an object that one side deleted, or whose unique values another object has.
         public enum Outcome: Hashable, Sendable {
-            /// Others deleted it, and my changes went with it.
+            /// Others deleted it, and my changes were discarded.
             case deletedByThem
-            /// Others deleted it, and it was written again with my values.
+            /// Others deleted it, and it was inserted again with my values.
             case writtenAgain
             /// I deleted it although others had changed it.
             case deletedDespiteChanges
-            /// I wanted to delete it, and it stays as others changed it.
+            /// I deleted it, but it stays with the changes of others.
             case kept
-            /// It has the unique values of another object and became that one.
+            /// It has the unique values of another object and was merged into that one.
             case became(ManagedObjectID)
         }
 
@@ -44,14 +44,14 @@ public struct MergeReport: Sendable {
         public let outcome: Outcome
     }
 
-    /// The properties that both sides changed, in the order in which they were decided.
+    /// The properties that both sides changed, in the order of the decisions.
     public internal(set) var properties: [Property] = []
     /// The objects that one side deleted or that became another object.
     public internal(set) var objects: [Object] = []
-    /// Changed objects of which others had changed other properties: both changes are in the result.
+    /// Changed objects of which others changed other properties: the result has both changes.
     public internal(set) var rebased: Set<ManagedObjectID> = []
 
-    /// True if no change met another one.
+    /// True if there were no conflicts.
     public var isEmpty: Bool { properties.isEmpty && objects.isEmpty && rebased.isEmpty }
 }
 

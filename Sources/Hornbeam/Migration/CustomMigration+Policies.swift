@@ -1,6 +1,6 @@
 internal import HornbeamModel
 
-/// What a mapping says, carried out for one object.
+/// Executes a mapping for one object.
 extension CustomMigration {
     /// True for the mapping of an entity to its successor.
     func keepsObjects(_ mapping: EntityMapping) -> Bool {
@@ -8,7 +8,7 @@ extension CustomMigration {
     }
 
     func makeInstance(for source: ManagedObject, by mapping: EntityMapping) throws {
-        // Attributes of objects that survive were set when the rows were written anew.
+        // Attributes of surviving objects were set when the rows were rewritten.
         if keepsObjects(mapping) { return }
         let object = try destination.insert(entityNamed: mapping.destinationEntityName ?? "")
         for property in mapping.attributeMappings {
@@ -26,7 +26,7 @@ extension CustomMigration {
         case .property(let name), .converted(let name): value = try source.value(forKey: name)
         case .expression(let expression):
             guard let found = try expression.readingSource.value(with: source).propertyValue else {
-                try reportProblem("The expression for “\(mapping.name)” gives no value of an attribute.", for: source, mapping.name)
+                try reportProblem("The expression for “\(mapping.name)” does not give an attribute value.", for: source, mapping.name)
                 return nil
             }
             value = found
@@ -61,7 +61,7 @@ extension CustomMigration {
         try object.setValue(members.first.map { .objectID($0) } ?? .null, forKey: name)
     }
 
-    /// Checks the new objects of a mapping by the rules of the model, which batches did not.
+    /// Validates the new objects of a mapping by the rules of the model, which batches do not check.
     func validate(_ mapping: EntityMapping) throws {
         var request = FetchRequest<ManagedObject>(entityName: mapping.sourceEntityName ?? "")
         request.includesSubentities = false
@@ -78,7 +78,7 @@ extension CustomMigration {
 }
 
 extension EvaluatedValue {
-    /// The objects among the value's parts.
+    /// The object IDs in the value.
     fileprivate var objectIDs: [ManagedObjectID] {
         switch self {
         case .value(.objectID(let id)): [id]

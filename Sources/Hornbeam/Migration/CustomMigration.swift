@@ -1,20 +1,20 @@
 public import HornbeamModel
 internal import HornbeamStore
 
-/// A stage at work: the old objects to read and the new ones to write, side by side (MIG-9).
+/// A running stage of a migration: the old objects to read and the new ones to write (MIG-9).
 ///
-/// Objects of both versions are of the classes of their schema, or are reached by name. Objects that survive are in the destination already,
-/// with everything that could be taken over. Nobody else sees what is written until the stage is finished.
+/// Objects of both versions have the classes of their schema, or are accessed by name. Surviving objects are already in the destination
+/// with all values that could be copied. Other readers see the changes only when the stage is complete.
 ///
-/// Lives as long as the closure that it is given to, and is used by its thread.
+/// Valid inside the closure that receives it, on the same thread.
 public final class CustomMigration {
-    /// The old version, after `willMigrate`. It can only be read.
+    /// The old version, after `willMigrate`. Read-only.
     public let source: ManagedObjectContext
     /// The new version.
     public let destination: ManagedObjectContext
     /// The mapping from the old version to the new one.
     public let mapping: MappingModel
-    /// How many old objects `forEach` visits before it saves the new ones; memory is bounded by it.
+    /// The number of old objects that `forEach` visits before it saves the new ones, which limits memory.
     public var batchSize = 1_000
     /// Notes of the app, for policies.
     public var userInfo: [String: PropertyValue] = [:]
@@ -23,7 +23,7 @@ public final class CustomMigration {
     private let sourceStore: Store
     private let stage: MigrationStage
     private let report: @Sendable (StoreProgress) throws -> Void
-    /// New objects by the key of the old one, for each mapping.
+    /// For each mapping, new objects by the key of the old one.
     private var associations: [String: [UInt64: [ManagedObjectID]]] = [:]
     private var problems: [HornbeamError] = []
     private static let problemsMax = 1_000
@@ -45,7 +45,7 @@ public final class CustomMigration {
         try self.source.setQueryGeneration(from: .current)
     }
 
-    /// Saves what is left, and throws what was reported.
+    /// Saves the remaining objects, and throws the reported problems.
     func finish() throws {
         try throwProblems()
         try save()
@@ -62,15 +62,15 @@ public final class CustomMigration {
 
     // MARK: Old objects
 
-    /// Calls the body with each old object of an entity and its subentities, and saves the new objects from time to time.
+    /// Calls the body with each old object of an entity and its subentities, and saves the new objects in batches.
     ///
-    /// Reports progress and ends when the migration is cancelled. New objects must fit their model whenever they are saved.
-    /// - Throws: What the body throws; `migrationConstraintViolation` for new objects that break a rule; `migrationCancelled`.
+    /// Reports progress, and throws when the migration is cancelled. New objects must be valid at each of these saves.
+    /// - Throws: The errors of the body; `migrationConstraintViolation` for new objects that violate a rule; `migrationCancelled`.
     public func forEach(_ entityName: String, where predicate: FetchPredicate? = nil, _ body: (ManagedObject) throws -> Void) throws {
         try forEach(FetchRequest<ManagedObject>(entityName: entityName, predicate: predicate), body)
     }
 
-    /// As above, with the new object that each old one has become.
+    /// As above, with the successor of each old object.
     ///
     /// - Throws: As above; `objectNotFound` when an old object has no successor.
     public func forEach(
@@ -114,17 +114,17 @@ public final class CustomMigration {
 
     // MARK: Pairs
 
-    /// The object of the new version that an old one has become; nil when its entity was removed, or the object was deleted.
+    /// The successor of an old object in the new version; nil when its entity was removed, or the object was deleted.
     public func successor(of object: ManagedObject) throws -> ManagedObject? {
         try counterpart(of: object.objectID, in: destinationStore, destination)
     }
 
-    /// As above, of a known class; nil for an object of another class too.
+    /// As above, for a known class; nil for an object of another class too.
     public func successor<New: ManagedObject>(of object: ManagedObject, as type: New.Type) throws -> New? {
         try successor(of: object) as? New
     }
 
-    /// The object of the old version that a new one was; nil for one that the stage made.
+    /// The predecessor of a new object in the old version; nil for an object that the stage inserted.
     public func predecessor(of object: ManagedObject) throws -> ManagedObject? {
         try counterpart(of: object.objectID, in: sourceStore, source)
     }
@@ -150,14 +150,14 @@ public final class CustomMigration {
             entity: object.objectID.entityName, objectIDs: [object.objectID])
     }
 
-    /// Remembers which new object was made of an old one, for relationships that are set later. Takes memory for each pair.
+    /// Associates a new object with an old one, for relationships that are set later. Uses memory for each pair.
     public func associate(_ old: ManagedObject, with new: ManagedObject, by mappingName: String) {
         associations[mappingName, default: [:]][old.objectID.reference, default: []].append(new.objectID)
     }
 
-    /// The new objects that were made of an old one, by one mapping or by all of them; its successor where nothing was associated.
+    /// The new objects that are associated with an old one, by one mapping or by all of them; its successor if there are none.
     ///
-    /// - Throws: `unknownName` for a name that no mapping has.
+    /// - Throws: `unknownName` for an unknown mapping.
     public func destinationObjects(for old: ManagedObject, by mappingName: String? = nil) throws -> [ManagedObject] {
         if let mappingName, !mapping.entityMappings.contains(where: { $0.name == mappingName }) {
             throw HornbeamError(
@@ -173,9 +173,9 @@ public final class CustomMigration {
 
     // MARK: Problems
 
-    /// A value of an old object as another type of attribute; null, and reported, when it cannot be converted.
+    /// A value of an old object converted to another attribute type; null, with a reported problem, when it cannot be converted.
     ///
-    /// - Throws: `unknownKey`; `migrationConstraintViolation` when there are too many problems to go on.
+    /// - Throws: `unknownKey`; `migrationConstraintViolation` after too many problems.
     public func converted(_ old: ManagedObject, _ key: String, to type: AttributeType) throws -> PropertyValue {
         let value = try old.value(forKey: key)
         if let converted = value.converted(to: type) { return converted }
@@ -183,9 +183,9 @@ public final class CustomMigration {
         return .null
     }
 
-    /// Notes what is wrong with an object and goes on, so that all problems are reported together; the stage fails at its end.
+    /// Records a problem of an object and continues, so that all problems are reported together; the stage fails at its end.
     ///
-    /// - Throws: `migrationConstraintViolation` with all problems when there are 1,000.
+    /// - Throws: `migrationConstraintViolation` with all problems after 1,000 of them.
     public func reportProblem(_ text: String, for object: ManagedObject, _ key: String? = nil, value: PropertyValue? = nil) throws {
         problems.append(
             HornbeamError(

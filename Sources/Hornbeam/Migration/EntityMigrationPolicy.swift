@@ -1,29 +1,29 @@
 public import HornbeamModel
 
-/// Makes and fills the objects of one custom entity mapping, in three passes (MIG-8).
+/// Creates and fills the objects of one custom entity mapping, in three passes (MIG-8).
 ///
-/// First each policy makes objects, then each sets relationships, then each checks; so that in the second pass all objects are there. A new
-/// instance is made for each migration. The default implementations do what the mapping says.
+/// First each policy creates objects, then each sets relationships, then each validates. So all objects exist in the second pass. Each
+/// migration creates a new instance. The default implementations execute the mapping.
 open class EntityMigrationPolicy {
-    /// Made by the migration, once for each mapping that names the class.
+    /// Called by the migration, once for each mapping that names the class.
     public required init() {}
 
     /// Called before the first object.
     open func begin(_ mapping: EntityMapping, _ migration: CustomMigration) throws {}
 
-    /// Makes the new objects of an old one, and associates them with it.
+    /// Creates the new objects of an old one, and associates them with it.
     ///
-    /// The default inserts an object and sets the attributes that the mapping names; where the old object survives, it has them already.
+    /// The default inserts an object and sets the attributes of the mapping; if the old object survives, it already has them.
     open func createDestinationInstances(
         for source: ManagedObject, in mapping: EntityMapping, _ migration: CustomMigration
     ) throws {
         try migration.makeInstance(for: source, by: mapping)
     }
 
-    /// Called when all objects of the mapping are there.
+    /// Called when all objects of the mapping exist.
     open func endInstanceCreation(_ mapping: EntityMapping, _ migration: CustomMigration) throws {}
 
-    /// Sets the relationships of a new object; objects of all mappings are there. The default does what the mapping says.
+    /// Sets the relationships of a new object; the objects of all mappings exist. The default executes the mapping.
     open func createRelationships(
         from source: ManagedObject, to destination: ManagedObject, in mapping: EntityMapping, _ migration: CustomMigration
     ) throws {
@@ -33,14 +33,14 @@ open class EntityMigrationPolicy {
     /// Called when all relationships of the mapping are set.
     open func endRelationshipCreation(_ mapping: EntityMapping, _ migration: CustomMigration) throws {}
 
-    /// Called when all objects are saved: throws, or reports problems, to refuse them.
+    /// Called when all objects are saved. Throws, or reports problems, to make the migration fail.
     open func performCustomValidation(_ mapping: EntityMapping, _ migration: CustomMigration) throws {}
 
     /// Called at the end.
     open func end(_ mapping: EntityMapping, _ migration: CustomMigration) throws {}
 }
 
-/// The passes over the mappings that make and fill objects.
+/// The passes over the mappings with policies.
 struct PolicyPasses {
     private let migration: CustomMigration
     private let work: [(mapping: EntityMapping, policy: EntityMigrationPolicy)]
@@ -52,7 +52,7 @@ struct PolicyPasses {
 
     func run() throws {
         guard !work.isEmpty else { return }
-        // Objects are whole only when all passes have seen them.
+        // Objects are complete only after all passes.
         migration.destination.role.skipsValidation = true
         try forEachPolicy { mapping, policy in
             try policy.begin(mapping, migration)
@@ -116,7 +116,7 @@ struct PolicyPasses {
 }
 
 extension HornbeamError {
-    /// True for errors that the code of a migration does not cause.
+    /// True for errors that the migration's code does not cause.
     fileprivate var isOfStore: Bool {
         [.full, .inputOutput, .damaged, .durabilityLost, .migrationCancelled, .migrationConstraintViolation].contains(code)
     }

@@ -2,23 +2,23 @@ public import Foundation
 public import HornbeamModel
 internal import HornbeamThreads
 
-/// Follows the migration of stores while they are opened, and can cancel it.
+/// Reports the migration of stores at their opening, and can cancel it.
 ///
 /// ```swift
 /// let monitor = MigrationMonitor()
 /// Task { for await step in monitor.steps { print(step) } }
 /// try container.loadPersistentStores(migration: monitor)
 /// ```
-/// May be used from any thread, for one opening.
+/// Can be used from any thread, for one opening.
 public final class MigrationMonitor: Sendable {
     /// For views; from 0 to 1,000 units. Cancelling it cancels the migration.
     public let progress: Progress
-    /// What is being written, and how far it is. Ends with the opening.
+    /// The current part and its progress. Ends with the opening.
     public let steps: AsyncStream<StoreProgress>
     private let continuation: AsyncStream<StoreProgress>.Continuation
     private let isCancelled = Flag()
 
-    /// A monitor for one opening, without progress so far.
+    /// A monitor for one opening.
     public init() {
         progress = Progress(totalUnitCount: 1_000)
         (steps, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(64))
@@ -26,14 +26,14 @@ public final class MigrationMonitor: Sendable {
 
     deinit { continuation.finish() }
 
-    /// Ends the migration at its next step; the store stays as it was, and opening throws `migrationCancelled`.
+    /// Cancels the migration at its next step; the store stays unchanged, and opening throws `migrationCancelled`.
     public func cancel() { _ = isCancelled.raise() }
 
     func report(for url: URL) -> @Sendable (StoreProgress) throws -> Void {
         { [self] step in
             guard !isCancelled.isRaised, !progress.isCancelled else {
                 throw HornbeamError(
-                    .migrationCancelled, "The migration of \(url.lastPathComponent) was cancelled. The store is as it was.")
+                    .migrationCancelled, "The migration of \(url.lastPathComponent) was cancelled. The store is unchanged.")
             }
             progress.completedUnitCount = Int64(step.fraction * 1_000)
             continuation.yield(step)

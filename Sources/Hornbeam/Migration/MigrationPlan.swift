@@ -1,7 +1,7 @@
 public import HornbeamModel
 package import HornbeamStore
 
-/// The stages that bring a store of any shipped version to the current one (MIG-11, SWD-8).
+/// The stages from any shipped version of a store to the current one (MIG-11, SWD-8).
 ///
 /// ```swift
 /// let plan = try MigrationPlan([
@@ -12,17 +12,17 @@ package import HornbeamStore
 /// ])
 /// let container = try PersistentContainer(name: "Company", plan: plan)
 /// ```
-/// A stage that is finished stays so: a migration that was interrupted goes on with the next one.
+/// A completed stage is durable: an interrupted migration continues with the next one.
 public struct MigrationPlan: Sendable {
     /// The stages, in the order in which they run.
     public let stages: [MigrationStage]
-    /// The versions that the stages lead through.
+    /// The versions before and after the stages.
     public let versions: VersionedModel
     package let steps: [MigrationStep]
 
-    /// A plan of stages, each of which begins with the version that the one before it leads to.
+    /// A plan of stages, each of which begins with the destination of the one before it.
     ///
-    /// - Throws: `invalidMigrationPlan` with everything that is wrong among its details: a gap between stages, a cycle, two stages for one
+    /// - Throws: `invalidMigrationPlan` with every problem as a detail: a gap between stages, a cycle, two stages for one
     ///   step, a mapping that does not fit or cannot be inferred.
     public init(_ stages: [MigrationStage]) throws {
         var problems = Self.problems(in: stages)
@@ -40,7 +40,7 @@ public struct MigrationPlan: Sendable {
         guard problems.isEmpty else {
             throw HornbeamError(
                 .invalidMigrationPlan,
-                "The migration plan cannot be carried out: \(problems.count == 1 ? "the problem is" : "\(problems.count) problems are") among the details.",
+                "The migration plan cannot be executed: \(problems.count == 1 ? "the problem is" : "\(problems.count) problems are") among the details.",
                 details: problems)
         }
         self.stages = stages
@@ -48,7 +48,7 @@ public struct MigrationPlan: Sendable {
         versions = try VersionedModel(stages.prefix(1).map(\.source) + stages.map(\.destination))
     }
 
-    /// The classes of the current version, where it was given as a schema.
+    /// The classes of the current version, if it was given as a schema.
     public var classes: [ManagedObject.Type] { stages.last?.to.classes ?? [] }
 
     private static func problems(in stages: [MigrationStage]) -> [HornbeamError] {

@@ -3,9 +3,9 @@ internal import HornbeamStore
 
 /// One step of a migration plan: from one version of a model to the next (MIG-11).
 ///
-/// Versions are models, whose objects are reached by name, or schemas, whose objects are of the classes of that version.
+/// Versions are models, whose objects are accessed by name, or schemas, whose objects have the classes of that version.
 public struct MigrationStage: Sendable {
-    /// Changes old objects before their shape changes: to take away duplicates before a constraint is added.
+    /// Changes old objects before the structure changes, for example to remove duplicates before a constraint is added.
     public typealias Preparation = @Sendable (_ old: ManagedObjectContext) throws -> Void
     /// Reads old objects and writes new ones.
     public typealias Conversion = @Sendable (_ migration: CustomMigration) throws -> Void
@@ -44,21 +44,21 @@ public struct MigrationStage: Sendable {
         self.didMigrate = didMigrate
     }
 
-    /// The version that the stage begins with.
+    /// The version at which the stage begins.
     public var source: ManagedObjectModel { from.model }
     /// The version that the stage leads to.
     public var destination: ManagedObjectModel { to.model }
 
     // MARK: Models
 
-    /// A stage whose mapping follows from the two versions, where the app does not say otherwise.
+    /// A stage with a mapping inferred from the two versions, except for the parts that the app declares.
     ///
     /// - Parameters:
-    ///   - source: The version that the stage begins with.
-    ///   - destination: The version that the stage leads to.
+    ///   - source: The version at which the stage begins.
+    ///   - destination: The version at which the stage ends.
     ///   - label: The name of the stage in progress, history and errors.
-    ///   - changes: Mappings of entities and properties, where they do not follow from the models.
-    ///   - willMigrate: Changes the old objects first, in a copy that nobody else sees; saved when it returns.
+    ///   - changes: Mappings of entities and properties that cannot be inferred from the models.
+    ///   - willMigrate: Changes the old objects first, in a private copy that is saved when the closure returns.
     public static func lightweight(
         from source: ManagedObjectModel, to destination: ManagedObjectModel, label: String? = nil, changing changes: [EntityMapping] = [],
         willMigrate: Preparation? = nil
@@ -66,7 +66,7 @@ public struct MigrationStage: Sendable {
         Self(Version(source), Version(destination), label, changes, willMigrate, nil)
     }
 
-    /// A stage whose mapping the app writes, with policies for its custom entity mappings, by the name of the mapping (MIG-6, MIG-8).
+    /// A stage with an explicit mapping, and with policies for its custom entity mappings by the name of the mapping (MIG-6, MIG-8).
     public static func mapping(
         _ mapping: MappingModel, policies: [String: EntityMigrationPolicy.Type] = [:], label: String? = nil
     ) -> Self {
@@ -76,15 +76,15 @@ public struct MigrationStage: Sendable {
         return stage
     }
 
-    /// A stage with code (MIG-11). What can be inferred is done before `didMigrate`, which sees to the rest.
+    /// A stage with code (MIG-11). The inferred part of the mapping is executed before `didMigrate`, which migrates the rest.
     ///
     /// - Parameters:
-    ///   - source: The version that the stage begins with.
-    ///   - destination: The version that the stage leads to.
+    ///   - source: The version at which the stage begins.
+    ///   - destination: The version at which the stage ends.
     ///   - label: The name of the stage in progress, history and errors.
-    ///   - changes: Mappings of entities and properties, where they do not follow from the models.
-    ///   - willMigrate: Changes the old objects, in a copy that nobody else sees; saved when it returns.
-    ///   - didMigrate: Reads the old objects and writes the new ones; saved when it returns.
+    ///   - changes: Mappings of entities and properties that cannot be inferred from the models.
+    ///   - willMigrate: Changes the old objects in a private copy, which is saved when the closure returns.
+    ///   - didMigrate: Reads the old objects and writes the new ones, which are saved when the closure returns.
     public static func custom(
         from source: ManagedObjectModel, to destination: ManagedObjectModel, label: String? = nil, changing changes: [EntityMapping] = [],
         willMigrate: Preparation? = nil, didMigrate: @escaping Conversion
@@ -94,9 +94,9 @@ public struct MigrationStage: Sendable {
 
     // MARK: Schemas
 
-    /// As above, for versions that are classes.
+    /// As above, for versions given as schemas.
     ///
-    /// - Throws: As `ManagedObjectModel(for:)`.
+    /// - Throws: The errors of `ManagedObjectModel(for:)`.
     public static func lightweight(
         from source: any VersionedSchema.Type, to destination: any VersionedSchema.Type, label: String? = nil,
         changing changes: [EntityMapping] = [], willMigrate: Preparation? = nil
@@ -104,9 +104,9 @@ public struct MigrationStage: Sendable {
         Self(try Version(source), try Version(destination), label, changes, willMigrate, nil)
     }
 
-    /// A stage with code, whose objects are of the classes of the two versions.
+    /// A stage with code, whose objects have the classes of the two versions.
     ///
-    /// - Throws: As `ManagedObjectModel(for:)`.
+    /// - Throws: The errors of `ManagedObjectModel(for:)`.
     public static func custom(
         from source: any VersionedSchema.Type, to destination: any VersionedSchema.Type, label: String? = nil,
         changing changes: [EntityMapping] = [], willMigrate: Preparation? = nil, didMigrate: @escaping Conversion
@@ -121,7 +121,7 @@ extension MigrationStage: CustomStringConvertible {
 }
 
 extension MigrationStage {
-    /// What the store does.
+    /// The stage in the form that the store executes.
     ///
     /// - Throws: `invalidMigrationPlan`, `inferredMappingFailed`.
     func step() throws -> MigrationStep {

@@ -3,10 +3,10 @@ public import HornbeamModel
 internal import HornbeamStore
 
 extension PersistentContainer {
-    /// What opening the stores would do to them, by the place of the store; nothing for those that need no migration (MIG-4).
+    /// The migrations that opening the stores would execute, by the URL of the store; empty for stores that need none (MIG-4).
     ///
     /// Writes nothing.
-    /// - Throws: `inferredMappingFailed` with every obstacle; of several stores all together.
+    /// - Throws: `inferredMappingFailed` with every obstacle, of several stores together.
     public func migrationPlan() throws -> [URL: StoreMigrationPlan] {
         var plans: [URL: StoreMigrationPlan] = [:]
         var problems: [HornbeamError] = []
@@ -21,9 +21,9 @@ extension PersistentContainer {
         return plans
     }
 
-    /// A container that reads a store with the model stored in it, whatever version that is.
+    /// A read-only container for a store with the model that is stored in it.
     ///
-    /// - Throws: What is wrong with the store.
+    /// - Throws: The errors of opening the store.
     public static func openReadOnly(at url: URL) throws -> PersistentContainer {
         var description = PersistentStoreDescription(url: url)
         description.isReadOnly = true
@@ -36,16 +36,16 @@ extension PersistentContainer {
 }
 
 extension PersistentStoreCoordinator {
-    /// Gives back the room of what migrations removed; does nothing when there is none (PSC-20).
+    /// Frees the space of trees that migrations removed; does nothing when there are none (PSC-20).
     ///
-    /// - Throws: `closed` when the store is not of this coordinator; `readOnly`, `full`.
+    /// - Throws: `closed` when the store does not belong to this coordinator; `readOnly`, `full`.
     public func finishDeferredLightweightMigration(of store: PersistentStore) throws {
         try open(store).finishDeferredMigration()
     }
 
-    /// True while the store keeps the room of what migrations removed (PSC-20).
+    /// True while trees that migrations removed still occupy space (PSC-20).
     ///
-    /// - Throws: `closed` when the store is not of this coordinator.
+    /// - Throws: `closed` when the store does not belong to this coordinator.
     public func hasDeferredLightweightMigration(of store: PersistentStore) throws -> Bool {
         try open(store).hasDeferredMigration
     }

@@ -1,6 +1,6 @@
 public import HornbeamModel
 
-/// One version of a model, as the classes that declare it; each version has its classes in an enum of its own (SWD-7).
+/// One version of a model, declared by classes. Each version has its classes in an enum of its own (SWD-7).
 ///
 /// ```swift
 /// enum ShopV1: VersionedSchema {
@@ -12,9 +12,9 @@ public import HornbeamModel
 public protocol VersionedSchema {
     /// The classes of the version.
     static var classes: [ManagedObject.Type] { get }
-    /// What errors, progress and history call the version; nothing at first.
+    /// The name of the version in errors, progress and history; empty by default.
     static var versionIdentifiers: Set<String> { get }
-    /// The model of the version; that of the classes, unless written otherwise.
+    /// The model of the version; by default that of the classes.
     static func model() throws -> ManagedObjectModel
 }
 

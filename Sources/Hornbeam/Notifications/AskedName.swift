@@ -1,10 +1,10 @@
 internal import Foundation
 
-/// A name of notifications that knows whether anybody has asked for it.
+/// A notification name that records whether it was requested.
 ///
-/// A post takes a lock that all threads share and costs a tenth of a small save, whether anybody observes or not, and a
-/// `NotificationCenter` cannot be asked who does. But nobody observes a name without having it, and it is had from here. So what nobody
-/// has asked for by its name is neither made nor posted.
+/// A post takes a lock that all threads share and costs a tenth of a small save, even without observers, and a
+/// `NotificationCenter` does not tell whether a name has observers. But an observer needs the name, which this type provides. So
+/// notifications whose name was never requested are neither created nor posted.
 struct AskedName: Sendable {
     static let didChangeObjects = AskedName("HornbeamObjectsDidChange")
     static let willSaveObjects = AskedName("HornbeamContextWillSave")
@@ -12,29 +12,29 @@ struct AskedName: Sendable {
     static let didMergeChangesObjectIDs = AskedName("HornbeamContextDidMergeObjectIDs")
     static let didChangeViewObjects = AskedName("HornbeamViewObjectsDidChange")
 
-    /// The name for whoever posts it.
+    /// The name, for posting.
     let name: Notification.Name
     private let wasAsked = Flag()
     private let wasAskedForMessages = Flag()
 
     init(_ text: String) { name = Notification.Name(text) }
 
-    /// The name for whoever may want to observe it.
+    /// The name, for observers. Reading it records the request.
     var forObservers: Notification.Name {
         if !wasAsked.isRaised { _ = wasAsked.raise() }
         return name
     }
 
-    /// The name for whoever may want to observe messages, or the notification that tells the same.
+    /// The name, for observers of messages and of the equivalent notification. Reading it records both requests.
     var forObserversOfMessages: Notification.Name {
         if !wasAskedForMessages.isRaised { _ = wasAskedForMessages.raise() }
         return forObservers
     }
 
-    /// True when somebody may observe it, so that it is to be posted.
+    /// True when there may be an observer, so that the notification must be posted.
     var isAsked: Bool { wasAsked.isRaised }
 
-    /// True when it is to be posted as a message too. Apart, since where Foundation does not make messages of notifications by itself, a
-    /// message ends the process if somebody observes all names.
+    /// True when it must be posted as a message too. Recorded separately, because a message ends the process if an observer observes all names
+    /// and Foundation does not convert notifications into messages.
     var isAskedForMessages: Bool { wasAskedForMessages.isRaised }
 }

@@ -1,9 +1,9 @@
 internal import HornbeamThreads
 
-/// Changes as they happen, as IDs and changed keys: what `for await` walks.
+/// An asynchronous sequence of changes, as IDs and changed keys.
 ///
-/// Bounded and never behind: what happens while the reader is busy waits as one element, in which an object occurs once. When
-/// more than 65,536 objects wait, their IDs are dropped for `invalidatedAll`, which says: look at everything anew. For one reader.
+/// Bounded: changes that happen while the reader is busy are combined into one element, in which an object occurs once. When
+/// more than 65,536 objects are waiting, their IDs are replaced by `invalidatedAll`: read all data again. For one reader.
 public struct ChangeSequence: AsyncSequence, Sendable {
     public typealias Element = ObjectChanges
     public typealias Failure = Never
@@ -30,7 +30,7 @@ public struct ChangeSequence: AsyncSequence, Sendable {
     }
 }
 
-/// Where changes wait for the reader of one sequence, put together.
+/// Combines the changes that wait for the reader of one sequence.
 final class ChangeMailbox: Sendable {
     private let limit: Int
     private let waiting = Guarded<ObjectChanges?>(nil)
@@ -42,8 +42,8 @@ final class ChangeMailbox: Sendable {
         (bell, rope) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     }
 
-    /// - Parameter count: The objects that `changes` names, or the largest number when that is not known; beyond the limit it is not even
-    ///   made.
+    /// - Parameter count: The number of objects in `changes`, or the largest number if it is not known; above the limit, `changes` is not
+    ///   evaluated.
     func deliver(_ transaction: UInt64, count: Int, _ changes: () -> ObjectChanges) {
         waiting.withLock { waiting in
             let isTooMuch = count > limit - (waiting?.count ?? 0) || waiting?.invalidatedAll == true && count > 0
@@ -53,7 +53,7 @@ final class ChangeMailbox: Sendable {
         rope.yield()
     }
 
-    /// What waits, unless it came to nothing.
+    /// The waiting changes; nil if they cancel each other out.
     func take() -> ObjectChanges? {
         waiting.withLock { waiting in
             defer { waiting = nil }
@@ -61,11 +61,11 @@ final class ChangeMailbox: Sendable {
         }
     }
 
-    /// Ends the sequence once what waits was taken.
+    /// Ends the sequence after the waiting changes are read.
     func finish() { rope.finish() }
 }
 
-/// A mailbox for as long as somebody can read it.
+/// A weak reference to a mailbox, which exists while a reader exists.
 struct WeakMailbox {
     weak var mailbox: ChangeMailbox?
 }

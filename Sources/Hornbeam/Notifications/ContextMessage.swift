@@ -1,18 +1,18 @@
 public import Foundation
 
-/// A message about a context, for observers wherever they are.
+/// A message about a context, for observers in any isolation.
 ///
-/// Messages are made and posted once somebody has asked for one of their kind, which `addObserver` and `messages` below do. Where
-/// Foundation's own are reached, from code that is generic over `AsyncMessage`, ask for the `name` first.
+/// Messages are created and posted after one of their kind was requested, which `addObserver` and `messages` below do. Code that is
+/// generic over `AsyncMessage` calls Foundation's own functions and must read `name` first.
 public protocol ContextMessage: NotificationCenter.AsyncMessage where Subject == ManagedObjectContext {
-    /// The name of the notification that tells the same; reading it asks for both.
+    /// The name of the equivalent notification; reading it requests both.
     static var name: Notification.Name { get }
 }
 
 extension NotificationCenter {
-    /// Adds an observer of a kind of messages of one context, or of all contexts; as Foundation's, which it takes the place of.
+    /// Adds an observer of a message type of one context, or of all contexts. Replaces Foundation's function.
     ///
-    /// - Returns: What the observation lives as long as.
+    /// - Returns: A token; the observation ends when it is released.
     public func addObserver<Message: ContextMessage>(
         of subject: ManagedObjectContext? = nil, for messageType: Message.Type,
         using observer: @escaping @Sendable (Message) async -> Void
@@ -21,9 +21,9 @@ extension NotificationCenter {
         return addFoundationObserver(of: subject, observer)
     }
 
-    /// Adds an observer of what happens in the view context; as Foundation's, which it takes the place of.
+    /// Adds an observer of messages of the view context. Replaces Foundation's function.
     ///
-    /// - Returns: What the observation lives as long as.
+    /// - Returns: A token; the observation ends when it is released.
     public func addObserver(
         of subject: ManagedObjectContext? = nil, for messageType: ManagedObjectContext.ViewObjectsDidChange.Type,
         using observer: @escaping @MainActor (ManagedObjectContext.ViewObjectsDidChange) -> Void
@@ -32,9 +32,9 @@ extension NotificationCenter {
         return addFoundationObserver(of: subject, observer)
     }
 
-    /// A kind of messages of one context, or of all contexts, as they come; as Foundation's, which it takes the place of.
+    /// A sequence of messages of one context, or of all contexts. Replaces Foundation's function.
     ///
-    /// - Parameter limit: The messages that may wait; of more the oldest are dropped.
+    /// - Parameter limit: The maximum number of waiting messages; above it, the oldest are dropped.
     public func messages<Message: ContextMessage>(
         of subject: ManagedObjectContext? = nil, for messageType: Message.Type, bufferSize limit: Int = 10
     ) -> some AsyncSequence<Message, Never> & Sendable {
@@ -42,7 +42,7 @@ extension NotificationCenter {
         return foundationMessages(of: subject, messageType, limit)
     }
 
-    // Here a message is no `ContextMessage`, so that Foundation's functions are meant.
+    // Here a message is not a `ContextMessage`, so that the calls use Foundation's functions.
 
     private func addFoundationObserver<Message: AsyncMessage>(
         of subject: Message.Subject?, _ observer: @escaping @Sendable (Message) async -> Void

@@ -1,9 +1,9 @@
 public import Foundation
 internal import HornbeamModel
 
-// The same notifications as messages with types: `NotificationCenter.default.addObserver(of: context, for:
-// ManagedObjectContext.DidSave.self) { message in … }`. IDs may go anywhere; objects go to the main actor only, from the context
-// that lives there.
+// The notifications as typed messages: `NotificationCenter.default.addObserver(of: context, for:
+// ManagedObjectContext.DidSave.self) { message in … }`. IDs are `Sendable`; objects are passed only on the main actor, from the
+// view context.
 
 extension ManagedObjectContext {
     /// Objects were inserted, changed, deleted or refreshed in memory (NOT-1).
@@ -41,7 +41,7 @@ extension ManagedObjectContext {
         }
     }
 
-    /// Saves of other contexts were taken in (NOT-5).
+    /// Saves of other contexts were merged (NOT-5).
     public struct DidMergeChanges: ContextMessage {
         public typealias Subject = ManagedObjectContext
         public static var name: Notification.Name { AskedName.didMergeChangesObjectIDs.forObserversOfMessages }
@@ -54,9 +54,9 @@ extension ManagedObjectContext {
         }
     }
 
-    /// What happened in the view context, with the objects, for observers on the main actor (NOT-1).
+    /// Changes in the view context, with the objects, for observers on the main actor (NOT-1).
     ///
-    /// Only objects that the context has: those that somebody holds.
+    /// Contains only objects that the context has: those in use.
     public struct ViewObjectsDidChange: NotificationCenter.MainActorMessage {
         public typealias Subject = ManagedObjectContext
         /// The name under which the message is posted.
@@ -69,18 +69,18 @@ extension ManagedObjectContext {
         public let deleted: Set<ManagedObject>
         /// The objects whose values were read again.
         public let refreshed: Set<ManagedObject>
-        /// True when the context forgot all its objects.
+        /// True when the context released all its objects.
         public let invalidatedAll: Bool
     }
 
-    /// Tells observers on the main actor, which is where the view context is used.
+    /// Notifies observers on the main actor.
     func postToMainActor(_ changes: ObjectChanges) {
         func objects(_ ids: Set<ManagedObjectID>) -> Set<ManagedObject> { Set(ids.compactMap(registeredObject)) }
-        // Made and posted on the main actor, where the view context is used.
+        // Created and posted on the main actor, where the view context is used.
         nonisolated(unsafe) let message = ViewObjectsDidChange(
             inserted: objects(changes.inserted), updated: objects(changes.updated), deleted: objects(changes.deleted),
             refreshed: objects(changes.refreshed), invalidatedAll: changes.invalidatedAll)
-        nonisolated(unsafe) let context = self  // stays on the main actor, which is where it is
+        nonisolated(unsafe) let context = self  // stays on the main actor
         MainActor.assumeIsolated { NotificationCenter.default.post(message, subject: context) }
     }
 }

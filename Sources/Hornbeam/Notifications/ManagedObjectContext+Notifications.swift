@@ -1,9 +1,9 @@
 public import Foundation
 internal import HornbeamModel
 
-// Foundation's notifications, with the names that Core Data's users know. They carry IDs only, in
-// `userInfo[ManagedObjectContext.changesKey]` as one `ObjectChanges`; the object is the context, to be
-// compared and nothing else by observers that live elsewhere. A name is posted once it was asked for, here or
+// Foundation notifications with Core Data's names. They contain IDs only, in
+// `userInfo[ManagedObjectContext.changesKey]` as one `ObjectChanges`. The object is the context; observers in another
+// isolation may only compare it. A name is posted after it was requested, here or
 // as a message's `name`.
 
 extension ManagedObjectContext {
@@ -13,14 +13,14 @@ extension ManagedObjectContext {
     public static var willSaveObjectsNotification: Notification.Name { AskedName.willSaveObjects.forObservers }
     /// A save is durable (NOT-3, NOT-4).
     public static var didSaveObjectIDsNotification: Notification.Name { AskedName.didSaveObjectIDs.forObservers }
-    /// Saves of other contexts were taken in (NOT-5).
+    /// Saves of other contexts were merged (NOT-5).
     public static var didMergeChangesObjectIDsNotification: Notification.Name {
         AskedName.didMergeChangesObjectIDs.forObservers
     }
     /// The key of the `ObjectChanges` in a notification's `userInfo`.
     public static let changesKey = "changes"
 
-    /// Posts a message to both kinds of observers, those of notifications and those of messages, if there can be any.
+    /// Posts a message to observers of notifications and of messages, if there may be any.
     func post<Message: ContextMessage>(
         _ name: AskedName, _ message: @autoclosure () -> Message, _ changes: ObjectChanges? = nil
     ) {
@@ -28,18 +28,18 @@ extension ManagedObjectContext {
         NotificationCenter.default.post(
             name: name.name, object: self, userInfo: changes.map { [Self.changesKey: $0] })
         #if !canImport(Darwin)
-        // Where Foundation does not make messages of notifications by itself.
+        // For Foundation versions that do not convert notifications into messages.
         if name.isAskedForMessages { NotificationCenter.default.post(message(), subject: self) }
         #endif
     }
 
-    /// True when somebody may want to know what happens in memory.
+    /// True when there may be an observer of changes in memory.
     var hasListeners: Bool {
         AskedName.didChangeObjects.isAsked || !observers.listeners.isEmpty || !observers.mailboxes.isEmpty
             || role.isViewContext && AskedName.didChangeViewObjects.isAsked
     }
 
-    /// Tells observers what happened in memory.
+    /// Notifies observers of changes in memory.
     func postObjectsDidChange(_ changes: ObjectChanges, keys: () -> [ManagedObjectID: Set<String>] = { [:] }) {
         if changes.isEmpty { return }
         post(.didChangeObjects, ObjectsDidChange(changes: changes), changes)
@@ -52,7 +52,7 @@ extension ManagedObjectContext {
         for mailbox in observers.mailboxes { mailbox.mailbox?.deliver(0, count: changes.count) { changes } }
     }
 
-    /// Tells those who keep results of fetches; also of nothing in particular, when what changed is not here and may be found now.
+    /// Notifies fetched results; also without IDs, when objects changed that the context does not have and that a fetch may find now.
     func tellListeners(_ changes: ObjectChanges) {
         guard !observers.listeners.isEmpty else { return }
         let told = observers.listeners
@@ -60,7 +60,7 @@ extension ManagedObjectContext {
         observers.listeners = told.filter { $0(changes) } + observers.listeners
     }
 
-    /// Tells observers what happened to objects here.
+    /// Notifies observers of the changes of an event.
     func postObjectsDidChange(_ event: PendingEvent) {
         guard hasListeners else { return }
         let (changes, updated) = event.outcome
@@ -69,9 +69,10 @@ extension ManagedObjectContext {
         }
     }
 
-    /// What changes in this context's memory from now on, saved or not, as IDs and changed keys (NOT-1).
+    /// The changes in this context's memory from now on, saved or not, as IDs and changed keys (NOT-1).
     ///
-    /// Told when changes are processed: at the end of `perform`, before fetches, counts and saves. May be walked anywhere.
+    /// Published when changes are processed: at the end of `perform`, before fetches, counts and saves. The sequence can be iterated in any
+    /// isolation.
     public func changes() -> ChangeSequence {
         let mailbox = ChangeMailbox()
         observers.mailboxes.append(WeakMailbox(mailbox: mailbox))
@@ -86,7 +87,7 @@ extension ManagedObject {
 }
 
 extension Notification {
-    /// The IDs that a context's notification carries; nil for other notifications.
+    /// The IDs in a context's notification; nil for other notifications.
     public var objectChanges: ObjectChanges? {
         userInfo?[ManagedObjectContext.changesKey] as? ObjectChanges
     }

@@ -1,7 +1,7 @@
 public import HornbeamModel
 internal import HornbeamStore
 
-/// Which objects a context changed, saved or took in: IDs only, so that it may go anywhere (NOT-1 … NOT-5).
+/// The objects that a context changed, saved or merged, as IDs only. `Sendable` (NOT-1 … NOT-5).
 public struct ObjectChanges: Hashable, Sendable {
     /// The objects that were inserted.
     public var inserted: Set<ManagedObjectID>
@@ -9,22 +9,22 @@ public struct ObjectChanges: Hashable, Sendable {
     public var updated: Set<ManagedObjectID>
     /// The objects that were deleted.
     public var deleted: Set<ManagedObjectID>
-    /// Objects whose values were read anew.
+    /// Objects whose values were read again.
     public var refreshed: Set<ManagedObjectID>
     /// Objects whose store was removed.
     public var invalidated: Set<ManagedObjectID>
-    /// In streams: the properties that changed, of each updated object.
+    /// In sequences: the changed properties of each updated object.
     public var changedKeys: [ManagedObjectID: Set<String>] = [:]
-    /// True when the context forgot all its objects; in streams also when more happened than was kept: look at everything anew.
+    /// True when the context released all its objects; in sequences also when there were too many changes: read all data again.
     public var invalidatedAll: Bool
-    /// The store's transaction, for saves; 0 for changes that are not saved yet.
+    /// The store's transaction, for saves; 0 for unsaved changes.
     public var transaction: UInt64
-    /// Who saved (MOC-28).
+    /// The author of the save (MOC-28).
     public var author: String?
     /// The name of the context that saved (MOC-28).
     public var contextName: String?
 
-    /// Changes of given objects; nothing that is left out has changed.
+    /// Changes of the given objects.
     public init(
         inserted: Set<ManagedObjectID> = [], updated: Set<ManagedObjectID> = [],
         deleted: Set<ManagedObjectID> = [], refreshed: Set<ManagedObjectID> = [],
@@ -50,7 +50,7 @@ public struct ObjectChanges: Hashable, Sendable {
 }
 
 extension ObjectChanges {
-    /// A commit of a store, with the properties that it changed.
+    /// A commit of a store, with the changed properties.
     init(_ change: StoreChange, of store: Store) {
         self.init(
             inserted: Set(change.inserted.map { store.objectID($0.local) }),
@@ -67,10 +67,10 @@ extension ObjectChanges {
         }
     }
 
-    /// The number of objects that are named.
+    /// The number of objects.
     var count: Int { inserted.count + updated.count + deleted.count + refreshed.count + invalidated.count }
 
-    /// Adds what happened afterwards, so that both look like one: what was inserted and deleted since is not told of.
+    /// Appends later changes, so that both look like one. An object that was inserted and then deleted is left out.
     mutating func append(_ later: ObjectChanges) {
         invalidatedAll = invalidatedAll || later.invalidatedAll
         invalidated.formUnion(later.invalidated)

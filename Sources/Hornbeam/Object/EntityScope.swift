@@ -1,42 +1,42 @@
 internal import HornbeamModel
 internal import HornbeamStore
 
-/// What all objects of one entity and store in one context share: entity, class, IDs' origin and the way to the context.
+/// The entity cache of a context: the data that all objects of one entity and store share, such as entity, class, origin of IDs, and context.
 ///
-/// An object refers to its scope instead of to each of these, which keeps a fault small.
+/// An object refers to its cache instead of to each of these, which keeps a fault small.
 public final class EntityScope {
     let entity: EntityDescription
-    /// The store that the objects are in, or that new ones go into.
+    /// The store of the objects, also of new ones.
     let slot: StoreSlot
-    /// What sets the objects' keys apart from those of other stores.
+    /// The bits that distinguish the objects' keys from those of other stores.
     let keyBits: UInt64
     let shape: EntityShape
-    // Copies of what is asked at each access to a property.
+    // Copies of data that each access to a property needs.
     let properties: [PropertyDescription]
     private let cellForms: [CellForm?]
     let objectClass: ManagedObject.Type
     let origin: ManagedObjectID.Origin
 
-    /// The context, or nil when it is gone. Cleared by the context's `deinit`, which is why it need not
-    /// be counted: reading a property would otherwise pay for a weak load.
+    /// The context; nil after its release. The context's `deinit` clears it, so the reference need not
+    /// be counted; a weak reference would make each read of a property slower.
     unowned(unsafe) var livingContext: ManagedObjectContext?
-    /// Reads for objects that outlive their context.
+    /// The detached read-only context for objects whose context was released.
     private var afterlife: ManagedObjectContext?
     private var lastSnapshot: StackSnapshot?
-    /// Reads cells of the snapshot that the context holds; nil before the first read.
+    /// Reads cells in the context's snapshot; nil before the first read.
     private(set) var cells: CellReader?
-    /// The relationship whose members were read last, and what reads them in the snapshot that the context holds.
+    /// The relationship whose members were read last, and its reader for the context's snapshot.
     private var lastMembers: (property: Int, reader: MemberReader)?
     private let coordinator: PersistentStoreCoordinator
-    /// How many faults of the entity were fired in the context.
+    /// The number of faults of the entity that were fired in the context.
     var faultsFired = 0
-    /// Tells observers of properties; nil where nobody may observe.
+    /// Notifies observers of properties; nil when observation is not available.
     var hub: ObservationHub?
-    /// True when rows may be missing in memory that the custom store has.
+    /// True when the custom store may have rows that are not cached in memory.
     let isIncremental: Bool
-    /// True when the context has a parent, whose unsaved changes show here.
+    /// True when the context has a parent, whose unsaved changes are visible here.
     let isNested: Bool
-    /// What notes the tokens that are read, in the scope of an object made for that.
+    /// Records the tokens that are read from a probe object; else nil.
     var probe: PropertyProbe?
 
     init(
@@ -60,25 +60,25 @@ public final class EntityScope {
         if let snapshot = context.snapshot { read(from: snapshot) }
     }
 
-    /// The context reads from another snapshot now.
+    /// Called when the context switches to another snapshot.
     func read(from snapshot: StackSnapshot?) {
         cells = entity.isAbstract ? nil : snapshot?[slot]?.cells(entity)
         lastMembers = nil
     }
 
-    /// What reads the members of a relationship now.
+    /// The current reader for the members of a relationship.
     func readingMembers(of property: PropertyDescription) throws -> MemberReader {
         if let lastMembers, lastMembers.property == property.index { return lastMembers.reader }
         let reader = try readingSnapshot().memberReader(of: property)
-        // An afterlife has no snapshot that could end.
+        // A detached read-only context has no snapshot that could be replaced.
         if livingContext != nil { lastMembers = (property.index, reader) }
         return reader
     }
 
-    /// The state of the objects' store that properties are read from.
+    /// The snapshot of the objects' store from which properties are read.
     func readingSnapshot() throws -> StoreSnapshot { try context.readingSnapshot().part(slot) }
 
-    /// What reads the cells of properties now.
+    /// The current reader for cells of properties.
     @inline(__always)
     func readingCells() throws -> CellReader {
         if let cells { return cells }
@@ -87,10 +87,10 @@ public final class EntityScope {
         return cells
     }
 
-    /// The context to read with: the living one, or one that shows its last state.
+    /// The context for reading: the existing one, or a detached read-only one with its last state.
     ///
-    /// The optimiser may release a context after its last mention in a function, while objects of it are
-    /// still read there. So reading goes on, and changing is what needs the context (`noteChange`).
+    /// The optimiser may release a context after its last use in a function, while its objects are
+    /// still read there. So reading still works, and only changes require the context (`noteChange`).
     var context: ManagedObjectContext {
         if let livingContext { return livingContext }
         if let afterlife { return afterlife }
@@ -99,7 +99,7 @@ public final class EntityScope {
         return context
     }
 
-    /// The context goes; objects that stay read from its last snapshot.
+    /// Called when the context is released; its objects then read from its last snapshot.
     func outlive(_ snapshot: StackSnapshot?) {
         livingContext = nil
         lastSnapshot = snapshot
@@ -112,18 +112,18 @@ public final class EntityScope {
         return ObjectReference(target, id.reference)
     }
 
-    /// The property of a token; a trap when the entity has none of that name.
+    /// The property of a token. A programmer error when the entity has no such property.
     func property(_ nameID: PropertyNameID) -> PropertyDescription { properties[index(of: nameID)] }
 
-    /// The index of a token's property; a trap when the entity has none of that name.
+    /// The index of a token's property. A programmer error when the entity has no such property.
     @inline(__always)
     func index(of nameID: PropertyNameID) -> Int {
         guard let index = entity.index(of: nameID) else { return missing(nameID) }
         return index
     }
 
-    /// True when the property's cell can be read as numbers or text of that form; false for what has no cell. A
-    /// trap when the property is of another type than the token that asks.
+    /// True when the property's cell can be read as numbers or text of that form; false for a property without a cell. A
+    /// programmer error when the property has another type than the token.
     @inline(__always)
     func isCell(_ index: Int, of form: CellForm) -> Bool {
         guard let actual = cellForms[index] else { return false }
@@ -150,10 +150,10 @@ public final class EntityScope {
     }
 }
 
-/// What the library hands to an object at its making. Only Hornbeam can make one.
+/// The library's arguments for the creation of an object. Only Hornbeam can create one.
 public struct ObjectBirth {
     let scope: EntityScope
-    /// The store's own key, or the number of a temporary ID.
+    /// The local key, or the number of a temporary ID.
     let key: UInt64
     let hint: RowHint
     let state: ObjectState

@@ -2,31 +2,31 @@ internal import HornbeamModel
 internal import HornbeamStore
 internal import HornbeamThreads
 
-/// What all objects of one entity share in all contexts of a coordinator: made once, since a context may live for one save only.
+/// The data that all objects of one entity share in all contexts of a coordinator. Created once, because a context may exist for one save only.
 final class EntityShape: Sendable {
     let properties: [PropertyDescription]
-    /// How the cells of attributes are read, by property index; nil for properties without a cell.
+    /// The forms of attributes' cells, by property index; nil for properties without a cell.
     let cellForms: [CellForm?]
-    /// The values of a new object by property index, and which properties have one.
+    /// The values of a new object by property index, and the set of properties with a value.
     let newValues: [PropertyValue]
     let newHeld: PropertySet
-    /// The properties that have no place in the store.
+    /// The properties that are not stored.
     let transient: PropertySet
     /// The attributes that the store computes at each save (ATT-11).
     let derived: [PropertyDescription]
-    /// What is right without a closer look, by property index.
+    /// The checks for values that need no further validation, by property index.
     let plainChecks: [PlainCheck]
-    /// True when a new object's values are its row: attributes that are stored as they are, and relationships without a cell.
+    /// True when a new object's values are its row: attributes that need no conversion, and relationships without a cell.
     let isFlat: Bool
     let temporaryOrigin: ManagedObjectID.Origin
 
-    /// A check that counts no reference.
+    /// A check without reference counting.
     struct PlainCheck {
-        /// Nil where each value is looked at: relationships, and attributes with rules.
+        /// Nil when each value must be validated: for relationships, and attributes with rules.
         let type: AttributeType?
         let isOptional: Bool
 
-        /// True when nothing is wrong with the value.
+        /// True when the value is valid.
         func passes(_ value: PropertyValue) -> Bool {
             guard let type else { return false }
             return value.isNull ? isOptional : type.holds(value)
@@ -52,7 +52,7 @@ final class EntityShape: Sendable {
     }
 }
 
-/// The shapes of a model's entities, each made when it is first needed.
+/// The shapes of a model's entities, each created at its first use.
 final class EntityShapes: Sendable {
     private let shapes = Guarded<[EntityShape?]>([])
 
@@ -68,7 +68,7 @@ final class EntityShapes: Sendable {
 }
 
 extension AttributeType {
-    /// How cells of the type are read.
+    /// The form of the type's cells.
     fileprivate var cellForm: CellForm? {
         switch self {
         case .integer16, .integer32, .integer64, .boolean: .integer

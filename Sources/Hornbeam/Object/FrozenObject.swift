@@ -1,30 +1,30 @@
 public import HornbeamModel
 
-/// The values of an object at one moment: a value that may go to any actor.
+/// A `Sendable` copy of an object's values.
 ///
 /// ```swift
 /// let frozen = FrozenObject(employee)
 /// await printer.print(frozen[Employee.name], boss: frozen[Employee.manager])
 /// ```
-/// To-one relationships are IDs; to-many relationships are IDs too, where they were asked for. Changes after the making do not show.
+/// To-one relationships are IDs, and so are selected to-many relationships. Later changes of the object have no effect.
 public struct FrozenObject<Object: ManagedObject>: Hashable, Sendable, Identifiable {
-    /// The ID of the object; temporary when it was not saved yet.
+    /// The ID of the object; temporary if it is not saved.
     public let objectID: ManagedObjectID
     /// The object's own entity.
     public let entity: EntityDescription
     /// By property index.
     private let values: [PropertyValue]
-    /// The to-many relationships that were asked for, by index.
+    /// The copied to-many relationships, by index.
     private let frozenMembers: Set<Int>
 
     public var id: ManagedObjectID { objectID }
 
     /// Copies an object's values, unsaved changes included.
     ///
-    /// A fault is filled; where that fails, values are those that the getters show. Traps for a name that is no to-many relationship.
+    /// Fires a fault. If this fails, the values are those of the getters. A name that is not a to-many relationship is a programmer error.
     /// - Parameters:
     ///   - object: The object to copy.
-    ///   - relationships: The to-many relationships to copy the members' IDs of.
+    ///   - relationships: The to-many relationships whose members' IDs are copied.
     public init(_ object: Object, including relationships: [String] = []) {
         objectID = object.objectID
         entity = object.entity
@@ -54,23 +54,23 @@ public struct FrozenObject<Object: ManagedObject>: Hashable, Sendable, Identifia
         let value = values[property.index]
         if value.isNull { return Value.nullCell ?? Value.unsetValue }
         if let decoded = Value(propertyValue: value) { return decoded }
-        // Another version of the program may have stored a value that this one does not know.
+        // Another version of the program may have stored a value that this version cannot decode.
         require(
             property.attribute.map { Value.attributeType == .transformable || Value.attributeType.fits($0.type) } ?? false,
             "“\(entity.name).\(token.name)” is of another type than the token that reads it.")
         return Value(propertyValue: property.defaultValue) ?? Value.unsetValue
     }
 
-    /// The object that a to-one relationship leads to.
+    /// The ID of a to-one relationship's destination.
     public subscript<Destination>(_ token: ToOne<Destination>) -> ManagedObjectID? {
         guard case .objectID(let id) = values[property(token.name).index] else { return nil }
         return id
     }
 
-    /// The members of a to-many relationship. Traps where the making did not ask for it.
+    /// The members of a to-many relationship. A programmer error when it was not copied.
     public subscript<Destination>(_ token: ToMany<Destination>) -> Set<ManagedObjectID> { Set(members(token.name)) }
 
-    /// The members of an ordered relationship in their order. Traps where the making did not ask for it.
+    /// The members of an ordered relationship in order. A programmer error when it was not copied.
     public subscript<Destination>(_ token: OrderedToMany<Destination>) -> [ManagedObjectID] { members(token.name) }
 
     private func members(_ name: String) -> [ManagedObjectID] {
@@ -84,13 +84,13 @@ public struct FrozenObject<Object: ManagedObject>: Hashable, Sendable, Identifia
         return elements.compactMap { if case .objectID(let id) = $0 { id } else { nil } }
     }
 
-    /// The value of a property by name; IDs for relationships, `.null` for to-many ones that were not frozen.
+    /// The value of a property by name; IDs for relationships, `.null` for to-many ones that were not copied.
     ///
     /// - Throws: `unknownKey`.
     public func value(forKey key: String) throws -> PropertyValue { values[try entity.property(named: key).index] }
 }
 
-/// Frozen objects can be asked by predicates; relationships answer with IDs.
+/// Predicates can be evaluated on frozen objects; relationships have IDs as values.
 extension FrozenObject: KeyedValues {
     public var evaluatedIdentity: PropertyValue? { .objectID(objectID) }
     public var evaluatedKeys: [String]? { entity.properties.filter { !$0.isToMany }.map(\.name) }

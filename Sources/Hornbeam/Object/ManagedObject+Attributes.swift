@@ -3,14 +3,14 @@ public import HornbeamModel
 internal import HornbeamStore
 
 // Typed access by token. The generic accessor is inlined into the caller, where the value's type is
-// known, and calls one of four plain functions, so that no value is boxed on the way.
+// known, and calls one of four functions for concrete types, so that no value is boxed.
 
 extension ManagedObject {
     /// The value of an attribute: `self[Event.latitude]`.
     ///
-    /// A required attribute without a value reads as its type's zero, until validation asks for one.
-    /// Reading a realised, unchanged object decodes the cell in its row; numbers allocate nothing.
-    /// Traps when the entity has no such property, or one of another type.
+    /// A required attribute without a value reads as its type's zero, until validation reports it.
+    /// Reading a realised, unchanged object decodes the cell in its row; numbers need no allocation.
+    /// A token that does not fit the entity is a programmer error.
     @inlinable
     public final subscript<Value: AttributeValue>(_ token: Attribute<Value>) -> Value {
         get {
@@ -47,10 +47,10 @@ extension ManagedObject {
         return decoded(currentValue(of: property), of: property)
     }
 
-    /// A value as the token's type.
+    /// Converts a value to the token's type.
     ///
-    /// A value that the type does not know was stored by another version of the program. The getter shows the default or the empty value
-    /// then, and the context reports the failure at its next fetch or save. A token of another type than the attribute's is misuse.
+    /// A value that the type cannot decode was stored by another version of the program. The getter then returns the default or the empty value,
+    /// and the context reports the failure at its next fetch or save. A token whose type is not the attribute's is a programmer error.
     final func decoded<Value: AttributeValue>(_ value: PropertyValue, of property: PropertyDescription) -> Value {
         if let decoded = Value(propertyValue: value) { return decoded }
         if case .null = value, !(Value.self is any CodedType.Type) { return Value.unsetValue }
@@ -67,7 +67,7 @@ extension ManagedObject {
         let error = HornbeamError(
             .typeMismatch,
             "The stored value of “\(scope.entity.name).\(property.name)” is none that \(type) can read: another version of the program "
-                + "wrote it. Read it by name, or set the property anew.",
+                + "wrote it. Read it by name, or set the property again.",
             entity: scope.entity.name, key: property.name, objectIDs: [objectID])
         scope.livingContext?.noteFailure(error, of: self)
     }
@@ -77,7 +77,7 @@ extension ManagedObject {
         let index = scope.index(of: nameID)
         if setOfNew(value, at: index) { return }
         let property = scope.properties[index]
-        // A composite's elements may come in another form than they are held in; what does not fit, validation reports.
+        // A composite's elements are converted to their stored form. Validation reports elements that cannot be converted.
         if case .dictionary = value { return assign((try? property.coerced(value)) ?? value, to: property) }
         assign(value, to: property)
     }
@@ -151,13 +151,13 @@ extension ManagedObject {
         return nil
     }
 
-    /// True when the value is the one in the row's cell, nothing has to be done first, and nobody is to be told.
+    /// True when the value is the one in the row's cell, no preparation is needed, and there is no observer.
     @inline(__always)
     final func isPlain(_ index: Int, _ form: CellForm) -> Bool {
         state.isDisjoint(with: .notPlain) && record == nil && scope.hub == nil && scope.isCell(index, of: form)
     }
 
-    /// Fires a fault, then says whether the value is the one in the row's cell.
+    /// Fires a fault, then returns whether the value is the one in the row's cell.
     @inline(__always)
     final func isInCell(_ index: Int, _ form: CellForm) -> Bool {
         if !state.isDisjoint(with: .notPlain) {
@@ -170,7 +170,7 @@ extension ManagedObject {
 }
 
 extension PropertyValue {
-    /// The value as an integer cell would hold it.
+    /// The value in the form of an integer cell.
     fileprivate var integerCell: Int64? {
         switch self {
         case .int(let number): number
@@ -179,7 +179,7 @@ extension PropertyValue {
         }
     }
 
-    /// The value as a double cell would hold it.
+    /// The value in the form of a double cell.
     fileprivate var doubleCell: Double? {
         switch self {
         case .double(let number): number

@@ -2,14 +2,14 @@ public import HornbeamModel
 internal import HornbeamStore
 
 extension ManagedObject {
-    /// Lends the UTF-8 bytes of a text for the time of a closure, without making a `String` of them.
+    /// Passes the UTF-8 bytes of a text to a closure, without creating a `String`.
     ///
     /// ```swift
     /// let isOdd = event.withUTF8(of: Event.name) { $0.last == UInt8(ascii: "7") }
     /// ```
-    /// The value is the one that `self[token]` shows: of an unchanged object the bytes lie in the store's page, so that nothing is copied
-    /// and nothing allocated. No value is lent as no bytes. The bytes must not be used after the closure, which had better be short: the
-    /// store cannot give up the page meanwhile. Traps as the getter does.
+    /// The value is that of `self[token]`. For an unchanged object the bytes are those in the store's page, without a copy
+    /// or an allocation. A missing value is passed as zero bytes. The bytes are valid inside the closure only. Keep it short: the
+    /// store cannot evict the page meanwhile. Programmer errors are those of the getter.
     @inlinable
     public final func withUTF8<Result, Failure: Error>(
         of token: Attribute<String>, _ body: (UnsafeBufferPointer<UInt8>) throws(Failure) -> Result
@@ -26,7 +26,7 @@ extension ManagedObject {
         return try result!.get()
     }
 
-    /// As for a required text; nil where there is no value.
+    /// As for a required text; nil when the value is missing.
     @inlinable
     public final func withUTF8<Result, Failure: Error>(
         of token: Attribute<String?>, _ body: (UnsafeBufferPointer<UInt8>?) throws(Failure) -> Result
@@ -40,7 +40,7 @@ extension ManagedObject {
         return try result!.get()
     }
 
-    /// A text that lies where its row was seen and that nothing has to be done for first; nil sends to `lendUTF8`.
+    /// A text of a located row that needs no preparation; nil means to call `lendUTF8`.
     @usableFromInline
     final func borrowedText(_ nameID: PropertyNameID) -> BorrowedText? {
         let index = scope.index(of: nameID)
@@ -70,7 +70,7 @@ extension ManagedObject {
     }
 }
 
-/// Bytes of the store's page, to be given back.
+/// Bytes in the store's page, which must be returned.
 @usableFromInline
 struct BorrowedText {
     @usableFromInline let start: UnsafePointer<UInt8>

@@ -1,6 +1,6 @@
 internal import HornbeamModel
 
-/// `Event x-hornbeam://…/Event/p12 (fault)`, or the values; reads nothing that was not read yet.
+/// `Event x-hornbeam://…/Event/p12 (fault)`, or the values; does not read from the store.
 extension ManagedObject: CustomStringConvertible {
     public final var description: String {
         "\(scope.entity.name) \(objectID) (\(stateText))\(valuesText)"

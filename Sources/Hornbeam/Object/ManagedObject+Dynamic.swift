@@ -5,7 +5,7 @@ public import HornbeamModel
 extension ManagedObject {
     /// The value of a property: an attribute's value, a to-one as an ID, a to-many as a set or array of IDs (OBJ-9).
     ///
-    /// - Throws: `unknownKey`, naming the property that was perhaps meant; the store's error where the value cannot be read.
+    /// - Throws: `unknownKey`, whose message suggests a similar name; the store's error when the value cannot be read.
     public final func value(forKey key: String) throws -> PropertyValue {
         let property = try entity.property(named: key)
         return try reading { propertyValue(of: property) }
@@ -14,8 +14,8 @@ extension ManagedObject {
     /// Sets a property by name (OBJ-9). Numbers are converted to the attribute's type;
     /// a to-one takes an ID, a to-many a set or array of IDs.
     ///
-    /// - Throws: `unknownKey`; `typeMismatch` when the value cannot be the attribute's; `objectNotFound` for
-    ///   the ID of an object of another store or context, and when this object is detached or its context gone.
+    /// - Throws: `unknownKey`; `typeMismatch` when the value cannot be converted to the attribute's type; `objectNotFound` for
+    ///   the ID of an object of another store or context, and when this object is detached or its context released.
     public final func setValue(_ value: PropertyValue, forKey key: String) throws {
         let property = try entity.property(named: key)
         try requireContext()
@@ -26,16 +26,16 @@ extension ManagedObject {
         }
     }
 
-    /// As `setValue(_:forKey:)`, for any Swift type that an attribute can have.
+    /// As `setValue(_:forKey:)`, for any Swift type of attributes.
     ///
-    /// - Throws: As `setValue(_:forKey:)`.
+    /// - Throws: The errors of `setValue(_:forKey:)`.
     public final func setValue(_ value: some AttributeValue, forKey key: String) throws {
         try setValue(value.propertyValue, forKey: key)
     }
 
-    /// Points a to-one relationship at an object, by name.
+    /// Sets a to-one relationship to an object, by name.
     ///
-    /// - Throws: `unknownKey`; `typeMismatch` when the property is not a to-one relationship to such objects; `objectNotFound` when one of
+    /// - Throws: `unknownKey`; `typeMismatch` when the property is not a to-one relationship to the object's entity; `objectNotFound` when one of
     ///   the two objects is detached.
     public final func setValue(_ object: ManagedObject?, forKey key: String) throws {
         let property = try entity.property(named: key)
@@ -48,10 +48,10 @@ extension ManagedObject {
         setDestination(object, of: property)
     }
 
-    /// The value of a property by name; ends the process with a sentence when the entity has none of that name.
+    /// The value of a property by name. An unknown name is a programmer error.
     ///
-    /// Setting converts as `setValue(_:forKey:)` does, changes nothing in a detached object, and ends the process with a sentence where that
-    /// throws otherwise: for names that come from outside, use the functions.
+    /// Setting converts like `setValue(_:forKey:)` and has no effect on a detached object. The other errors of that method are programmer
+    /// errors here: for names from outside the program, use the methods.
     public final subscript(_ key: String) -> PropertyValue {
         get { propertyValue(of: knownProperty(key)) }
         set {
@@ -64,7 +64,7 @@ extension ManagedObject {
         }
     }
 
-    /// The object at the other end of a to-one relationship, by name.
+    /// The destination of a to-one relationship, by name.
     ///
     /// - Throws: `unknownKey`; `typeMismatch` when the property is not a to-one relationship.
     public final func object(forKey key: String) throws -> ManagedObject? {
@@ -73,7 +73,7 @@ extension ManagedObject {
         return try reading { destination(of: property) }
     }
 
-    /// The objects at the other end of a to-many relationship, by name, loaded as they are asked for.
+    /// The objects of a to-many relationship, by name, loaded on access.
     ///
     /// - Throws: `unknownKey`; `typeMismatch` when the property is not a to-many relationship.
     public final func objects(forKey key: String) throws -> ManagedArray<ManagedObject> {
@@ -84,7 +84,7 @@ extension ManagedObject {
 
     /// Changes a to-many relationship by name: `try shelf.changeObjects(forKey: "items") { $0.append(item) }`.
     ///
-    /// - Throws: As `objects(forKey:)`, and what the body throws, after which nothing is changed.
+    /// - Throws: The errors of `objects(forKey:)` and of the body; then nothing is changed.
     public final func changeObjects<Result>(
         forKey key: String, _ body: (inout ManagedArray<ManagedObject>) throws -> Result
     ) throws -> Result {
@@ -94,11 +94,11 @@ extension ManagedObject {
         return result
     }
 
-    /// The value along a key path over to-one relationships, `department.name`, or into a composite attribute,
-    /// `place.latitude`; over to-many relationships all values as a set or array, or what an operator makes of them,
+    /// The value at a key path over to-one relationships, `department.name`, or into a composite attribute,
+    /// `place.latitude`; over to-many relationships all values as a set or array, or the result of an operator,
     /// `employees.@sum.salary` (OBJ-9, ATT-13).
     ///
-    /// - Throws: `unknownKey` where a step is unknown; what is wrong with the path as a predicate's.
+    /// - Throws: `unknownKey` for an unknown step; syntax errors of the path.
     public final func value(forKeyPath path: String) throws -> PropertyValue {
         let steps = path.split(separator: ".").map(String.init)
         var object = self
@@ -114,9 +114,9 @@ extension ManagedObject {
         return try object.value(forKey: steps.last ?? path)
     }
 
-    /// Sets the value along a key path: an element of a composite attribute alone, the others staying as they are (ATT-13).
+    /// Sets the value at a key path: sets a single element of a composite attribute and keeps the others (ATT-13).
     ///
-    /// - Throws: As `setValue(_:forKey:)`; `objectNotFound` where the path meets no object.
+    /// - Throws: The errors of `setValue(_:forKey:)`; `objectNotFound` when an object on the path is missing.
     public final func setValue(_ value: PropertyValue, forKeyPath path: String) throws {
         let steps = path.split(separator: ".").map(String.init)
         var object = self
@@ -128,7 +128,7 @@ extension ManagedObject {
             }
             guard let next = try object.object(forKey: step) else {
                 throw HornbeamError(
-                    .objectNotFound, "“\(path)” of \(entity.name) meets no object at “\(step)”: set that first.",
+                    .objectNotFound, "“\(path)” of \(entity.name) has no object at “\(step)”: set that first.",
                     entity: entity.name, key: path, objectIDs: [objectID])
             }
             object = next
@@ -200,7 +200,7 @@ extension ManagedObject {
             .typeMismatch, "\(property) does not take or give \(given).", entity: entity.name, key: property.name)
     }
 
-    /// - Throws: `objectNotFound` for an object that belongs to no context any more.
+    /// - Throws: `objectNotFound` for an object without a context.
     final func requireContext() throws {
         if isDetached || scope.livingContext == nil && !state.contains(.silent) { throw withoutContext() }
     }
@@ -208,8 +208,8 @@ extension ManagedObject {
     final func withoutContext() -> HornbeamError {
         HornbeamError(
             .objectNotFound,
-            "The \(scope.entity.name) with the ID \(objectID) belongs to no context any more: it was deleted or rolled back, or its "
-                + "context was reset or is gone. Fetch it in the context where it is to be used.",
+            "The \(scope.entity.name) with the ID \(objectID) no longer belongs to a context: it was deleted or rolled back, or its "
+                + "context was reset or released. Fetch it in the context that uses it.",
             entity: scope.entity.name, objectIDs: [objectID])
     }
 
@@ -229,7 +229,7 @@ extension ManagedObject {
 }
 
 extension PropertyValue {
-    /// The composite with another element; an empty one where there was none.
+    /// The composite with a changed element; the other elements are empty if there was no value.
     fileprivate func setting(_ value: PropertyValue, at steps: ArraySlice<String>) -> PropertyValue {
         guard let name = steps.first else { return value }
         var parts: [String: PropertyValue] = [:]

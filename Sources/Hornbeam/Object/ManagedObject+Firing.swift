@@ -2,9 +2,10 @@ internal import HornbeamModel
 internal import HornbeamStore
 
 extension ManagedObject {
-    /// Fills a fault, and reports at once what a getter could not (MOC-12, MOC-15).
+    /// Fires a fault and throws errors that a getter could not throw (MOC-12, MOC-15).
     ///
-    /// Reads the row. Values that lie elsewhere, long texts and data and to-many relationships, are read by `value(of:)` and its kin.
+    /// Reads the row. Values stored outside the row, such as long texts and data and to-many relationships, are read by `value(of:)` and similar
+    /// methods.
     /// - Throws: `objectNotFound` (133000) when the store has no such object, or the store's error.
     public final func fire() throws {
         if let failure = scope.context.failure(of: self) { throw failure }
@@ -24,7 +25,7 @@ extension ManagedObject {
         becomeRealised()
     }
 
-    /// Fills a fault; a failure shows as zero values, and the context reports it.
+    /// Fires a fault. After a failure the values are zero, and the context reports the error.
     final func fireIfNeeded() {
         guard state.contains(.fault), !state.contains(.detached), !fillFromParent() else { return }
         do {
@@ -34,7 +35,7 @@ extension ManagedObject {
         }
     }
 
-    /// Looks the row up, unless it was seen in the state of the store that the context shows.
+    /// True when the row exists. Reads the store unless the hint is from the context's snapshot.
     private func hasRow() throws -> Bool {
         if let cells = scope.cells, cells.knows(hint) { return true }
         scope.livingContext?.noteLookUp(of: self)
@@ -59,13 +60,13 @@ extension ManagedObject {
         if !wasSilent { state.remove(.silent) }
     }
 
-    /// The row is not there: the object counts as deleted and shows zero values (MOC-24).
+    /// The row does not exist: the object counts as deleted and has zero values (MOC-24).
     final func markGone() {
         state.remove(.fault)
         state.insert(.gone)
     }
 
-    /// The row cannot be read: the context says why at its next fetch, count and save.
+    /// The row cannot be read: the context reports the error at its next fetch, count and save.
     final func markFailed(_ error: any Error) {
         state.remove(.fault)
         state.insert(.failed)
@@ -80,7 +81,7 @@ extension ManagedObject {
             entity: scope.entity.name, objectIDs: [objectID])
     }
 
-    /// Forgets what was read, so that the next access reads the row anew (MOC-19).
+    /// Discards the values, so that the next access reads the row again (MOC-19).
     final func turnIntoFault(keepingTransients: Bool = false) {
         guard state.isDisjoint(with: [.fault, .inserted, .detached]) else { return }
         willTurnIntoFault()
@@ -94,20 +95,20 @@ extension ManagedObject {
         scope.hub?.noteChange(self)
     }
 
-    /// The save compares the row with an older version than the one that shows.
+    /// Makes the save compare the row with an older version than the current one.
     private func watch(from version: UInt32) {
         let record = record ?? ObjectRecord(propertyCount: scope.properties.count)
         record.version = version
         self.record = record
     }
 
-    /// The save compares the row with the one that shows now.
+    /// Makes the save compare the row with the current version.
     final func watchAnew() {
         record?.version = 0
         _ = writableRecord()
     }
 
-    /// A record of nothing but the transient values; nil when there are none.
+    /// A record with only the transient values; nil when there are none.
     final var transientRecord: ObjectRecord? {
         guard let record else { return nil }
         guard !record.held.isDisjoint(with: scope.shape.transient) else { return nil }
@@ -116,7 +117,7 @@ extension ManagedObject {
         return kept
     }
 
-    /// Copies the row into the object, so that it can be read when the row is gone.
+    /// Copies the row into the object, so that it can be read after the row is deleted.
     final func freezeRow(from snapshot: StackSnapshot) {
         guard record?.frozenRow == nil, isReadable,
             let row = scope.context.noting(self, { try snapshot[scope.slot]?.values(scope.entity, key) })

@@ -1,10 +1,10 @@
 public import HornbeamModel
 internal import HornbeamStore
 
-// Values without ceremony (OBJ-8): no undo step, no inverse, no change that `willSave` would be called again for.
+// Primitive values (OBJ-8): access without undo, inverses, and changes for which `willSave` would be called again.
 
 extension ManagedObject {
-    /// The value as it lies in the object or in its row; fires no fault and calls no hook (OBJ-8).
+    /// The value in the object or in its row; fires no fault and calls no hook (OBJ-8).
     public final func primitiveValue<Value: AttributeValue>(_ token: Attribute<Value>) -> Value {
         let property = scope.property(token.nameID)
         return decoded(primitive(of: property), of: property)
@@ -19,15 +19,15 @@ extension ManagedObject {
 
     /// Sets a value without marking the object as changed (OBJ-8).
     ///
-    /// In `awakeFromInsert` it becomes the new object's beginning, in `willSave` it goes into the save that is under way; elsewhere
-    /// the next save writes it if the object has changes for another reason. Fills a fault.
+    /// In `awakeFromInsert` it sets an initial value, in `willSave` it becomes part of the running save; elsewhere
+    /// the next save writes it if the object has other changes. Fires a fault.
     public final func setPrimitiveValue<Value: AttributeValue>(_ value: Value, _ token: Attribute<Value>) {
         setPrimitive(value.propertyValue, of: scope.property(token.nameID))
     }
 
-    /// As above, by name; a to-one takes an ID, and the inverse does not follow (OBJ-8).
+    /// As above, by name; a to-one takes an ID, and the inverse does not change (OBJ-8).
     ///
-    /// - Throws: `unknownKey`; `typeMismatch` for a value that the property cannot have, and for to-many relationships; `objectNotFound`
+    /// - Throws: `unknownKey`; `typeMismatch` for a value of the wrong type, and for to-many relationships; `objectNotFound`
     ///   when the object is detached.
     public final func setPrimitiveValue(_ value: PropertyValue, forKey key: String) throws {
         let property = try entity.property(named: key)
@@ -64,7 +64,7 @@ extension ManagedObject {
         let record = writableRecord()
         record.hold(value, at: index)
         scope.livingContext?.tracker.objects.views.forget()
-        // A child shows it.
+        // The change is visible in a child.
         scope.livingContext?.tracker.noteEdit()
         guard !state.contains(.silent) else { return }
         if !record.changed.contains(index), !isInserted { record.originals[index] = old }

@@ -8,37 +8,37 @@ extension ManagedObject {
             origin: state.contains(.temporary) ? scope.shape.temporaryOrigin : scope.origin, reference: key)
     }
 
-    /// The row among those of all stores; of a temporary ID just its number.
+    /// The reference in the store stack; for a temporary ID only its number.
     final var reference: ObjectReference { ObjectReference(scope.entity, registryKey) }
 
-    /// The key by which the context knows the object.
+    /// The object's key in the registry of its context.
     final var registryKey: UInt64 { key >> 63 == 0 ? key | scope.keyBits : key }
 
     /// The object's entity.
     public final var entity: EntityDescription { scope.entity }
 
-    /// The context; nil once the object is detached, and when the context is gone (OBJ-19).
+    /// The context; nil when the object is detached, and after the context was released (OBJ-19).
     ///
-    /// An object is detached when its deletion was saved, when it was deleted or rolled back before it was ever saved, when the context
-    /// was reset, when its store was removed, and where its ID is of an unsaved object of another context. It shows its last known
-    /// values, or zeros after a reset, and has no related objects. Setting a property of it changes nothing, and no relationship takes
-    /// it; calls that can throw throw `objectNotFound`.
+    /// An object is detached after a save of its deletion, after it was deleted or rolled back before its first save, after a reset of its
+    /// context, after the removal of its store, and when its ID belongs to an unsaved object of another context. It has its last known
+    /// values, or zeros after a reset, and no related objects. Setting its properties has no effect, and it cannot be added to
+    /// relationships; throwing methods throw `objectNotFound`.
     public final var managedObjectContext: ManagedObjectContext? { isDetached ? nil : scope.livingContext }
 
-    /// True for an object that left its context, or never was in it.
+    /// True for an object that was detached from its context, or was never in it.
     final var isDetached: Bool { state.contains(.detached) || state.isSuperset(of: [.temporary, .gone]) }
 
-    /// True while no value was read (MOC-12).
+    /// True until a value is read (MOC-12).
     public final var isFault: Bool { state.contains(.fault) }
 
-    /// True when the next save writes the object for the first time (OBJ-13).
+    /// True when the next save inserts the object (OBJ-13).
     public final var isInserted: Bool { state.contains(.inserted) }
 
-    /// True when the next save writes changes of an object that the store has (OBJ-13).
+    /// True when the next save updates the object (OBJ-13).
     public final var isUpdated: Bool { state.contains(.updated) && !isInserted && !isDeleted }
 
-    /// True when attributes were changed after the row was known to be gone: a conflict for the save. What the other end of a
-    /// relationship changed here is none.
+    /// True when attributes were changed after the deletion of the row was known: a conflict for the save. Changes through
+    /// the other end of a relationship do not count.
     final var isChangedThoughGone: Bool {
         guard state.contains(.gone), state.contains(.updated), let record else { return false }
         return record.changed.contains(where: { index in
@@ -58,7 +58,7 @@ extension ManagedObject {
     /// True when reading the object failed; `save()` throws the reason.
     public final var isFailed: Bool { state.contains(.failed) }
 
-    /// True when a value to be stored differs from the stored one (OBJ-14).
+    /// True when a persistent value differs from the stored one (OBJ-14).
     public final var hasPersistentChangedValues: Bool {
         guard let record else { return false }
         return record.changedBySetters.contains { !scope.shape.transient.contains($0) }
@@ -66,13 +66,13 @@ extension ManagedObject {
 
     /// The properties that setters changed, with their new values; to-many relationships as sets or arrays of IDs (OBJ-10).
     ///
-    /// Left out are transient properties, what a new object has by default, and primitive values.
+    /// Without transient properties, defaults of a new object, and primitive values.
     public final var changedValues: [String: PropertyValue] {
         guard let record else { return [:] }
         return values(of: record.changedBySetters)
     }
 
-    /// As `changedValues`, for the changes since the context last processed them: new values (OBJ-11).
+    /// As `changedValues`, for the changes since the context last processed them (OBJ-11).
     public final var changedValuesForCurrentEvent: [String: PropertyValue] {
         guard let record else { return [:] }
         return values(of: record.changedInEvent)
@@ -87,9 +87,9 @@ extension ManagedObject {
         return result
     }
 
-    /// The values last fetched or saved, `.null` for none; of all properties when `keys` is nil (OBJ-12).
+    /// The values last fetched or saved, `.null` for missing ones; of all properties when `keys` is nil (OBJ-12).
     ///
-    /// A new object has none and answers its current values' absence: `.null` for each key.
+    /// For a new object, every value is `.null`.
     public final func committedValues(forKeys keys: [String]? = nil) -> [String: PropertyValue] {
         var result: [String: PropertyValue] = [:]
         for property in scope.properties where keys?.contains(property.name) ?? true {

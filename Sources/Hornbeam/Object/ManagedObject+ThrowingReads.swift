@@ -1,34 +1,34 @@
 public import HornbeamModel
 
-// Getters are total: where the store cannot be read they give zeros, and the context says so later. These calls throw instead.
+// Getters do not throw: when the store cannot be read they return zeros, and the context reports the error later. These methods throw.
 
 extension ManagedObject {
-    /// The value of an attribute, as `self[token]` gives it.
+    /// The value of an attribute, like `self[token]`.
     ///
-    /// - Throws: The store's error where the value cannot be read, `objectNotFound` where `fire` throws it.
+    /// - Throws: The store's error when the value cannot be read; `objectNotFound` like `fire()`.
     public final func value<Value: AttributeValue>(of token: Attribute<Value>) throws -> Value {
         try fire()
         return try reading { self[token] }
     }
 
-    /// The object at the other end of a to-one relationship, as `self[token]` gives it.
+    /// The destination of a to-one relationship, like `self[token]`.
     ///
-    /// - Throws: As `value(of:)`.
+    /// - Throws: The errors of `value(of:)`.
     public final func object<Object: ManagedObject>(of token: ToOne<Object>) throws -> Object? {
         try fire()
         return try reading { self[token] }
     }
 
-    /// The objects of a to-many relationship in the order in which `self[token]` iterates.
+    /// The objects of a to-many relationship in the order of iteration over `self[token]`.
     ///
-    /// - Throws: As `value(of:)`.
+    /// - Throws: The errors of `value(of:)`.
     public final func objects<Object: ManagedObject>(of token: ToMany<Object>) throws -> [Object] {
         try objects(of: scope.property(token.nameID))
     }
 
-    /// The objects of an ordered relationship in their order.
+    /// The objects of an ordered relationship in order.
     ///
-    /// - Throws: As `value(of:)`.
+    /// - Throws: The errors of `value(of:)`.
     public final func objects<Object: ManagedObject>(of token: OrderedToMany<Object>) throws -> [Object] {
         try objects(of: scope.property(token.nameID))
     }
@@ -40,7 +40,7 @@ extension ManagedObject {
         return context.objects(with: ids).map { typed($0, property) }
     }
 
-    /// Runs a read, and throws what it could not read. What is thrown is not reported by the context again.
+    /// Runs a read, and throws its read failures. The context does not report them again.
     final func reading<Result>(_ read: () throws -> Result) throws -> Result {
         let context = scope.context
         if let failure = context.failure(of: self) { throw failure }

@@ -1,10 +1,10 @@
 public import HornbeamModel
 
 extension ManagedObject {
-    /// Checks a value as a save would, without setting it; returns it as the attribute would hold it (VAL-1).
+    /// Validates a value like a save, without setting it; returns it converted to the attribute's type (VAL-1).
     ///
-    /// A relationship is checked for how many objects the value names.
-    /// - Throws: `unknownKey`; `typeMismatch`; the rule that is broken, or all of them in one error.
+    /// For a relationship, checks the number of objects in the value.
+    /// - Throws: `unknownKey`; `typeMismatch`; the violated rule, or all of them in one error.
     @discardableResult
     public final func validateValue(_ value: PropertyValue, forKey key: String) throws -> PropertyValue {
         let property = try entity.property(named: key)
@@ -19,7 +19,7 @@ extension ManagedObject {
         return held
     }
 
-    /// All properties of a new object, the changed ones of another (VAL-2).
+    /// Validates all properties of a new object, and the changed ones of another (VAL-2).
     final func validateProperties() throws {
         var errors: [HornbeamError] = []
         if isInserted {
@@ -50,7 +50,7 @@ extension ManagedObject {
         addOwnErrors(of: value, property, to: &errors)
     }
 
-    /// Adds what the class itself has against a value.
+    /// Adds the errors of the class's own validation.
     private func addOwnErrors(of value: PropertyValue, _ property: PropertyDescription, to errors: inout [HornbeamError]) {
         do {
             try validate(value, forKey: property.name)
@@ -66,20 +66,20 @@ extension ManagedObject {
         }
     }
 
-    /// The number of objects at the other end that will be there after the save.
+    /// The number of objects at the other end after the save.
     private func destinationCount(of property: PropertyDescription) -> Int {
         if property.isToMany { return memberCount(of: property) }
         guard let target = destination(of: property) else { return 0 }
         return target.state.contains(.deleted) ? 0 : 1
     }
 
-    /// The deny rules (DEL-4): objects that are deleted in the same save do not count.
+    /// Checks the deny rules (DEL-4). Objects that the same save deletes do not count.
     final func validateDeletion() throws {
         let errors = denials.map { named($0.property.denial(count: $0.count)) }
         if let error = HornbeamError.combining(errors) { throw error }
     }
 
-    /// True while a deny rule holds the deletion back.
+    /// True while a deny rule forbids the deletion.
     final var isDeletionDenied: Bool { !denials.isEmpty }
 
     private var denials: [(property: PropertyDescription, count: Int)] {
@@ -97,7 +97,7 @@ extension ManagedObject {
 }
 
 extension PropertyValue {
-    /// How many objects a value of a relationship names.
+    /// The number of objects in a value of a relationship.
     fileprivate var destinationCount: Int {
         switch self {
         case .null: 0
@@ -109,7 +109,7 @@ extension PropertyValue {
 }
 
 extension ManagedObjectContext {
-    /// Checks deleted, new and changed objects, each kind in the order of change, and reports all errors
+    /// Validates deleted, new and changed objects, each kind in the order of change, and throws all errors
     /// together (VAL-3, VAL-4).
     func validate() throws {
         var errors: [HornbeamError] = []

@@ -2,7 +2,7 @@ internal import Foundation
 internal import HornbeamModel
 internal import HornbeamStore
 
-// Reading and writing a property as a `PropertyValue`: the one path below tokens, names and predicates.
+// Access to a property as a `PropertyValue`: the common implementation of access by token, by name and by predicates.
 
 extension ManagedObject {
     /// The current value; a to-one as an ID, a to-many as a set or array of IDs.
@@ -17,7 +17,7 @@ extension ManagedObject {
         return storedValue(of: property)
     }
 
-    /// The value in the row that the object stands for, whatever was changed since.
+    /// The value in the object's row, regardless of changes.
     final func storedValue(of property: PropertyDescription) -> PropertyValue {
         if let row = record?.frozenRow { return row.values[property.index] }
         guard isReadable, !property.isTransient else { return .null }
@@ -35,12 +35,12 @@ extension ManagedObject {
         return .null
     }
 
-    /// False for what has no row to read: new objects, detached ones, and those whose row is gone or unreadable.
+    /// False for objects without a readable row: new ones, detached ones, and those whose row is deleted or unreadable.
     final var isReadable: Bool { state.isDisjoint(with: [.inserted, .gone, .failed, .detached]) }
 
-    /// Sets the value of an attribute or a to-one relationship, without touching the inverse.
+    /// Sets the value of an attribute or a to-one relationship, without changing the inverse.
     ///
-    /// An equal value changes nothing (section 1.29, no. 10), and nothing changes a detached object.
+    /// An equal value has no effect (section 1.29, no. 10), and a detached object does not change.
     final func assign(_ value: PropertyValue, to property: PropertyDescription) {
         guard !isDetached else { return }
         let index = property.index
@@ -63,7 +63,7 @@ extension ManagedObject {
         scope.hub?.noteChange(self, index)
     }
 
-    /// Sets a value of a new object whose changes are noted already and that nobody watches; false where there is more to do.
+    /// Sets a value of a new object that is already tracked and has no observer; false when more is to be done.
     final func setOfNew(_ value: PropertyValue, at index: Int) -> Bool {
         let noted: ObjectState = [.inserted, .tracked, .touched, .stirred]
         guard state.isSuperset(of: noted), !state.contains(.silent), scope.hub == nil, let record,
@@ -81,14 +81,14 @@ extension ManagedObject {
         return true
     }
 
-    /// The value is what the store has again: nothing is left to write.
+    /// Removes the change of a property whose value equals the stored one again.
     final func revert(_ property: PropertyDescription, in record: ObjectRecord) {
         record.removeChange(of: property.index)
         record.originals[property.index] = nil
         if !property.isTransient { record.release(property.index) }
     }
 
-    /// The record, made when missing; remembers the row's version for the save that follows.
+    /// The record, created if missing; contains the row's version for the next save.
     final func writableRecord() -> ObjectRecord {
         if let record, record.version != 0 || isInserted { return record }
         let record = self.record ?? ObjectRecord(propertyCount: scope.properties.count)
@@ -98,7 +98,7 @@ extension ManagedObject {
         return record
     }
 
-    /// The version of the row that the object shows; 0 when there is none.
+    /// The version of the object's row; 0 when there is none.
     final func storedVersion() -> UInt32 {
         if let row = record?.frozenRow { return row.version }
         guard isReadable else { return 0 }

@@ -2,16 +2,16 @@ internal import Foundation
 public import HornbeamModel
 internal import HornbeamStore
 
-/// Notes which properties an accessor reads, so that `#Predicate` over managed classes can be translated.
+/// Records the properties that an accessor reads, so that `#Predicate` over managed object classes can be translated.
 ///
-/// Swift does not tell the name behind a key path to a computed property. So an object is made that has no row and
-/// whose entity has none of the class's properties: reading a token leaves its name here and gives nothing.
+/// Swift does not provide the name of a computed property in a key path. So the probe creates an object without a row and
+/// with an entity without properties: reading a token records its name here and returns no value.
 final class PropertyProbe {
     private(set) var names: [String] = []
 
     func note(_ nameID: PropertyNameID) { names.append(nameID.name) }
 
-    /// What makes an object of the class whose reads are noted here.
+    /// The initial state of an object whose reads are recorded here.
     fileprivate func birth(of type: ManagedObject.Type) throws -> ObjectBirth {
         let coordinator = try Self.coordinator.get()
         let scope = EntityScope(
@@ -32,11 +32,11 @@ final class PropertyProbe {
 extension ManagedSet: CountedMembers {}
 extension ManagedArray: CountedMembers {}
 
-/// `FetchPredicate(#Predicate<Event> { $0.latitude > 37 })` works on managed classes whose accessors read one token each.
+/// `FetchPredicate(#Predicate<Event> { $0.latitude > 37 })` works on classes whose accessors read one token each.
 extension ManagedObject: PredicateSubject {
     /// The keys that a key path from this class reads: one, or none for `\.self` and `\.objectID`.
     ///
-    /// Accessors of to-one relationships must give an optional, since there is no object to give here.
+    /// Accessors of to-one relationships must return an optional, because the probe has no object to return.
     /// - Throws: `predicateInvalid` when the accessor reads no property of the model, or several.
     public class func predicateKeys(along keyPath: AnyKeyPath) throws -> [String] {
         let probe = PropertyProbe()

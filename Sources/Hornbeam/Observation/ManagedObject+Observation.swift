@@ -1,17 +1,17 @@
 public import Observation
 
-/// Observers see which properties they read, and hear when one of them changes: by this context's code, or by others' saves that it
-/// takes in.
+/// Observers are notified when a property that they have read changes, by this context's code or by merged
+/// remote changes.
 ///
 /// ```swift
 /// withObservationTracking { label.text = employee.name } onChange: { … }
 /// ```
-/// In contexts whose `isObservable` is true: the view context, unless told otherwise. The macro `@Observable` is not needed, and must not be
-/// put on a subclass. Nothing is kept per object.
+/// Works in contexts whose `isObservable` is true; by default the view context. The macro `@Observable` is not needed, and must not be
+/// applied to a subclass. Objects store no state for observation.
 extension ManagedObject: Observable {}
 
 extension ManagedObjectContext {
-    /// True when observers hear of changes to this context's objects. Reading a property takes a little longer then.
+    /// True when this context's objects notify observers. It makes reading a property slightly slower.
     public var isObservable: Bool {
         get { observers.hub != nil }
         set {

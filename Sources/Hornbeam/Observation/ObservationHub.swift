@@ -1,10 +1,10 @@
 internal import Observation
 
-/// Tells observers (`withObservationTracking`, `Observations`, views) of changes to the properties of one context's objects.
+/// Notifies observers (`withObservationTracking`, `Observations`, views) of changes to the properties of one context's objects.
 ///
-/// One registrar serves the whole context, so that objects carry none: what an observer looks at is a key path made of the object and the
-/// property. Making one takes longer than reading a property, so it is made only while somebody tracks. The library has no call
-/// that says so; but who tracks puts the key paths that it meets into a set, and the probe notices being hashed.
+/// One registrar serves the whole context, so that objects have none: the observed key path contains the object and the
+/// property. Creating one takes longer than reading a property, so it is created only while tracking is active. The library has no call
+/// to query this; but tracking inserts the accessed key paths into a set, and the probe detects that it is hashed.
 final class ObservationHub: Observable {
     /// A property of an object.
     struct Cell: Hashable {
@@ -19,7 +19,7 @@ final class ObservationHub: Observable {
         func hash(into hasher: inout Hasher) { visits &+= 1 }
     }
 
-    /// What observers have looked at and not been told of yet.
+    /// The properties that observers have read since their last notification.
     private struct Watched {
         weak var object: ManagedObject?
         var properties: PropertySet
@@ -39,7 +39,7 @@ final class ObservationHub: Observable {
     private subscript(probe probe: Probe) -> Void { () }
     private subscript(cell cell: Cell) -> Void { () }
 
-    /// Somebody reads a property, perhaps an observer.
+    /// Records a read of a property, which may come from an observer.
     func noteAccess(_ object: ManagedObject, _ property: Int) {
         let visits = probe.visits
         registrar.access(self, keyPath: probePath)
@@ -52,11 +52,11 @@ final class ObservationHub: Observable {
         forgetTheGone()
     }
 
-    /// A property of an object has another value now; with nil any of them may have.
+    /// Notifies observers of a changed property; with nil, of all properties of the object.
     func noteChange(_ object: ManagedObject, _ property: Int? = nil) {
         guard !watched.isEmpty, let properties = watched[ObjectIdentifier(object)]?.properties else { return }
         for index in properties where property == nil || property == index {
-            // Observers are told once, and look again: then it is watched again.
+            // An observer is notified once. It reads the property again, which records it again.
             watched[ObjectIdentifier(object)]?.properties.remove(index)
             let cell = Cell(object: ObjectIdentifier(object), property: index)
             registrar.willSet(self, keyPath: \ObservationHub.[cell: cell])

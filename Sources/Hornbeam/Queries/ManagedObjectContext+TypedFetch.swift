@@ -3,7 +3,7 @@ public import HornbeamModel
 extension PredicateSubject where Self: ManagedObject {
     /// A fetch of these columns instead of objects: `Book.select(\.author.name, \.count, \.year.max)`.
     ///
-    /// With columns that are totals, the objects make one row, or one for each group (`grouped(by:)`).
+    /// With aggregate columns, all objects give one row, or one row per group (`grouped(by:)`).
     public static func select<each Column: AttributeValue>(
         _ columns: repeat KeyPath<FetchGroup<Self>, FetchPath<each Column>>
     ) -> FetchSelection<Self, repeat each Column> {
@@ -12,18 +12,18 @@ extension PredicateSubject where Self: ManagedObject {
 }
 
 extension ManagedObjectContext {
-    /// The rows of a selection, with this context's unsaved changes taken into account. Makes no objects (FET-12 to FET-16).
+    /// The rows of a selection, including this context's unsaved changes. Creates no objects (FET-12 to FET-16).
     ///
-    /// - Throws: As for objects; `predicateInvalid` for a column that has many values in a group.
+    /// - Throws: As for objects; `predicateInvalid` for a column with several values in a group.
     public func fetch<Object: ManagedObject, each Column: AttributeValue>(
         _ selection: FetchSelection<Object, repeat each Column>
     ) throws -> [(repeat each Column)] {
         try fetch(FetchRequest<[String: PropertyValue]>(selection.untyped)).map(selection.row)
     }
 
-    /// The first object that satisfies a condition, the one with the least ID of several; nil when there is none.
+    /// The first object that satisfies a condition; of several, the one with the least ID; nil when there is none.
     ///
-    /// - Throws: As `fetch`.
+    /// - Throws: The errors of `fetch`.
     public func first<Object: ManagedObject>(
         _ type: Object.Type = Object.self, where condition: (FetchPath<Object>) -> FetchPredicate
     ) throws -> Object? {
@@ -32,7 +32,7 @@ extension ManagedObjectContext {
 
     /// The number of objects that satisfy a condition.
     ///
-    /// - Throws: As `count`.
+    /// - Throws: The errors of `count`.
     public func count<Object: ManagedObject>(
         _ type: Object.Type, where condition: (FetchPath<Object>) -> FetchPredicate
     ) throws -> Int {
@@ -41,7 +41,7 @@ extension ManagedObjectContext {
 
     /// True when an object satisfies a condition.
     ///
-    /// - Throws: As `fetch`.
+    /// - Throws: The errors of `fetch`.
     public func exists<Object: ManagedObject>(
         _ type: Object.Type, where condition: (FetchPath<Object>) -> FetchPredicate
     ) throws -> Bool {
@@ -50,9 +50,9 @@ extension ManagedObjectContext {
 }
 
 extension FetchedResultsController {
-    /// A controller whose sections are named by a typed path: `sectionedBy: \.author.name`.
+    /// A controller with sections by a typed path: `sectionedBy: \.author.name`.
     ///
-    /// - Throws: As the initialiser that takes the path as text.
+    /// - Throws: The errors of the initialiser with a text path.
     public convenience init<Value>(
         _ request: FetchRequest<Object>, in context: ManagedObjectContext,
         sectionedBy path: KeyPath<FetchPath<Object>, FetchPath<Value>>

@@ -1,17 +1,17 @@
 internal import HornbeamModel
 
-/// The objects of an ordered to-many relationship, each once, in their order, loaded as they are asked for (REL-5).
+/// The objects of an ordered to-many relationship, each once, in order, loaded on access (REL-5).
 ///
-/// The array is a value that reads its relationship when it is asked: `count` loads nothing, walking it with `for` reads the order once,
-/// each use of an index reads that place: O(log n), and O(n) where the relationship was changed and not saved. A change belongs to the
-/// place where the array is kept: through an object's property it changes the object and the inverse at once; in a variable it changes the
-/// variable alone, until that is assigned.
+/// The array is a value that reads its relationship on demand: `count` loads nothing, iteration reads the order once,
+/// and an index reads one position in O(log n), or O(n) when the relationship has unsaved changes. A mutation through an object's
+/// property changes the object and the inverse at once. A mutation of a copy in a variable changes only the copy,
+/// until it is assigned to a property.
 public struct ManagedArray<Element: ManagedObject> {
-    /// The relationship below the changes; nil for an array that stands alone.
+    /// The relationship; nil for an independent array.
     private var base: ToManyBase?
-    /// The changes on top of the relationship: appended objects, or one change of another kind.
+    /// The changes since the relationship was read: appended objects, or one change of another kind.
     private var steps: [Step] = []
-    /// The members of an array that stands alone.
+    /// The members of an independent array.
     private var list = UniqueList()
 
     fileprivate enum Step {
@@ -23,7 +23,7 @@ public struct ManagedArray<Element: ManagedObject> {
 
     init(owner: ManagedObject, property: PropertyDescription) { base = ToManyBase(owner: owner, property: property) }
 
-    /// An array that stands alone; of an object that comes several times the first place counts.
+    /// An independent array; of equal objects, the first one is kept.
     public init(_ elements: some Sequence<Element>) {
         for element in elements { list.append(element) }
     }
@@ -36,12 +36,12 @@ public struct ManagedArray<Element: ManagedObject> {
         steps.append(.append(member))
     }
 
-    /// Adds several objects at the end, those that are no members yet.
+    /// Adds several objects at the end, except those that are already members.
     public mutating func append(contentsOf members: some Sequence<Element>) {
         for member in members { append(member) }
     }
 
-    /// Puts an object at a place; moves it there when it is a member.
+    /// Inserts an object at a position; moves it there when it is a member.
     public mutating func insert(_ member: Element, at place: Int) {
         require((0...count).contains(place), "Place \(place) is outside the \(count) objects of this ManagedArray.")
         carryOut(.insert(member, place: place))
@@ -50,10 +50,10 @@ public struct ManagedArray<Element: ManagedObject> {
     /// Removes an object; does nothing when it is not a member.
     public mutating func remove(_ member: Element) { carryOut(.remove(member)) }
 
-    /// Removes the object at a place.
+    /// Removes the object at a position.
     public mutating func remove(at place: Int) { remove(self[place]) }
 
-    /// Puts an object in the place of the one that is there, which is no member any more.
+    /// Replaces the object at a position, which is removed.
     public mutating func replace(at place: Int, with member: Element) {
         require(indices.contains(place), "Place \(place) is outside the \(count) objects of this ManagedArray.")
         carryOut(.replace(self[place], with: member))
@@ -66,7 +66,7 @@ public struct ManagedArray<Element: ManagedObject> {
         list = UniqueList()
     }
 
-    /// One change stays on top of the relationship; a second one makes the array stand alone.
+    /// One change is kept relative to the relationship; a second one makes the array independent.
     private mutating func carryOut(_ step: Step) {
         if base != nil, steps.isEmpty {
             steps = [step]
@@ -80,7 +80,7 @@ public struct ManagedArray<Element: ManagedObject> {
         step.apply(to: &list)
     }
 
-    /// Gives an object's relationship these members: only the changes, when the array was read from there.
+    /// Sets an object's relationship to these members; applies only the changes when the array was read from it.
     func assign(to owner: ManagedObject, _ property: PropertyDescription) {
         guard let base, base.owner === owner, base.property === property else {
             return owner.replaceMembers(objectList.map { $0 as ManagedObject }, of: property)
@@ -90,7 +90,7 @@ public struct ManagedArray<Element: ManagedObject> {
 
     // MARK: Reading
 
-    /// The IDs of the members in order; makes no object.
+    /// The IDs of the members in order; creates no object.
     public var objectIDs: [ManagedObjectID] {
         guard let base, steps.isEmpty else { return objectList.map(\.objectID) }
         return base.ids
@@ -108,7 +108,7 @@ public struct ManagedArray<Element: ManagedObject> {
         return changed.elements
     }
 
-    /// Objects in an order, each once; to append one costs O(1).
+    /// Distinct objects in an order; appending takes O(1).
     fileprivate struct UniqueList {
         private(set) var elements: [Element] = []
         private var members: Set<Element> = []

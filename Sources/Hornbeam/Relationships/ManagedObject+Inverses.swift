@@ -1,10 +1,10 @@
 internal import HornbeamModel
 
-// Changing relationships. A detached object takes no change and is none. Each verb changes both ends at once (REL-3); the functions that begin with
-// `link` and `unlink` change one end only and are called in pairs.
+// Changes of relationships. Detached objects are ignored. Each method changes both ends at once (REL-3), except those that begin with
+// `link` and `unlink`, which change one end and are called in pairs.
 
 extension ManagedObject {
-    /// Points a to-one relationship at another object, or at none.
+    /// Sets a to-one relationship to another object or nil.
     final func setDestination(_ target: ManagedObject?, of property: PropertyDescription) {
         guard takes(target, property) else { return }
         let old = destination(of: property)
@@ -21,7 +21,7 @@ extension ManagedObject {
         }
     }
 
-    /// Adds a member to a to-many relationship; at the end when ordered.
+    /// Adds a member to a to-many relationship; at the end if it is ordered.
     final func add(_ member: ManagedObject, to property: PropertyDescription, at place: Int? = nil) {
         guard takes(member, property) else { return }
         if hasMember(member.objectID, in: property) {
@@ -47,7 +47,7 @@ extension ManagedObject {
         if let inverse = property.inverse { member.detach(self, from: inverse) }
     }
 
-    /// Replaces all members; those that stay are not touched (REL-12).
+    /// Replaces all members. Common members are not changed (REL-12).
     final func replaceMembers(_ members: [ManagedObject], of property: PropertyDescription) {
         let members = members.filter { takes($0, property) }
         let wanted = Set(members.map(\.objectID))
@@ -77,7 +77,7 @@ extension ManagedObject {
         changeMembers(of: property) { $0.order = order }
     }
 
-    /// Moves a member to a place among the others.
+    /// Moves a member to a position among the others.
     final func move(_ member: ManagedObjectID, to place: Int, in property: PropertyDescription) {
         var order = members(of: property)
         guard let current = order.firstIndex(of: member) else { return }
@@ -86,7 +86,7 @@ extension ManagedObject {
         reorder(order, in: property)
     }
 
-    /// This end of the inverse: takes in an object that points here now.
+    /// Adds an object to this end of the inverse, because the object refers to this one now.
     private func attach(_ object: ManagedObject, to inverse: PropertyDescription) {
         if inverse.isToMany {
             link(object, to: inverse)
@@ -95,7 +95,7 @@ extension ManagedObject {
         }
     }
 
-    /// This end of the inverse: lets go of an object that no longer points here.
+    /// Removes an object from this end of the inverse, because the object no longer refers to this one.
     final func detach(_ object: ManagedObject, from inverse: PropertyDescription) {
         if inverse.isToMany {
             unlink(object, from: inverse)
@@ -108,7 +108,7 @@ extension ManagedObject {
         let id = member.objectID
         let isStored = isStoredMember(id, of: property)
         if place == nil, isPendingOrderWithout(id, isStored, property) {
-            // The order is not copied: appending many members is linear.
+            // The order is not copied, so appending many members takes linear time.
             undoStack?.register(.link(self, property, member, place: memberCount(of: property)))
             return changeMembers(of: property) { change in
                 change.add(id, isStored: isStored)
@@ -125,7 +125,7 @@ extension ManagedObject {
         }
     }
 
-    /// True when the order of a relationship was changed here and does not name an object.
+    /// True when the order of a relationship was changed here and does not contain an object.
     private func isPendingOrderWithout(_ id: ManagedObjectID, _ isStored: Bool, _ property: PropertyDescription) -> Bool {
         guard property.isOrdered, let change = record?.toMany[property.index], change.order != nil else { return false }
         return change.added[id] == nil && (!isStored || change.removed.contains(id))
@@ -148,7 +148,7 @@ extension ManagedObject {
         let record = membersRecord()
         var change = record.toMany.removeValue(forKey: property.index) ?? ToManyChange()
         body(&change)
-        // The stored order again is no change.
+        // An order equal to the stored one is not a change.
         if change.growth == 0, change.removed.isEmpty, let order = change.order, !isInserted,
             order == storedMembers(of: property)
         {
@@ -165,8 +165,8 @@ extension ManagedObject {
         scope.hub?.noteChange(self, property.index)
     }
 
-    /// The record for changed members. They are written without touching the row, so that its version
-    /// is not needed, and a fault stays one.
+    /// The record for changed members. They are written without changing the row, so its version
+    /// is not needed, and a fault stays a fault.
     private func membersRecord() -> ObjectRecord {
         if let record { return record }
         let record = ObjectRecord(propertyCount: scope.properties.count)
@@ -174,7 +174,7 @@ extension ManagedObject {
         return record
     }
 
-    /// Ends the process for an object of another context, unless one of the two is detached.
+    /// A programmer error for an object of another context, unless one of the two is detached.
     private func requireSameContext(_ other: ManagedObject, _ property: PropertyDescription) {
         if isDetached || other.isDetached { return }
         require(
@@ -183,8 +183,8 @@ extension ManagedObject {
                 + "context by its objectID first.")
     }
 
-    /// False where one of the objects is detached, so that the relationship stays as it is. Ends the process for an object of another
-    /// context or of a wrong entity.
+    /// False when one of the objects is detached; then the relationship does not change. An object of another context or of a wrong
+    /// entity is a programmer error.
     private func takes(_ other: ManagedObject?, _ property: PropertyDescription) -> Bool {
         if isDetached { return false }
         guard let other else { return true }

@@ -1,10 +1,10 @@
 internal import HornbeamModel
 internal import HornbeamStore
 
-// Reading to-many relationships: stored members, less the removed, plus the added.
+// Reading to-many relationships: stored members, without the removed ones, with the added ones.
 
 extension ManagedObject {
-    /// The members as IDs: in their order when ordered, else stored ones by ID, then new ones as they came.
+    /// The members as IDs: in order if ordered, else stored ones by ID, then new ones in the order of insertion.
     final func members(of property: PropertyDescription) -> [ManagedObjectID] {
         scope.hub?.noteAccess(self, property.index)
         if isDetached { return [] }
@@ -15,7 +15,7 @@ extension ManagedObject {
         return kept + change.addedInOrder
     }
 
-    /// The members as rows, in their order, of a relationship that nothing was changed in here; nil for others.
+    /// The members as references, in order, for a relationship without unsaved changes; nil for others.
     final func unchangedMembers(of property: PropertyDescription) -> [ObjectReference]? {
         guard parentObject == nil, record?.toMany[property.index] == nil else { return nil }
         scope.hub?.noteAccess(self, property.index)
@@ -25,7 +25,7 @@ extension ManagedObject {
         }
     }
 
-    /// The member at a place of that order, where there is one; of members that are as stored it reads this one: O(log n).
+    /// The member at a position of that order; nil outside of it. Without unsaved changes it reads only this one: O(log n).
     final func member(at place: Int, of property: PropertyDescription) -> ManagedObjectID? {
         guard parentObject == nil, !isDetached, record?.toMany[property.index] == nil else {
             let members = members(of: property)
@@ -45,7 +45,7 @@ extension ManagedObject {
         return storedMemberCount(of: property) + (record?.toMany[property.index]?.growth ?? 0)
     }
 
-    /// Whether an object is a member; loads nothing but the index entry.
+    /// True when an object is a member; reads only the index entry.
     final func hasMember(_ member: ManagedObjectID, in property: PropertyDescription) -> Bool {
         scope.hub?.noteAccess(self, property.index)
         if isDetached { return false }
@@ -79,7 +79,7 @@ extension ManagedObject {
         }
     }
 
-    /// Runs the body where the object has a row; a failure is kept for `save()`.
+    /// Runs the body if the object has a row; a failure is kept for `save()`.
     private func readStored<Result>(
         _ property: PropertyDescription, or nothing: Result, _ body: () throws -> Result
     ) -> Result {
@@ -94,7 +94,7 @@ extension ManagedObject {
         }
     }
 
-    /// Members as a value: an array where the order counts, else a set.
+    /// Members as a value: an array if the relationship is ordered, else a set.
     final func collectionValue(
         _ members: [ManagedObjectID], of property: PropertyDescription
     ) -> PropertyValue {
@@ -103,7 +103,7 @@ extension ManagedObject {
             : .set(Set(members.map { .objectID($0) }))
     }
 
-    /// The object at the other end of a to-one relationship.
+    /// The destination of a to-one relationship.
     final func destination(of property: PropertyDescription) -> ManagedObject? {
         guard case .objectID(let id) = currentValue(of: property), let context = readingContext else { return nil }
         let destination = context.object(with: id)
@@ -111,6 +111,6 @@ extension ManagedObject {
         return destination
     }
 
-    /// Where related objects are looked up; nil for an object that belongs to no context any more.
+    /// The context for lookups of related objects; nil for a detached object.
     final var readingContext: ManagedObjectContext? { isDetached ? nil : scope.context }
 }

@@ -1,7 +1,7 @@
 public import HornbeamModel
 
 extension ManagedObject {
-    /// The object at the other end of a to-one relationship: `self[Employee.department]` (REL-1).
+    /// The destination of a to-one relationship: `self[Employee.department]` (REL-1).
     ///
     /// Setting it changes the inverse at once (REL-3).
     public final subscript<Object: ManagedObject>(_ token: ToOne<Object>) -> Object? {
@@ -13,21 +13,21 @@ extension ManagedObject {
         set { setDestination(newValue, of: scope.property(token.nameID)) }
     }
 
-    /// The objects at the other end of a to-many relationship, loaded as they are asked for.
+    /// The objects of a to-many relationship, loaded on access.
     public final subscript<Object: ManagedObject>(_ token: ToMany<Object>) -> ManagedSet<Object> {
         get { ManagedSet(owner: self, property: scope.property(token.nameID)) }
         set { newValue.assign(to: self, scope.property(token.nameID)) }
     }
 
-    /// The objects at the other end of an ordered to-many relationship, in their order (REL-5).
+    /// The objects of an ordered to-many relationship, in order (REL-5).
     public final subscript<Object: ManagedObject>(_ token: OrderedToMany<Object>) -> ManagedArray<Object> {
         get { ManagedArray(owner: self, property: scope.property(token.nameID)) }
         set { newValue.assign(to: self, scope.property(token.nameID)) }
     }
 
-    /// The IDs at the other end of any relationship; reads no object (MOC-12).
+    /// The IDs in any relationship; reads no object (MOC-12).
     ///
-    /// - Throws: `unknownKey` when the entity has no relationship of that name; the store's error where they cannot be read.
+    /// - Throws: `unknownKey` when the entity has no relationship of that name; the store's error when they cannot be read.
     public final func objectIDs(forRelationshipNamed name: String) throws -> [ManagedObjectID] {
         guard let property = scope.entity.relationshipsByName[name] else {
             throw unknownKey(name, among: scope.entity.relationshipsByName.keys.sorted())

@@ -1,10 +1,10 @@
 internal import HornbeamModel
 
-/// The objects of an unordered to-many relationship, loaded as they are asked for.
+/// The objects of an unordered to-many relationship, loaded on access.
 ///
-/// `count`, `contains` and `isEmpty` read the store's index and load no object; iterating makes objects one by one. The set is a value
-/// that reads its relationship when it is asked. A change belongs to the place where the set is kept: through an object's property it
-/// changes the object and the inverse at once, and costs no more than the change; in a variable it changes the variable alone.
+/// `count`, `contains` and `isEmpty` read the store's index and load no object; iteration creates objects one by one. The set is a value
+/// that reads its relationship on demand. A mutation through an object's property changes the object and the inverse at once, at the cost of
+/// the change alone. A mutation of a copy in a variable changes only the copy.
 ///
 /// ```swift
 /// department.employees.insert(ada)              // changes the department
@@ -13,21 +13,21 @@ internal import HornbeamModel
 /// department.employees = chosen                 // removes grace
 /// ```
 public struct ManagedSet<Element: ManagedObject> {
-    /// The relationship below the changes; nil for a set that stands alone.
+    /// The relationship; nil for an independent set.
     private var base: ToManyBase?
-    /// What was changed here since, by object.
+    /// The changes since the relationship was read, by object.
     private var changes: [Element: Change] = [:]
     private var steps = 0
 
     private struct Change {
         var isMember: Bool
-        /// The number of the change, for the order.
+        /// The number of the change, which determines the order.
         var step: Int
     }
 
     init(owner: ManagedObject, property: PropertyDescription) { base = ToManyBase(owner: owner, property: property) }
 
-    /// A set that stands alone; equal objects count once.
+    /// An independent set; equal objects are kept once.
     public init(_ elements: some Sequence<Element>) {
         for element in elements { insert(element) }
     }
@@ -45,7 +45,7 @@ public struct ManagedSet<Element: ManagedObject> {
         for member in members { insert(member) }
     }
 
-    /// Removes several objects, those that are members.
+    /// Removes several objects that are members.
     public mutating func subtract(_ members: some Sequence<Element>) {
         for member in members { remove(member) }
     }
@@ -66,7 +66,7 @@ public struct ManagedSet<Element: ManagedObject> {
         changes[member] = Change(isMember: isMember, step: steps)
     }
 
-    /// Gives an object's relationship these members: only the changes, when the set was read from there.
+    /// Sets an object's relationship to these members; applies only the changes when the set was read from it.
     func assign(to owner: ManagedObject, _ property: PropertyDescription) {
         guard let base, base.owner === owner, base.property === property else {
             return owner.replaceMembers(objectList.map { $0 as ManagedObject }, of: property)
@@ -89,7 +89,7 @@ public struct ManagedSet<Element: ManagedObject> {
     /// The members as a standard set; O(n).
     public var objects: Set<Element> { Set(self) }
 
-    /// The IDs of the members, in the order of iteration; makes no object.
+    /// The IDs of the members, in the order of iteration; creates no object.
     public var objectIDs: [ManagedObjectID] {
         guard changes.isEmpty else { return objectList.map(\.objectID) }
         return base?.ids ?? []
@@ -109,13 +109,13 @@ public struct ManagedSet<Element: ManagedObject> {
 
     public var isEmpty: Bool { count == 0 }
 
-    /// Any member; nil when there is none. Makes one object.
+    /// Any member; nil when there is none. Creates one object.
     public var first: Element? {
         guard changes.isEmpty else { return objectList.first }
         return base?.object(at: 0)
     }
 
-    /// The members: those of the relationship that are still there, then the new ones.
+    /// The members: those of the relationship that are not removed, then the new ones.
     private var objectList: [Element] {
         var list: [Element] = []
         if let base {
@@ -136,10 +136,10 @@ extension ManagedSet: Collection {
         public static func == (a: Self, b: Self) -> Bool { a.position == b.position }
     }
 
-    /// The members as they were when an iteration began.
+    /// The members at the beginning of an iteration.
     final class Members {
         let ids: [ManagedObjectID]
-        /// Nil for those of a relationship, which are made as they are asked for.
+        /// Nil for the members of a relationship, which are created on access.
         let objects: [Element]?
 
         init(ids: [ManagedObjectID] = [], objects: [Element]? = nil) {
@@ -175,7 +175,7 @@ extension ManagedSet: CustomStringConvertible {
     public var description: String { "ManagedSet<\(Element.self)>(\(count))" }
 }
 
-/// The relationship that a collection reads.
+/// The relationship of a collection.
 struct ToManyBase {
     let owner: ManagedObject
     let property: PropertyDescription

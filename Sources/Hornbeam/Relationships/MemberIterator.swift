@@ -1,17 +1,17 @@
 internal import HornbeamModel
 internal import HornbeamStore
 
-/// Walks the members of a relationship.
+/// Iterates over the members of a relationship.
 ///
-/// The order is that of the moment when the walk began. Faults are made 64 at a time, with the places of
-/// their rows looked up together, so that touching one member does not look up each of its siblings alone.
+/// The order is that at the beginning of the iteration. Faults are created 64 at a time, and their rows are located
+/// together, so that reading members needs no lookup per member.
 public struct MemberIterator<Element: ManagedObject>: IteratorProtocol {
-    /// What is still to be made.
+    /// The members that are not created yet.
     private enum Source {
         case nothing
-        /// Members as the store has them.
+        /// Members as stored.
         case references([ObjectReference])
-        /// Members of which some are new or taken out here.
+        /// Members with unsaved changes.
         case ids([ManagedObjectID])
     }
 

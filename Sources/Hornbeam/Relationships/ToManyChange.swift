@@ -1,24 +1,24 @@
 internal import HornbeamModel
 
-/// How the members of a to-many relationship differ from those in the store.
+/// The differences between the members of a to-many relationship and those in the store.
 ///
-/// `added` holds no stored member and `removed` nothing but stored members, so that the count is the
-/// stored count plus one less the other, with nothing loaded.
+/// `added` contains no stored member and `removed` only stored members, so the count is the
+/// stored count plus the growth, without loading members.
 struct ToManyChange {
-    /// Members to come, each with its place in the order of arrival.
+    /// New members, each with its position in the order of insertion.
     private(set) var added: [ManagedObjectID: Int] = [:]
     private(set) var removed: Set<ManagedObjectID> = []
-    /// The whole order of an ordered relationship, once it was touched.
+    /// The whole order of an ordered relationship, after its first change.
     var order: [ManagedObjectID]?
     private var arrivals = 0
 
     var isEmpty: Bool { added.isEmpty && removed.isEmpty && order == nil }
-    /// Added less removed members.
+    /// The number of added minus the number of removed members.
     var growth: Int { added.count - removed.count }
-    /// The new members in the order of their arrival.
+    /// The new members in the order of insertion.
     var addedInOrder: [ManagedObjectID] { added.sorted { $0.value < $1.value }.map(\.key) }
 
-    /// Adds a member; `isStored` says that the store has it already, so that its removal is taken back.
+    /// Adds a member. With `isStored`, the store has it already, so its removal is undone.
     mutating func add(_ member: ManagedObjectID, isStored: Bool) {
         if removed.remove(member) == nil, !isStored, added[member] == nil {
             arrivals += 1
@@ -32,16 +32,16 @@ struct ToManyChange {
         order?.removeAll { $0 == member }
     }
 
-    /// A new object got its permanent ID.
+    /// Replaces the temporary ID of a new object by its permanent one.
     mutating func replace(_ old: ManagedObjectID, with new: ManagedObjectID) {
         if let arrival = added.removeValue(forKey: old) { added[new] = arrival }
         if let place = order?.firstIndex(of: old) { order?[place] = new }
     }
 
-    /// Makes the change say the same about other stored members, after the context moved on.
+    /// Adapts the change to other stored members, after the context has switched to a newer state.
     ///
-    /// A pending order keeps its members that still are some, and others' new members follow them.
-    /// - Parameter stored: The stored members in their order; read where there is a pending order.
+    /// A pending order keeps the members that still exist, and appends others' new members.
+    /// - Parameter stored: The stored members in order; called when there is a pending order.
     mutating func rebase(isStored: (ManagedObjectID) -> Bool, stored: () -> [ManagedObjectID]) {
         added = added.filter { !isStored($0.key) }
         removed = removed.filter(isStored)

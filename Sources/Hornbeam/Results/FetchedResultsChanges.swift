@@ -1,26 +1,26 @@
 public import Foundation
 internal import HornbeamModel
 
-/// How the results of a controller changed, in the order in which lists want it: sections, then objects (FRC-9).
+/// The changes of a controller's results, in the order for list views: sections, then objects (FRC-9).
 ///
-/// Old paths are those before all changes, new ones those after all (FRC-11, FRC-12). An object that only shifts because of others is
-/// not named (FRC-10), one that moves is not named as updated too.
+/// Old paths are those before all changes, new ones those after all (FRC-11, FRC-12). An object whose path changes only because of others
+/// is not included (FRC-10). An object that moves is not included as an update too.
 public struct FetchedResultsChanges<Object: ManagedObject> {
-    /// A change of one object among the results.
+    /// A change of one result.
     public enum ObjectChange {
-        /// The object is new among the results.
+        /// The object is a new result.
         case insert(Object, at: IndexPath)
-        /// The object has left the results.
+        /// The object is no longer a result.
         case delete(Object, at: IndexPath)
         /// The object has another position. Its values may have changed too.
         case move(Object, from: IndexPath, to: IndexPath)
-        /// Its values changed, its place did not.
+        /// Its values changed, but not its position.
         case update(Object, from: IndexPath, to: IndexPath)
     }
 
-    /// The indexes of sections that are gone, in the old sections, the last first.
+    /// The indexes of removed sections, in the old sections, descending.
     public private(set) var deletedSections: [Int] = []
-    /// The indexes of new sections, in the new ones, ascending.
+    /// The indexes of new sections, in the new sections, ascending.
     public private(set) var insertedSections: [Int] = []
     /// Deletions, insertions, moves, updates.
     public private(set) var objects: [ObjectChange] = []
@@ -47,7 +47,7 @@ public struct FetchedResultsChanges<Object: ManagedObject> {
         }
         let common = new.entries.filter { old.rank[ObjectIdentifier($0.object)] != nil }
         let oldRanks = common.map { old.rank[ObjectIdentifier($0.object)] ?? 0 }
-        // What did not change stays rather than what did.
+        // Among possible moves, objects without changes are kept in place.
         let weights = common.map { isUpdated($0.object) ? 1 : common.count + 1 }
         let still = Self.heaviestAscending(oldRanks, weights, below: old.entries.count)
         var updates: [ObjectChange] = []
@@ -62,11 +62,11 @@ public struct FetchedResultsChanges<Object: ManagedObject> {
         objects += updates
     }
 
-    /// The positions of the heaviest ascending part: what stays while everything else moves around it. O(n log n).
+    /// The positions of the heaviest ascending subsequence: these objects stay, and all others move. O(n log n).
     ///
-    /// Ranks are distinct and below `bound`.
+    /// Ranks are distinct and less than `bound`.
     private static func heaviestAscending(_ ranks: [Int], _ weights: [Int], below bound: Int) -> Set<Int> {
-        // A Fenwick tree over ranks of the heaviest part that ends there, and its last position.
+        // A Fenwick tree over ranks, with the weight of the heaviest subsequence that ends there, and its last position.
         var heaviest = [(weight: Int, last: Int)](repeating: (0, -1), count: bound + 1)
         var previous = [Int](repeating: -1, count: ranks.count)
         for (position, rank) in ranks.enumerated() {
@@ -95,7 +95,7 @@ public struct FetchedResultsChanges<Object: ManagedObject> {
     }
 }
 
-/// Results with their paths, and their places in the whole by object.
+/// Results with their paths, and their positions by object.
 private struct Placed<Object: ManagedObject> {
     struct Entry {
         let object: Object

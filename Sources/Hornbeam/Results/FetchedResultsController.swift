@@ -2,7 +2,7 @@ public import Foundation
 public import HornbeamModel
 internal import HornbeamStore
 
-/// The results of a fetch in sections, kept as they should be while the context changes, saved or not.
+/// The results of a fetch in sections, updated when the context changes, by saved and unsaved changes.
 ///
 /// ```swift
 /// let controller = try FetchedResultsController(
@@ -10,23 +10,23 @@ internal import HornbeamStore
 /// controller.onChange = { changes in list.apply(changes) }
 /// try controller.performFetch()
 /// ```
-/// Belongs to its context, and is used where that is used. Changes of related objects, limits and unsaved objects count (FRC-17).
+/// It belongs to its context, and is used in the same isolation. Changes of related objects, limits and unsaved objects are included (FRC-17).
 public final class FetchedResultsController<Object: ManagedObject> {
-    /// The request whose results the controller keeps.
+    /// The fetch request of the controller.
     public let request: FetchRequest<Object>
     /// The context of the results.
     public let context: ManagedObjectContext
     /// The key path whose values name the sections; nil for one section.
     public let sectionKeyPath: String?
-    /// Told of each change after it happened; without it nothing is tracked (FRC-7). The values of the controller are the new ones then.
+    /// Called after each change; without it nothing is tracked (FRC-7). The controller already has the new results.
     public var onChange: ((FetchedResultsChanges<Object>) -> Void)? {
         didSet { if onChange != nil { listen() } }
     }
-    /// The letter of a section in an index: by default the capital first one of its name (FRC-5).
+    /// The index title of a section: by default the capitalised first letter of its name (FRC-5).
     public var sectionIndexTitle: (String) -> String? = { $0.first.map { String($0).uppercased() } }
-    /// The sections; empty before `performFetch`, and once the context has forgotten everything.
+    /// The sections; empty before `performFetch`, and after a reset of the context.
     public private(set) var sections: [FetchedResultsSection<Object>] = []
-    /// True after `performFetch`, until the context forgets everything.
+    /// True after `performFetch`, until the context is reset.
     public private(set) var isFetched = false
     private var isListening = false
     private var prepared: ValidatedFetch?
@@ -50,9 +50,9 @@ public final class FetchedResultsController<Object: ManagedObject> {
         try context.requireObjects(request.untyped)
     }
 
-    /// Fetches, and begins to track (FRC-2).
+    /// Fetches, and begins tracking (FRC-2).
     ///
-    /// - Throws: As `fetch`; `unknownKey` for a section key path that the objects do not have.
+    /// - Throws: The errors of `fetch`; `unknownKey` for a section key path that the objects do not have.
     public func performFetch() throws {
         prepared = try context.prepared(request.untyped)
         let objects = try context.fetch(request)
@@ -65,10 +65,10 @@ public final class FetchedResultsController<Object: ManagedObject> {
 
     // MARK: Access
 
-    /// The object at section and place: `[0, 3]`. Traps outside of the results (FRC-3).
+    /// The object at a section and position: `[0, 3]`. A path outside the results is a programmer error (FRC-3).
     public func object(at path: IndexPath) -> Object { sections[path[0]].objects[path[1]] }
 
-    /// Where an object is; nil when it is no result (FRC-3). O(results).
+    /// The path of an object; nil when it is not a result (FRC-3). O(results).
     public func indexPath(for object: Object) -> IndexPath? {
         for (number, section) in sections.enumerated() {
             if let place = section.objects.firstIndex(where: { $0 === object }) { return [number, place] }
@@ -89,14 +89,14 @@ public final class FetchedResultsController<Object: ManagedObject> {
         sections.firstIndex { sectionIndexTitle($0.name) == title }
     }
 
-    /// The names of the sections and the IDs of the results, as a value that may go anywhere (FRC-13).
+    /// The names of the sections and the IDs of the results, as a `Sendable` value (FRC-13).
     public var snapshot: FetchedResultsSnapshot {
         FetchedResultsSnapshot(sections: sections.map { .init(name: $0.name, objectIDs: $0.objects.map(\.objectID)) })
     }
 
     // MARK: Sections
 
-    /// Objects with equal names in one section, sections in the order of their first objects (FRC-4).
+    /// Groups objects with equal names into one section, in the order of their first objects (FRC-4).
     private func sections(of objects: [Object]) throws -> [FetchedResultsSection<Object>] {
         guard let sectionKeyPath else { return objects.isEmpty ? [] : [FetchedResultsSection(name: "", objects: objects)] }
         var sections: [FetchedResultsSection<Object>] = []
@@ -124,7 +124,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
         }
     }
 
-    /// The context changed: the results are found anew where they are, and compared (FRC-8).
+    /// Computes the results again after a change of the context, and compares them (FRC-8).
     private func follow(_ changes: ObjectChanges) {
         guard isFetched, let onChange, let prepared else { return }
         if changes.invalidatedAll {
@@ -140,7 +140,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
             let changes = FetchedResultsChanges(from: old, to: sections) { touched.contains($0.objectID) }
             if !changes.isEmpty { onChange(changes) }
         } catch {
-            // What cannot be read now cannot be shown; the next fetch meets it and throws it.
+            // Results that cannot be read are not shown; the next fetch throws the error.
             context.mergeByItself { throw error }
             isFetched = false
             sections = []
@@ -150,7 +150,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
 
 /// Results with one section name.
 public struct FetchedResultsSection<Object: ManagedObject> {
-    /// The value of the section's key path as text; empty for the only section of a controller without one, and for nil.
+    /// The value of the section's key path as text; empty for nil, and for the only section of a controller without a key path.
     public let name: String
     /// The objects of the section, in order.
     public internal(set) var objects: [Object]
@@ -158,7 +158,7 @@ public struct FetchedResultsSection<Object: ManagedObject> {
     public var count: Int { objects.count }
 }
 
-/// Which objects are in which section.
+/// The objects by section.
 public struct FetchedResultsSnapshot: Hashable, Sendable {
     /// A section of the results, as a value.
     public struct Section: Hashable, Sendable {
@@ -173,7 +173,7 @@ public struct FetchedResultsSnapshot: Hashable, Sendable {
     /// The objects of all sections, in order.
     public var objectIDs: [ManagedObjectID] { sections.flatMap(\.objectIDs) }
 
-    /// What must be removed and inserted to come from an older list of IDs to this one (FRC-14).
+    /// The removals and insertions that lead from an older list of IDs to this one (FRC-14).
     public func difference(from older: FetchedResultsSnapshot) -> CollectionDifference<ManagedObjectID> {
         objectIDs.difference(from: older.objectIDs)
     }

@@ -6,9 +6,9 @@ extension ManagedObjectContext {
     /// ```swift
     /// for try await books in context.results(of: FetchRequest<Book>().sorted(by: \.title)) { list.show(books) }
     /// ```
-    /// The first element comes at once. Changes that arrive while the loop body runs come as one element. An element follows when other
-    /// objects are results, when their order changes, and when a result changes its values; unsaved changes count.
-    /// Ends when the task is cancelled; throws what a fetch throws, and ends then.
+    /// The first element is available at once. Changes during the loop body are combined into one element. An element follows when other
+    /// objects become results, when their order changes, and when a result changes its values, by unsaved changes too.
+    /// Ends when the task is cancelled, and after an error of a fetch.
     public func results<Object: ManagedObject>(of request: FetchRequest<Object>) -> LiveSequence<[Object]> {
         LiveSequence(self) { context, touched, last in
             let objects = try context.fetch(request)
@@ -41,18 +41,18 @@ extension ManagedObjectContext {
     }
 }
 
-/// Values computed from a context's objects, now and after each change: what `for try await` iterates over.
+/// Values computed from a context's objects, now and after each change, for `for try await`.
 ///
-/// Belongs to its context and is used where that is used.
+/// It belongs to its context and is used in the same isolation.
 public struct LiveSequence<Value>: AsyncSequence {
     public typealias Element = Value
     public typealias Failure = any Error
 
-    /// Computes the value; gets the IDs of objects that changed since the last call, and the last value. Nil when nothing is new.
+    /// Computes the value from the IDs of objects that changed since the last call and the last value. Nil when the value is unchanged.
     typealias Computation = (ManagedObjectContext, Set<ManagedObjectID>, Value?) throws -> Value?
 
     private let context: ManagedObjectContext
-    /// Makes the computation of one iterator, which may remember what it computed.
+    /// Makes the computation of one iterator, which may cache its results.
     private let makeComputation: () -> Computation
 
     init(_ context: ManagedObjectContext, _ compute: @escaping Computation) {
@@ -108,7 +108,7 @@ public struct LiveSequence<Value>: AsyncSequence {
     }
 }
 
-/// The objects that changed since a live sequence computed its last value. Used where the context is used.
+/// The objects that changed since a live sequence computed its last value. Used in the isolation of the context.
 private final class PendingChanges {
     let signals: AsyncStream<Void>
     private let signal: AsyncStream<Void>.Continuation

@@ -2,31 +2,31 @@ internal import HornbeamStore
 internal import HornbeamThreads
 internal import Synchronization
 
-/// Keeps each commit until all contexts have taken it in, and hands it to the sequences of changes.
+/// Keeps each commit until all contexts have merged it, and delivers it to change sequences.
 ///
-/// A commit is kept once, and costs the same however many contexts there are: an inbox is a place in the common log. A context that
-/// sleeps long must not hoard: of what names more than `limit` objects the log keeps the end only, and a context whose place is
-/// before that compares all its objects when it wakes.
+/// A commit is stored once, and costs the same for any number of contexts: a change queue is a position in the common log. Its memory is
+/// limited: the log keeps the newest commits with at most `limit` objects. A context whose position is before
+/// these compares all its objects at its next merge.
 final class ChangeBroadcast: Sendable {
     private struct State {
         var log: ChangeLog
         var inboxes: [UInt64: ChangeInbox] = [:]
         var alarms: [(owner: UInt64, body: @Sendable () -> Void)] = []
         var mailboxes: [WeakMailbox] = []
-        /// The weight from which on the log is looked through for what all have taken in.
+        /// The weight at which commits that all contexts have merged are removed.
         var trimWeight = State.trimWeightMin
 
-        /// So light a log is left as it is.
+        /// A lighter log is not trimmed.
         static let trimWeightMin = 256
 
-        /// Lets go of what all have taken in.
+        /// Removes the commits that all contexts have merged.
         mutating func trim() {
-            // Who has missed something compares everything, and needs none of the log.
+            // A context that has missed commits compares all objects, and needs no part of the log.
             log.drop(before: inboxes.values.reduce(.max) { $1.place < log.start ? $0 : min($0, $1.place) })
             trimWeight = min(max(log.weight * 2, Self.trimWeightMin), max(log.limit / 2, 1))
         }
 
-        /// The hindmost may have moved on.
+        /// Trims the log if the slowest context may have advanced.
         mutating func trim(behind place: UInt64) {
             if inboxes.isEmpty || place <= log.start && log.weight >= Self.trimWeightMin { trim() }
         }
@@ -40,7 +40,7 @@ final class ChangeBroadcast: Sendable {
     /// The number of the next commit.
     var end: UInt64 { logEnd.load(ordering: .acquiring) }
 
-    /// The commits that are kept, and the objects that they name.
+    /// The number of kept commits plus the number of objects in them.
     var weight: Int { state.withLock { $0.log.weight } }
 
     // MARK: Contexts
@@ -70,7 +70,7 @@ final class ChangeBroadcast: Sendable {
     func drain(_ inbox: ChangeInbox) -> ChangeInbox.Delivery {
         state.withLock { state in
             let place = inbox.place
-            // Copied before the log is trimmed, which would copy all of it while somebody looks at a part.
+            // Copied before the log is trimmed, because trimming copies the log while a slice of it exists.
             let changes = state.log.changes(from: place)?.filter { $0.originator != inbox.owner }
             inbox.move(to: state.log.end)
             state.trim(behind: place)
@@ -80,7 +80,7 @@ final class ChangeBroadcast: Sendable {
 
     // MARK: Commits
 
-    /// A commit happened.
+    /// Publishes a commit.
     func announce(_ change: StoreChange, of store: Store) {
         let (alarms, mailboxes) = state.withLock { state in
             keep(change, in: &state)
@@ -95,11 +95,11 @@ final class ChangeBroadcast: Sendable {
         }
     }
 
-    /// Keeps a commit for the contexts, if there are any beside the one that made it.
+    /// Keeps a commit for the contexts, if there are any except the one that saved.
     private func keep(_ change: StoreChange, in state: inout State) {
         let own = state.inboxes[change.originator]
         guard state.inboxes.count > (own == nil ? 0 : 1) else { return }
-        // Who saved waits for this to be over, and has nothing to take in of it.
+        // The saving context waits for this call, and has merged its own commit.
         let isUpToDate = own?.place == state.log.end
         state.log.append(change.forContexts)
         if isUpToDate { own?.move(to: state.log.end) }
@@ -107,7 +107,7 @@ final class ChangeBroadcast: Sendable {
         logEnd.store(state.log.end, ordering: .releasing)
     }
 
-    /// What the stores hold may be older than what was announced: all contexts compare their objects.
+    /// The stores may be at an older state than the published one: all contexts compare their objects.
     func announceUnknown() {
         let alarms = state.withLock { state in
             state.log.forget()

@@ -1,19 +1,19 @@
 internal import HornbeamStore
 
-/// The latest commits, numbered in their order, as far as they name no more than `limit` objects together.
+/// The newest commits, numbered in order, with at most `limit` objects in total.
 struct ChangeLog {
     let limit: Int
     private var changes: [StoreChange] = []
-    /// Where the kept ones begin in `changes`.
+    /// The index of the first kept commit in `changes`.
     private var head = 0
-    /// The number of the first kept one.
+    /// The number of the first kept commit.
     private(set) var start: UInt64 = 0
-    /// The kept commits, and the objects that they name.
+    /// The number of kept commits plus the number of objects in them.
     private(set) var weight = 0
 
     init(limit: Int) { self.limit = limit }
 
-    /// The number that the next commit gets.
+    /// The number of the next commit.
     var end: UInt64 { start + UInt64(changes.count - head) }
 
     mutating func append(_ change: StoreChange) {
@@ -24,19 +24,19 @@ struct ChangeLog {
         compact()
     }
 
-    /// The commits from a number on; nil when they are not all here.
+    /// The commits from a number on; nil when some of them are no longer kept.
     func changes(from number: UInt64) -> ArraySlice<StoreChange>? {
         guard number >= start, number <= end else { return nil }
         return changes[(head + Int(number - start))...]
     }
 
-    /// Lets go of the commits before a number.
+    /// Removes the commits before a number.
     mutating func drop(before number: UInt64) {
         while start < min(number, end) { dropFirst() }
         compact()
     }
 
-    /// More has happened than can be told: whoever was at the end has missed something.
+    /// Removes all commits and skips a number, so that every reader detects that it has missed something.
     mutating func forget() {
         start = end + 1
         changes = []
@@ -52,7 +52,7 @@ struct ChangeLog {
         start += 1
     }
 
-    /// Moves the kept ones to the front when they are the smaller part, so that dropping them costs nothing on average.
+    /// Moves the kept commits to the front when they are the smaller part, so that removing commits has a constant amortised cost.
     private mutating func compact() {
         guard head * 2 > changes.count else { return }
         changes.removeFirst(head)

@@ -1,16 +1,16 @@
 internal import HornbeamModel
 
-/// Which class the objects of each entity have.
+/// The class of each entity's objects.
 ///
-/// A class is bound to the entities that name it as their class, or else to the one of the class's
-/// `entityName`; a class that declares its entity binds its superclasses as well. An entity without a
-/// class of its own has that of its nearest superentity, or `ManagedObject`.
+/// A class is bound to the entities that have it as their class name, or else to the entity with the class's
+/// `entityName`; a class that declares its entity binds its superclasses too. An entity without a
+/// class has the class of its nearest superentity, or `ManagedObject`.
 struct ClassBinding: Sendable {
     private let classes: [ManagedObject.Type]
     private let entityIndexes: [ObjectIdentifier: Int]
     private let model: ManagedObjectModel
 
-    /// - Throws: One error with every mismatch between classes, their tokens and the model.
+    /// - Throws: One error with every difference between classes, their tokens and the model.
     init(_ classes: [ManagedObject.Type], model: ManagedObjectModel) throws {
         self.model = model
         var own: [Int: ManagedObject.Type] = [:]
@@ -40,12 +40,12 @@ struct ClassBinding: Sendable {
 
     func objectClass(of entity: EntityDescription) -> ManagedObject.Type { classes[entity.index] }
 
-    /// The one entity whose objects are of the class itself; nil for none and for several (OBJ-16).
+    /// The only entity bound to the class itself; nil for none and for several (OBJ-16).
     func entity(of type: ManagedObject.Type) -> EntityDescription? {
         entityIndexes[ObjectIdentifier(type)].map { model.entities[$0] }
     }
 
-    /// The superclasses that declare entities, which no list of classes needs to name.
+    /// The superclasses that declare entities, which are bound automatically.
     private static func superclasses(of type: ManagedObject.Type) -> [ManagedObject.Type] {
         var found: [ManagedObject.Type] = []
         var parent = type.entityDeclaration?.parent.first
@@ -62,7 +62,7 @@ struct ClassBinding: Sendable {
         return named.isEmpty ? model.entitiesByName[type.entityName].map { [$0] } ?? [] : named
     }
 
-    /// The class's name without its module: a leading dot stands for the current one (MOD-2).
+    /// The class's name without its module; a leading dot means the current module (MOD-2).
     private static func plainName(_ className: String?) -> String? {
         className.flatMap { $0.split(separator: ".").last.map(String.init) }
     }
@@ -78,7 +78,7 @@ struct ClassBinding: Sendable {
         return ManagedObject.self
     }
 
-    /// Typed relationships that lead to objects of another class than the token's: the getter could not show them.
+    /// Typed relationships whose destination has another class than the token: their getter would fail.
     private static func unfitDestinations(
         of type: ManagedObject.Type, _ entity: EntityDescription, _ own: [Int: ManagedObject.Type]
     ) -> [HornbeamError] {
@@ -108,7 +108,7 @@ struct ClassBinding: Sendable {
     }
 }
 
-/// Compares a class's tokens with the entity that it is bound to.
+/// Compares a class's tokens with the bound entity.
 private struct TokenCheck {
     private(set) var problems: [HornbeamError] = []
     private let type: ManagedObject.Type
@@ -149,7 +149,7 @@ private struct TokenCheck {
         }
     }
 
-    /// A getter needs something to show where there is no value, or one that the type cannot read.
+    /// A getter must return a value when it is missing, or when the type cannot decode it.
     private mutating func checkStandIn(_ token: any PropertyToken, _ property: PropertyDescription) {
         guard property.defaultValue.isNull, let value = (token as? any AttributeToken)?.valueType as? any CodedType.Type,
             !value.hasUnsetValue
@@ -185,7 +185,7 @@ extension EntityDescription {
 }
 
 extension AttributeType {
-    /// Whether a token of this type can show an attribute of a model: integers of any width fit each other, and so do the two
+    /// True when a token of this type can read an attribute of the model: integers of any width are compatible, and so are the two
     /// floating-point types.
     func fits(_ stored: AttributeType) -> Bool {
         if self == stored { return true }

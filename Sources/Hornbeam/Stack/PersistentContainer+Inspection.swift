@@ -2,7 +2,7 @@ internal import Foundation
 internal import HornbeamModel
 package import HornbeamStore
 
-// What the tool and tests see of the store below a container.
+// Access to a container's store for the tool and tests.
 
 extension PersistentContainer {
     /// The first store.
@@ -10,9 +10,9 @@ extension PersistentContainer {
     /// - Throws: `closed` when there is none.
     package func openStore() throws -> Store { try persistentStoreCoordinator.stack.firstStore() }
 
-    /// A container over stores that are open already: on a simulated disk, or with options of its own.
+    /// A container with stores that are already open: on a simulated disk, or with special options.
     ///
-    /// - Throws: As `init(name:model:classes:)`.
+    /// - Throws: The errors of `init(name:model:classes:)`.
     package static func over(_ stores: Store..., classes: [ManagedObject.Type] = []) throws -> PersistentContainer {
         guard let first = stores.first else { misuse("A container is made over at least one store.") }
         let container = try PersistentContainer(name: "adopted", model: first.model, classes: classes)

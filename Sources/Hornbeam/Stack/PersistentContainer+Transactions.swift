@@ -1,16 +1,16 @@
 internal import HornbeamModel
 internal import HornbeamStore
 
-/// Work with a context that lives for one closure: saved at the end, or read only.
+/// Work with a context that exists during one closure: it saves at the end, or only reads.
 extension PersistentContainer {
     /// Runs the body with a new context, saves at its end, and returns what the body returns.
     ///
     /// ```swift
     /// let id = try container.write { context in Book(in: context, title: "Frankenstein").objectID }
     /// ```
-    /// Nothing is saved when the body throws. New objects have permanent IDs in the body, except where several stores could take them.
+    /// Nothing is saved when the body throws. New objects have permanent IDs inside the body, unless several stores could hold them.
     /// Blocks the calling thread.
-    /// - Throws: What the body throws; what `save()` throws, and then nothing is saved either.
+    /// - Throws: The errors of the body and of `save()`; then nothing is saved.
     public func write<Result: Sendable>(_ body: (ManagedObjectContext) throws -> Result) throws -> Result {
         try performAndWait { try Self.writing($0, body) }
     }
@@ -18,7 +18,7 @@ extension PersistentContainer {
     /// Runs the body with a new context on a background thread, saves at its end, and returns what the body returns.
     ///
     /// Nothing is saved when the body throws.
-    /// - Throws: As the synchronous form; `CancellationError` when the task was cancelled before the body began.
+    /// - Throws: The errors of the synchronous form; `CancellationError` when the task was cancelled before the body began.
     public func write<Result: Sendable>(
         _ body: @escaping @Sendable (ManagedObjectContext) throws -> Result
     ) async throws -> Result {
@@ -27,14 +27,14 @@ extension PersistentContainer {
 
     /// Runs the body with a new context that reads one state of the store. Blocks the calling thread.
     ///
-    /// - Throws: What the body throws; `unsupportedRequest` when the body leaves unsaved changes, which would be lost.
+    /// - Throws: The errors of the body; `unsupportedRequest` when the body leaves unsaved changes, which would be lost.
     public func read<Result: Sendable>(_ body: (ManagedObjectContext) throws -> Result) throws -> Result {
         try performAndWait { try Self.reading($0, body) }
     }
 
     /// Runs the body with a new context that reads one state of the store, on a background thread.
     ///
-    /// - Throws: As the synchronous form; `CancellationError` when the task was cancelled before the body began.
+    /// - Throws: The errors of the synchronous form; `CancellationError` when the task was cancelled before the body began.
     public func read<Result: Sendable>(
         _ body: @escaping @Sendable (ManagedObjectContext) throws -> Result
     ) async throws -> Result {
@@ -49,7 +49,7 @@ extension PersistentContainer {
         return result
     }
 
-    /// - Throws: `closed`, before the body could make objects that no store takes.
+    /// - Throws: `closed`, before the body creates objects without a store.
     private static func requireStores(_ context: ManagedObjectContext) throws {
         if context.stack.isEmpty { _ = try context.stack.firstStore() }
     }

@@ -2,29 +2,29 @@ public import Foundation
 public import HornbeamModel
 internal import HornbeamThreads
 
-/// A model, its stores and its contexts in one: where an app begins.
+/// A model with its stores and contexts.
 ///
 /// ```swift
 /// let container = try PersistentContainer(name: "Company", model: model, classes: [Employee.self])
 /// try container.loadPersistentStores()
 /// ```
-/// May be used from any thread; only `viewContext` belongs to the main actor.
+/// Can be used from any thread; only `viewContext` belongs to the main actor.
 public final class PersistentContainer: Sendable {
-    /// The name; that of the store too, unless descriptions say otherwise (CON-1).
+    /// The name, by default also that of the store (CON-1).
     public let name: String
     /// The coordinator of the container's stores.
     public let persistentStoreCoordinator: PersistentStoreCoordinator
 
-    /// Nil until somebody says otherwise than the default, which takes a while to find out.
+    /// Nil until set. Computing the default takes time.
     private let descriptions = Guarded<[PersistentStoreDescription]?>(nil)
     @MainActor private var madeViewContext: ManagedObjectContext?
 
-    /// A container for stores of a model. `loadPersistentStores()` opens them.
+    /// A container for stores with a model. `loadPersistentStores()` opens them.
     ///
     /// - Parameters:
     ///   - name: The name of the container, and of its store by default.
     ///   - model: The model of the stores.
-    ///   - classes: The classes of the model's entities. Entities without one have plain `ManagedObject`s.
+    ///   - classes: The classes of the model's entities. Entities without one have objects of class `ManagedObject`.
     /// - Throws: `unboundClass`, with every mismatch of name, type and optionality among its details.
     public init(name: String, model: ManagedObjectModel, classes: [ManagedObject.Type] = []) throws {
         self.name = name
@@ -34,27 +34,27 @@ public final class PersistentContainer: Sendable {
 
     /// A container for the current version, which migrates stores of older ones from version to version (MIG-14).
     ///
-    /// - Throws: As `init(name:model:classes:)`.
+    /// - Throws: The errors of `init(name:model:classes:)`.
     public init(name: String, versions: VersionedModel, classes: [ManagedObject.Type] = []) throws {
         self.name = name
         persistentStoreCoordinator = try PersistentStoreCoordinator(versions: versions, classes: classes)
     }
 
-    /// A container for the version that a migration plan leads to, which migrates stores of older ones stage by stage (MIG-11).
+    /// A container for the last version of a migration plan, which migrates stores of older ones stage by stage (MIG-11).
     ///
     /// - Parameters:
     ///   - name: The name of the container, and of its store by default.
     ///   - plan: The stages from the oldest version to the current one.
     ///   - classes: The classes of the current version; those of its schema when nil.
-    /// - Throws: As `init(name:model:classes:)`.
+    /// - Throws: The errors of `init(name:model:classes:)`.
     public init(name: String, plan: MigrationPlan, classes: [ManagedObject.Type]? = nil) throws {
         self.name = name
         persistentStoreCoordinator = try PersistentStoreCoordinator(plan: plan, classes: classes)
     }
 
-    /// A container with an open store at a place on disk.
+    /// A container with an open store at a path on disk.
     ///
-    /// - Throws: As `init` and `loadPersistentStores()`.
+    /// - Throws: The errors of `init` and `loadPersistentStores()`.
     public static func open(
         at url: URL, model: ManagedObjectModel, classes: [ManagedObject.Type] = []
     ) throws -> PersistentContainer {
@@ -67,7 +67,7 @@ public final class PersistentContainer: Sendable {
 
     /// A container with an open store in memory; for tests and caches.
     ///
-    /// - Throws: As `init`.
+    /// - Throws: The errors of `init`.
     public static func inMemory(
         model: ManagedObjectModel, classes: [ManagedObject.Type] = []
     ) throws -> PersistentContainer {
@@ -80,7 +80,7 @@ public final class PersistentContainer: Sendable {
     /// The model of the stores.
     public var managedObjectModel: ManagedObjectModel { persistentStoreCoordinator.managedObjectModel }
 
-    /// What `loadPersistentStores` opens. At first one store on disk, in the default directory (CON-2).
+    /// The stores that `loadPersistentStores` opens; by default one store on disk, in the default directory (CON-2).
     public var persistentStoreDescriptions: [PersistentStoreDescription] {
         get { descriptions.withLock(\.self) ?? [defaultDescription] }
         set { descriptions.withLock { $0 = newValue } }
@@ -90,13 +90,13 @@ public final class PersistentContainer: Sendable {
         PersistentStoreDescription(url: Self.defaultDirectoryURL().appending(path: name + ".hornbeam"))
     }
 
-    /// Opens the stores; those that are open stay as they are (CON-3).
+    /// Opens the stores that are not open yet (CON-3).
     ///
-    /// A store that cannot be opened does not keep the others from being opened.
-    /// - Throws: What is wrong with a store, and what to do about it; of several stores all together.
+    /// When a store cannot be opened, the others are still opened.
+    /// - Throws: The error of a store; of several stores all together.
     public func loadPersistentStores() throws { try loadPersistentStores(migration: nil) }
 
-    /// As above; `migration` follows the migration of stores that need one, and can cancel it.
+    /// As above; `migration` reports the migration of stores, and can cancel it.
     public func loadPersistentStores(migration: MigrationMonitor?) throws {
         defer { migration?.finish() }
         var problems: [HornbeamError] = []
@@ -127,10 +127,10 @@ public final class PersistentContainer: Sendable {
 
     /// Closes the stores. Contexts must not be used afterwards.
     ///
-    /// - Throws: The store's error; what was saved is safe in any case.
+    /// - Throws: The store's error; saved data is not affected.
     public func close() throws { try persistentStoreCoordinator.close() }
 
-    /// Where stores without a place of their own go: `XDG_DATA_HOME`, else `~/.local/share`, and on Apple's
+    /// The directory of stores without a URL: `XDG_DATA_HOME`, else `~/.local/share`, and on Apple's
     /// systems the application-support folder (CON-7).
     public static func defaultDirectoryURL() -> URL {
         #if canImport(Darwin)
@@ -146,7 +146,7 @@ public final class PersistentContainer: Sendable {
 // MARK: Contexts
 
 extension PersistentContainer {
-    /// The context of the main actor (CON-4). It follows what others save.
+    /// The context of the main actor (CON-4). It merges remote changes automatically.
     @MainActor public var viewContext: ManagedObjectContext {
         if let madeViewContext { return madeViewContext }
         let context = ManagedObjectContext(coordinator: persistentStoreCoordinator)
@@ -161,7 +161,7 @@ extension PersistentContainer {
         return context
     }
 
-    /// Wakes the view context after commits, so that its observers hear of them though nobody reads.
+    /// Makes the view context merge each commit, so that its observers are notified without a fetch.
     @MainActor private func followSaves(_ inbox: ChangeInbox) {
         let isDue = Flag()
         inbox.setAlarm { [weak self] in
@@ -175,14 +175,14 @@ extension PersistentContainer {
         }
     }
 
-    /// A context for the actor or thread that calls this, and for no other.
+    /// A new context for the isolation of the caller.
     ///
-    /// Reading and saving block: call it from an actor on a `ContextExecutor`, or from a thread of your own.
+    /// Reading and saving block: call them from an actor on a `ContextExecutor`, or from a thread of your own.
     public func newContext() -> sending ManagedObjectContext {
         ManagedObjectContext(coordinator: persistentStoreCoordinator)
     }
 
-    /// A context that lives on a thread of its own (CON-5).
+    /// A context with its own serial executor (CON-5).
     public func newBackgroundContext() -> BackgroundContext {
         let background = BackgroundContext(persistentStoreCoordinator)
         background.keepUp()
@@ -191,9 +191,9 @@ extension PersistentContainer {
 
     /// Runs the body with a new context on a background thread (CON-6).
     ///
-    /// Any number of tasks may be under way; they share a bounded number of threads.
-    /// - Throws: What the body throws, or `CancellationError` when the task was cancelled before the body
-    ///   began. A body that has begun is not interrupted.
+    /// Any number of tasks may run; they share a limited number of threads.
+    /// - Throws: The errors of the body, or `CancellationError` when the task was cancelled before the body
+    ///   began. A running body is not interrupted.
     public func performBackgroundTask<Result: Sendable>(
         _ body: @escaping @Sendable (ManagedObjectContext) throws -> Result
     ) async throws -> Result {
@@ -220,6 +220,6 @@ extension PersistentContainer {
 
     /// The commits from now on, of all contexts and processes, as IDs and changed keys (NOT-4).
     ///
-    /// Nobody who is slow misses anything: see `ChangeSequence`. What happened while the app did not run is in `history`.
+    /// A slow reader misses nothing: see `ChangeSequence`. `history` contains commits from before the start of the app.
     public func changes() -> ChangeSequence { persistentStoreCoordinator.broadcast.sequence() }
 }

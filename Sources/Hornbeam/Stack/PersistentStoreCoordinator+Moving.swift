@@ -2,17 +2,17 @@ internal import Foundation
 internal import HornbeamModel
 internal import HornbeamStore
 
-// Stores that move, take another's place, or go.
+// Moving, replacing and destroying stores.
 
 extension PersistentStoreCoordinator {
-    /// Moves a store to another place or type, and goes on with it there (PSC-14).
+    /// Moves a store to another URL or type, and continues there (PSC-14).
     ///
-    /// The new store is the old one with all its history: IDs stay, and so do the objects of contexts. What was at the old place stays
-    /// there, closed, unless another container has it open; destroy it when you need it no more. Saves wait meanwhile; one that met the
-    /// old store after all throws `closed` and can be tried again.
-    /// - Returns: The store at its new place.
-    /// - Throws: `notAStore` when there is something at the new place; `closed` when the store is not of this coordinator; `full`,
-    ///   `inputOutput`. The store stays where it was then.
+    /// The new store is a copy of the old one with its history: IDs and the objects of contexts stay valid. The old store stays
+    /// at the old URL, closed unless another container has it open; destroy it when it is no longer needed. Saves wait meanwhile; a save that
+    /// reaches the old store throws `closed` and can be tried again.
+    /// - Returns: The store at its new URL.
+    /// - Throws: `notAStore` when something exists at the new URL; `closed` when the store does not belong to this coordinator; `full`,
+    ///   `inputOutput`. Then the store stays at the old URL.
     @discardableResult
     public func migratePersistentStore(
         _ store: PersistentStore, to description: PersistentStoreDescription
@@ -31,10 +31,10 @@ extension PersistentStoreCoordinator {
         }
     }
 
-    /// Puts a copy of one store in the place of another; for restoring backups (PSC-15).
+    /// Replaces a store by a copy of another one, to restore backups (PSC-15).
     ///
-    /// The source may be open, here or in another process, and its copy is the state at the call. The target must not be; it may be
-    /// missing. The copy is whole before it takes the target's place. Copies share the identity of the source.
+    /// The source may be open, in this or another process; its copy has the state at the time of the call. The target must not be open, and may be
+    /// missing. The copy is complete before it replaces the target. Copies share the identity of the source.
     /// - Throws: `storeInUse` when the target is open; `notAStore` when there is no source; `unsupportedRequest` for stores in memory;
     ///   `full`, `inputOutput`.
     public func replacePersistentStore(
@@ -60,9 +60,9 @@ extension PersistentStoreCoordinator {
         }
     }
 
-    /// Deletes a store with all its files; one that is not there is fine (PSC-16).
+    /// Deletes a store with all its files; does nothing for a missing store (PSC-16).
     ///
-    /// - Throws: `storeInUse` when it is open, here or in another process; `inputOutput` when files cannot be removed.
+    /// - Throws: `storeInUse` when it is open, in this or another process; `inputOutput` when files cannot be removed.
     public func destroyPersistentStore(_ description: PersistentStoreDescription) throws {
         guard description.type == .onDisk else { return }
         try Store.withUnusedFolder(description.location) { path in

@@ -2,15 +2,15 @@ internal import HornbeamModel
 internal import HornbeamStore
 
 extension PersistentStoreCoordinator {
-    /// Moves stores that were opened read-only to what other processes have saved since; true if there is anything
+    /// Switches stores that were opened read-only to the newest saved state; true if any state is newer
     /// (PSC-22).
     ///
-    /// Of a save over several of them all parts are shown or none.
+    /// A save over several of them is visible completely or not at all.
     ///
-    /// A store opened with `isReadOnly` stays at one state until this is called, however much another process writes.
-    /// Contexts follow at their next fetch or merge, as they do for saves of this process; what changed is found by
-    /// comparing the objects that they hold. Costs the reading of what is new; almost nothing when nothing is.
-    /// - Throws: `modelMismatch` when another process changed the store's model, and what keeps files from being read.
+    /// A store opened with `isReadOnly` stays at one state until this call, regardless of another process's saves.
+    /// Contexts merge the changes at their next fetch or merge, like saves of this process; they find the changes by
+    /// comparing their objects. The cost is that of reading the new data, and almost zero without new data.
+    /// - Throws: `modelMismatch` when another process changed the store's model; errors of reading files.
     public func refreshReadOnlyStores() throws -> Bool {
         try stack.refresh()
     }

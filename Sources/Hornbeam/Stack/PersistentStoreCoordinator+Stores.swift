@@ -2,25 +2,25 @@ public import Foundation
 public import HornbeamModel
 internal import HornbeamStore
 
-// Finding stores and IDs, and what the app notes in a store.
+// Lookup of stores and IDs, and metadata of a store.
 
 extension PersistentStoreCoordinator {
-    /// The store at a place; nil when it was not added (PSC-10).
+    /// The store at a URL; nil when it was not added (PSC-10).
     public func persistentStore(for url: URL) -> PersistentStore? {
         guard url.isFileURL else { return persistentStores.first { $0.url == url } }
         let path = url.standardizedFileURL.path
         return persistentStores.first { $0.url.isFileURL && $0.url.standardizedFileURL.path == path }
     }
 
-    /// The store that holds an object; nil while the ID is temporary, and when the store is not here (PSC-11).
+    /// The store of an object; nil for a temporary ID, and when the store is not open (PSC-11).
     public func persistentStore(for id: ManagedObjectID) -> PersistentStore? {
         guard let identifier = id.storeIdentifier else { return nil }
         return persistentStores.first { $0.identifier == identifier }
     }
 
-    /// The ID that a URI stands for; nil when it is none, or of a store that is not here (PSC-12).
+    /// The ID of a URI; nil when the URI has another form, or its store is not open (PSC-12).
     ///
-    /// Does not look whether there is such an object.
+    /// Does not check that the object exists.
     public func managedObjectID(forURIRepresentation uri: URL) -> ManagedObjectID? {
         guard let id = ManagedObjectID(uriRepresentation: uri), !id.isTemporaryID,
             let entity = managedObjectModel.entitiesByName[managedObjectModel.formerEntityNames[id.entityName] ?? id.entityName]
@@ -35,25 +35,25 @@ extension PersistentStoreCoordinator {
         URL(string: text).flatMap(managedObjectID(forURIRepresentation:))
     }
 
-    /// The notes kept in a store, with its identity under `HornbeamStoreUUID` (PSC-8).
+    /// The metadata of a store, with its identity under `HornbeamStoreUUID` (PSC-8).
     ///
-    /// - Throws: `closed` when the store is not of this coordinator.
+    /// - Throws: `closed` when the store does not belong to this coordinator.
     public func metadata(for store: PersistentStore) throws -> [String: PropertyValue] {
         var metadata = try open(store).metadata
         metadata["HornbeamStoreUUID"] = .uuid(store.identifier)
         return metadata
     }
 
-    /// Replaces the notes kept in a store; durable when it returns (PSC-8).
+    /// Replaces the metadata of a store; durable on return (PSC-8).
     ///
-    /// - Throws: `closed` when the store is not of this coordinator; `readOnly`; the store's error.
+    /// - Throws: `closed` when the store does not belong to this coordinator; `readOnly`; the store's error.
     public func setMetadata(_ metadata: [String: PropertyValue], for store: PersistentStore) throws {
         var own = metadata
         own["HornbeamStoreUUID"] = nil
         try open(store).setMetadata(own)
     }
 
-    /// The open store behind the value.
+    /// The open store of the value.
     func open(_ store: PersistentStore) throws -> Store {
         let stack = stack
         guard let slot = stack.slot(of: store.identifier), let open = stack[slot]?.store else {

@@ -4,15 +4,15 @@ internal import HornbeamStore
 internal import HornbeamThreads
 internal import Synchronization
 
-/// Stands between contexts and stores: one model, any number of stores, any number of contexts (STK-1).
+/// Connects contexts with stores: one model, any number of stores, any number of contexts (STK-1).
 ///
-/// Contexts read the union of the stores, and a save over several of them is atomic. May be used from any thread.
+/// Contexts read the union of the stores, and a save over several of them is atomic. Can be used from any thread.
 public final class PersistentStoreCoordinator: Sendable {
     /// The model of the stores.
     public let managedObjectModel: ManagedObjectModel
-    /// The versions over which stores are migrated; nil to migrate in one step (MIG-14).
+    /// The versions through which stores are migrated; nil for a migration in one step (MIG-14).
     public let versions: VersionedModel?
-    /// The stages from each version to the next; nil where they follow from the versions (MIG-11).
+    /// The stages from each version to the next; nil when they are inferred from the versions (MIG-11).
     public let plan: MigrationPlan?
     let binding: ClassBinding
     let broadcast = ChangeBroadcast()
@@ -21,13 +21,13 @@ public final class PersistentStoreCoordinator: Sendable {
 
     private let state = Guarded(State())
     private let lastToken = Atomic<UInt64>(0)
-    /// The address of the stack, so that contexts know without a lock that theirs is still the one.
+    /// The address of the stack, so that contexts can check without a lock that their stack is current.
     private let stackAddress = Atomic<UInt>(0)
 
     private struct State {
-        /// By slot; nil for stores that were removed.
+        /// By slot; nil for removed stores.
         var entries: [StoreEntry?] = []
-        /// The identities of the stores that were ever here, by slot.
+        /// The identities of all stores so far, by slot.
         var identifiers: [UUID] = []
         var stack = StoreStack([])
     }
@@ -36,8 +36,8 @@ public final class PersistentStoreCoordinator: Sendable {
     ///
     /// - Parameters:
     ///   - managedObjectModel: The model of the stores.
-    ///   - classes: The classes of the model's entities. Entities without one have plain `ManagedObject`s.
-    /// - Throws: `unboundClass`, with every mismatch between classes and model among its details.
+    ///   - classes: The classes of the model's entities. Entities without one have objects of class `ManagedObject`.
+    /// - Throws: `unboundClass`, with every difference between classes and model among its details.
     public convenience init(managedObjectModel: ManagedObjectModel, classes: [ManagedObject.Type] = []) throws {
         try self.init(managedObjectModel, nil, nil, classes)
     }
@@ -47,7 +47,7 @@ public final class PersistentStoreCoordinator: Sendable {
         try self.init(versions.current, versions, nil, classes)
     }
 
-    /// A coordinator for the version that a plan leads to (MIG-11).
+    /// A coordinator for the last version of a plan (MIG-11).
     public convenience init(plan: MigrationPlan, classes: [ManagedObject.Type]? = nil) throws {
         try self.init(plan.versions.current, plan.versions, plan, classes ?? plan.classes)
     }
@@ -61,13 +61,13 @@ public final class PersistentStoreCoordinator: Sendable {
         binding = try ClassBinding(classes, model: managedObjectModel)
     }
 
-    /// The stores of this moment.
+    /// The current stores.
     var stack: StoreStack { state.withLock { $0.stack } }
 
-    /// True when nothing was committed since, and the stores are the same. Takes no lock; false, too, for several stores.
+    /// True when there is no newer commit and the stores are the same. Takes no lock. Always false with several stores.
     func isNewest(_ read: ReadState.Mark) -> Bool {
         guard stackAddress.load(ordering: .acquiring) == read.stackAddress else { return false }
-        // The reader's snapshot keeps the stack of this address.
+        // The reader's snapshot retains the stack at this address.
         guard let stack = UnsafeRawPointer(bitPattern: read.stackAddress) else { return false }
         return Unmanaged<StoreStack>.fromOpaque(stack)._withUnsafeGuaranteedRef { $0.isOnlyStore(at: read.transaction) }
     }
@@ -83,24 +83,24 @@ public final class PersistentStoreCoordinator: Sendable {
         state.withLock { $0.entries.compactMap { $0?.store } }
     }
 
-    /// What the stores were added by (PSC-10).
+    /// The descriptions of the stores (PSC-10).
     public var persistentStoreDescriptions: [PersistentStoreDescription] {
         state.withLock { $0.entries.compactMap { $0?.description } }
     }
 
     // MARK: Adding and removing
 
-    /// Opens a store and adds it; one that was added by the same description stays as it is (PSC-1).
+    /// Opens a store and adds it; does nothing if a store with the same description was already added (PSC-1).
     ///
-    /// Contexts see its objects from their next fetch on. Another container of this process may have the same store: they share it.
-    /// - Throws: What is wrong with the store: not a store, of a newer format, in use by another process, damaged, made for
-    ///   another model; `unknownName` for the configuration; `unsupportedRequest` when a store with its identity is here.
+    /// Contexts read its objects from their next fetch on. Containers of this process can share a store.
+    /// - Throws: The error of opening: not a store, a newer format, in use by another process, damaged, another
+    ///   model; `unknownName` for the configuration; `unsupportedRequest` when a store with the same identity was already added.
     @discardableResult
     public func addPersistentStore(_ description: PersistentStoreDescription) throws -> PersistentStore {
         try addPersistentStore(description, migration: nil)
     }
 
-    /// As above; `migration` follows the migration of the store, if it needs one, and can cancel it.
+    /// As above; `migration` reports the migration of the store, and can cancel it.
     @discardableResult
     public func addPersistentStore(
         _ description: PersistentStoreDescription, migration: MigrationMonitor?
@@ -112,7 +112,7 @@ public final class PersistentStoreCoordinator: Sendable {
         return try add(try lease(description, migration), description, entities)
     }
 
-    /// The store of a description, opened unless this process has it open.
+    /// The store of a description; opened unless this process already has it open.
     func lease(_ description: PersistentStoreDescription, _ monitor: MigrationMonitor? = nil) throws -> StoreLease {
         if let custom = description.customStore { return try Store.lease(custom, model: managedObjectModel) }
         var options = options(for: description)
@@ -163,7 +163,7 @@ public final class PersistentStoreCoordinator: Sendable {
         return added.entry.store
     }
 
-    /// Lets a store take the slot of another with the same identity, which is given up.
+    /// Replaces the store in a slot by another one with the same identity.
     func put(
         _ lease: StoreLease, _ description: PersistentStoreDescription, inPlaceOf store: PersistentStore
     ) throws -> PersistentStore {
@@ -190,16 +190,16 @@ public final class PersistentStoreCoordinator: Sendable {
         return old.new.store
     }
 
-    /// Takes over an open store.
+    /// Adds an open store.
     func adopt(_ store: Store, as description: PersistentStoreDescription) throws {
         _ = try add(StoreLease(ofOwn: store), description, nil)
     }
 
-    /// Removes a store; it closes, unless another container of this process has it (PSC-3).
+    /// Removes a store; it is closed unless another container of this process uses it (PSC-3).
     ///
-    /// Contexts let go of its objects at their next fetch, count, save or merge; changes of them that were not saved are lost.
-    /// Whoever holds one of the objects reads its last known values.
-    /// - Throws: `closed` when the store is not here; the error of closing. What was saved is safe in any case.
+    /// Contexts release its objects at their next fetch, count, save or merge; unsaved changes of these objects are lost.
+    /// Objects in use keep their last known values.
+    /// - Throws: `closed` when the store was not added; the error of closing. Saved data is not affected.
     public func remove(_ store: PersistentStore) throws {
         try requireNoBatchHere()
         if persistentStores.contains(store) { post(Self.willRemoveStoreNotification, StoresChange(removed: [store])) }
@@ -220,9 +220,9 @@ public final class PersistentStoreCoordinator: Sendable {
         post(Self.storesDidChangeNotification, StoresChange(removed: [store]))
     }
 
-    /// Removes all stores. Contexts must not be used afterwards, until stores are added again (PSC-3).
+    /// Removes all stores. Contexts must not be used until stores are added again (PSC-3).
     ///
-    /// - Throws: The first error of closing; what was saved is safe in any case.
+    /// - Throws: The first error of closing; saved data is not affected.
     public func close() throws {
         try requireNoBatchHere()
         let entries = state.withLock { state in
@@ -244,14 +244,14 @@ public final class PersistentStoreCoordinator: Sendable {
         for slot in stack.slots { try stack[slot]?.store.requireNoBatchHere() }
     }
 
-    /// Opens those stores again whose disk failed during a save (`durabilityLost`); does nothing when none did.
+    /// Opens stores again whose disk failed during a save (`durabilityLost`); does nothing when none failed.
     ///
-    /// Contexts keep their objects and their unsaved changes. At their next fetch, merge or save they learn what became of
-    /// the save that failed: where it reached the disk its changes count as saved, and where it did not, the next `save()`
-    /// writes them. Nothing is lost and nothing is written twice. A batch request that failed so is not repeated: look
-    /// whether it happened.
-    /// - Throws: What keeps a store from being opened, such as a disk that still fails: try again later. `storeInUse` while
-    ///   another container of this process has the store too.
+    /// Contexts keep their objects and their unsaved changes. At their next fetch, merge or save they determine the outcome of
+    /// the failed save: if it is durable, its changes count as saved; if not, the next `save()`
+    /// writes them. Nothing is lost and nothing is written twice. A failed batch request is not repeated: check
+    /// whether it was executed.
+    /// - Throws: The error of opening a store, such as a disk that still fails: try again later. `storeInUse` while
+    ///   another container of this process uses the store too.
     public func reopenFailedStores() throws {
         let failed = state.withLock { state in
             state.entries.indices.filter { state.entries[$0]?.lease.store.hasFailed ?? false }

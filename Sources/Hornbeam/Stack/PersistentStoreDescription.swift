@@ -1,64 +1,64 @@
 public import Foundation
 public import HornbeamModel
 
-/// Where a store is and how it is opened (CON-2).
+/// The URL and options of a store (CON-2).
 public struct PersistentStoreDescription: Hashable, Sendable {
-    /// The kinds of store. Both are the same engine; one keeps its files in memory.
+    /// The kinds of store. Stores on disk and in memory have the same engine.
     public enum StoreType: Hashable, Sendable {
         /// A directory on disk.
         case onDisk
-        /// Gone when the last container that uses its name lets go of it.
+        /// In memory, while a container uses its name.
         case inMemory
-        /// Rows that lie elsewhere; see `CustomStore`.
+        /// Rows are stored elsewhere; see `CustomStore`.
         case custom
     }
 
-    /// When a save counts as done.
+    /// The moment at which a save returns.
     public enum Durability: Hashable, Sendable {
-        /// When it is on the disk. The default.
+        /// After the save is durable. The default.
         case full
-        /// When it is written; it is on the disk after the delay at most, and a power cut loses at most that.
+        /// After the save is written. It is durable after the delay at most, which a power failure can lose.
         case lazy(maxDelay: Duration)
     }
 
-    /// Whether the store is on disk, in memory, or a custom store.
+    /// On disk, in memory, or custom.
     public var type: StoreType
-    /// The store's directory, usually `Name.hornbeam`; for a store in memory its name, as `x-hornbeam-memory:///name`.
+    /// The store's directory, usually `Name.hornbeam`; for a store in memory a URL with its name, `x-hornbeam-memory:///name`.
     public var url: URL
-    /// The store of one's own, of a `custom` description (CST-1).
+    /// The custom store of a `custom` description (CST-1).
     public var customStore: (any CustomStore)? { custom?.store }
     private var custom: CustomStoreReference?
-    /// The configuration of the model whose entities go into the store; nil for all (PSC-1).
+    /// The configuration of the model with the store's entities; nil for all entities (PSC-1).
     public var configurationName: String?
-    /// Opens for reading only: nothing is written and no lock is taken, so that this works beside a process that
-    /// writes and on media that cannot be written. Shows one state until
+    /// Opens for reading only: nothing is written and no lock is taken, so a store can be read while another process
+    /// writes, and on read-only media. Shows one state until
     /// `PersistentStoreCoordinator.refreshReadOnlyStores()`. A save throws `readOnly` (PSC-7, PSC-22).
     public var isReadOnly = false
-    /// Opens a store on NFS, SMB and the like. Neither locks nor syncs can be relied on there: open it from one machine only.
+    /// Allows stores on NFS, SMB and other network file systems, where locks and syncs are unreliable: open the store from one machine only.
     public var allowsNetworkFileSystem = false
-    /// Makes the store when there is none.
+    /// Creates the store when it does not exist.
     public var createsIfMissing = true
-    /// Migrates a store that was made with another version of the model when it is opened (MIG-5).
+    /// Migrates a store of another version of the model when it is opened (MIG-5).
     public var shouldMigrateStoreAutomatically = true
-    /// Lets the mapping follow from the two versions (MIG-5).
+    /// Infers the mapping from the two versions (MIG-5).
     public var shouldInferMappingModelAutomatically = true
-    /// Where a copy of the store is put before a migration changes anything; nil for none.
+    /// The folder for a copy of the store, made before a migration changes it; nil for none.
     public var backupDirectory: URL?
     /// The moment at which a save returns. See ``Durability-swift.enum``.
     public var durability = Durability.full
-    /// How much history the store keeps; nil for none, which forgets what there is (HIS-1).
+    /// How much history the store keeps. With nil, no history is recorded and the stored history is deleted (HIS-1).
     public var history: HistoryTracking? = HistoryTracking()
-    /// The memory for pages of the store; a quarter of the machine's at most 1 GiB when nil.
+    /// The memory for pages of the store; when nil, a quarter of the machine's memory, at most 1 GiB.
     public var poolBytes: Int?
-    /// Which state a damaged store is opened at: the newest, or an older one, with what came after lost.
+    /// The state at which a damaged store is opened: the newest, or an older one, which loses the later commits.
     public var startingPoint = StoreStartingPoint.newest
-    /// A state that was replaced longer ago than this cannot be read on: whoever does gets `snapshotExpired`, and saves need
-    /// not keep its pages. No limit when nil. States that are pinned or retained on purpose have none.
+    /// The maximum age of a replaced state that is still read. Reads of an older one throw `snapshotExpired`, and its pages can be
+    /// freed. No limit when nil. Pinned and retained states have no limit.
     public var snapshotAgeMax: Duration?
-    /// How many replaced states of the store stay readable though nobody reads them, for
-    /// `queryGeneration(at:)`. Each costs the pages that the next commit replaced (QGN-5).
+    /// How many replaced states of the store stay readable without a reader, for
+    /// `queryGeneration(at:)`. Each one keeps the pages that the next commit replaced (QGN-5).
     public var retainedGenerations = 0
-    /// Replaced states stay readable for at least this long too; nil for not by time.
+    /// The minimum time for which replaced states stay readable; nil for no minimum.
     public var retainedGenerationsAge: Duration?
 
     /// A store on disk.
@@ -72,23 +72,23 @@ public struct PersistentStoreDescription: Hashable, Sendable {
         self.url = url
     }
 
-    /// A store of one's own (PSC-6).
+    /// A custom store (PSC-6).
     ///
     /// - Parameters:
     ///   - store: The store that supplies the rows.
-    ///   - url: Where its rows are, for `persistentStore(for:)`; of its identity alone when nil.
+    ///   - url: The URL of its rows, for `persistentStore(for:)`; when nil, one made from its identity.
     public static func custom(_ store: any CustomStore, at url: URL? = nil) -> Self {
         var description = Self(type: .custom, url: url ?? placeless("custom", store.identifier.uuidString))
         description.custom = CustomStoreReference(store: store)
         return description
     }
 
-    /// A store in memory. Containers that use the same name share it; without a name it is shared by nobody.
+    /// A store in memory. Containers with the same name share it; without a name it is not shared.
     public static func inMemory(named name: String = UUID().uuidString) -> Self {
         Self(type: .inMemory, url: placeless("memory", name))
     }
 
-    /// A URL that names a store and no file: `x-hornbeam-memory:///name`.
+    /// A URL that identifies a store without a file: `x-hornbeam-memory:///name`.
     private static func placeless(_ kind: String, _ name: String) -> URL {
         var components = URLComponents()
         components.scheme = "x-hornbeam-" + kind

@@ -1,7 +1,7 @@
 internal import HornbeamModel
 internal import HornbeamStore
 
-/// A store that a coordinator has, with what it was added by.
+/// A store of a coordinator, with its description.
 struct StoreEntry: Sendable {
     let store: PersistentStore
     let description: PersistentStoreDescription
@@ -21,7 +21,7 @@ struct StoreEntry: Sendable {
         }
     }
 
-    /// Gives the store up, which closes it unless others use it.
+    /// Ends the lease, which closes the store unless others use it.
     func end() throws {
         observation.cancel()
         try lease.end()

@@ -1,12 +1,12 @@
 public import Foundation
 
-/// Which stores came to a coordinator, left it or moved (PSC-17).
+/// The stores that were added to a coordinator, removed or moved (PSC-17).
 public struct StoresChange: Hashable, Sendable {
-    /// A store at its old and its new place.
+    /// A store at its old and its new URL.
     public struct Move: Hashable, Sendable {
-        /// The store at its old place.
+        /// The store at its old URL.
         public let from: PersistentStore
-        /// The store at its new place.
+        /// The store at its new URL.
         public let to: PersistentStore
     }
 
@@ -32,6 +32,6 @@ extension PersistentStoreCoordinator {
 }
 
 extension Notification {
-    /// What a coordinator's notification tells; nil for other notifications.
+    /// The change in a coordinator's notification; nil for other notifications.
     public var storesChange: StoresChange? { userInfo?[PersistentStoreCoordinator.storesKey] as? StoresChange }
 }

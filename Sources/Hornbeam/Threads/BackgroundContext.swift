@@ -1,4 +1,4 @@
-/// A context on a thread of its own, for work that goes on: imports, synchronisation, clean-up.
+/// A context with its own serial executor, for repeated work: imports, synchronisation, clean-up.
 ///
 /// ```swift
 /// let importer = container.newBackgroundContext()
@@ -8,13 +8,13 @@
 ///     return lines.count
 /// }
 /// ```
-/// Calls run one after another, in the order in which they were made. What comes out of one must be
+/// Calls are executed one after another, in the order of the calls. Results must be
 /// `Sendable`: IDs and values are, objects and the context are not. Source: MOC-1, CON-5.
 public actor BackgroundContext {
     private let executor: ContextExecutor
     private let context: ManagedObjectContext
     private nonisolated let inbox: ChangeInbox
-    /// Who this context is, for contexts that want to observe its saves.
+    /// The identity of this context, for contexts that merge its saves.
     public nonisolated let identity: ContextIdentity
 
     public nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
@@ -26,7 +26,7 @@ public actor BackgroundContext {
         identity = context.identity
     }
 
-    /// Makes the context take in saves while nobody uses it, so that it pins no old state of the store.
+    /// Merges saves while the context is idle, so that it does not keep an old state of the store.
     nonisolated func keepUp() {
         let isDue = Flag()
         inbox.setAlarm { [weak self] in
@@ -42,8 +42,8 @@ public actor BackgroundContext {
 
     /// Runs the body with the context, on the context's thread (MOC-2, MOC-4).
     ///
-    /// - Throws: What the body throws, or `CancellationError` when the task was cancelled before the
-    ///   body began. A body that has begun is not interrupted.
+    /// - Throws: The errors of the body, or `CancellationError` when the task was cancelled before the
+    ///   body began. A running body is not interrupted.
     public func perform<Result: Sendable>(
         _ body: @Sendable (ManagedObjectContext) throws -> Result
     ) throws -> Result {
@@ -52,9 +52,9 @@ public actor BackgroundContext {
         return try body(context)
     }
 
-    /// Runs the body with the context on the calling thread, once the work before it is done.
+    /// Runs the body with the context on the calling thread, after the work before it.
     ///
-    /// May be called from inside another `perform` or `performAndWait` of the same context, and then
+    /// A call inside another `perform` or `performAndWait` of the same context
     /// runs at once (MOC-3).
     public nonisolated func performAndWait<Result: Sendable>(
         _ body: @Sendable (ManagedObjectContext) throws -> Result

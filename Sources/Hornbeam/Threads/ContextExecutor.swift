@@ -2,9 +2,9 @@ internal import Foundation
 internal import HornbeamModel
 internal import HornbeamThreads
 
-/// Runs one actor's work in order on Hornbeam's own threads, where blocking for the disk is allowed.
+/// A serial executor for one actor, on Hornbeam's own threads, which may block for the disk.
 ///
-/// `BackgroundContext` uses one. An actor of your own can adopt one, and then own a context:
+/// `BackgroundContext` uses one. An actor of your own can use one, and then own a context:
 ///
 /// ```swift
 /// actor Importer {
@@ -27,9 +27,9 @@ public final class ContextExecutor: SerialExecutor {
     private struct State {
         var queue: [Entry] = []
         var head = 0
-        /// True while a thread drains the queue or a visitor has the turn.
+        /// True while a thread runs queued work or a waiting thread has its turn.
         var isBusy = false
-        /// The thread that works for this executor now.
+        /// The thread that currently runs this executor's work.
         var owner: ObjectIdentifier?
     }
 
@@ -45,7 +45,7 @@ public final class ContextExecutor: SerialExecutor {
         append(.job(UnownedJob(job)))
     }
 
-    /// True when the calling thread is the one that works for this executor now.
+    /// True when the calling thread currently runs this executor's work.
     public var isCurrent: Bool {
         let thread = ObjectIdentifier(Thread.current)
         return state.withLock { $0.owner == thread }
@@ -55,8 +55,8 @@ public final class ContextExecutor: SerialExecutor {
         require(isCurrent, "This code must run on its context's executor; use perform or performAndWait.")
     }
 
-    /// Runs the body in the executor's turn on the calling thread, and waits for that turn; at once
-    /// when the calling thread has it already (MOC-3).
+    /// Runs the body on the calling thread when it is this executor's turn; at once
+    /// when the thread already has the turn (MOC-3).
     public func runAndWait<Result>(_ body: () throws -> Result) rethrows -> Result {
         if isCurrent { return try body() }
         let visitor = Visitor()
@@ -79,7 +79,7 @@ public final class ContextExecutor: SerialExecutor {
         if starts { passTurn() }
     }
 
-    /// Gives the turn to the next entry, or rests.
+    /// Gives the turn to the next entry, or becomes idle.
     private func passTurn() {
         switch next() {
         case nil: break
@@ -93,7 +93,7 @@ public final class ContextExecutor: SerialExecutor {
         visitor.hasTurn.signal()
     }
 
-    /// Runs jobs until there are none or a visitor's turn comes.
+    /// Runs jobs until there are none, or until a waiting thread gets its turn.
     private func drain(from first: UnownedJob) {
         takeOwnership()
         var job = first

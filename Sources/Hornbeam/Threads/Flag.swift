@@ -1,9 +1,9 @@
 internal import Synchronization
 
-/// A flag that any thread may raise.
+/// A flag that any thread can raise.
 final class Flag: Sendable {
     private let value = Atomic(false)
-    /// True for the one who raised it.
+    /// True for the call that raised it.
     func raise() -> Bool { !value.exchange(true, ordering: .acquiringAndReleasing) }
     func lower() { value.store(false, ordering: .releasing) }
     var isRaised: Bool { value.load(ordering: .acquiring) }

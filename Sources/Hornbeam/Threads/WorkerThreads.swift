@@ -1,16 +1,16 @@
 internal import Foundation
 internal import HornbeamThreads
 
-/// The threads that background contexts run on.
+/// The threads of background contexts.
 ///
-/// Reading and saving block, so this work stays off Swift's cooperative pool. Threads are made when
-/// there is work and none is idle, up to `limit`, and are kept. The queue is first in, first out.
-/// Waiting for another context takes no further thread: whoever waits runs its work itself
-/// (`ContextExecutor.runAndWait`). Executors have threads apart from those of `performBackgroundTask`, so that
-/// any number of tasks may wait for a context whose own work is still to run.
+/// Reading and saving block, so this work does not use Swift's cooperative pool. A thread is created when
+/// there is work and none is idle, up to `limit`, and is kept. The queue is first in, first out.
+/// Waiting for another context needs no further thread, because the waiting thread runs its work itself
+/// (`ContextExecutor.runAndWait`). Executors and `performBackgroundTask` have separate threads, so that
+/// any number of tasks can wait for a context whose own work is still queued.
 final class WorkerThreads: Sendable {
-    /// For `performBackgroundTask`. Enough that many contexts can wait for the disk together, which is what
-    /// lets commits share a sync.
+    /// For `performBackgroundTask`. Large enough that many contexts can wait for the disk together, so that their
+    /// commits share a sync.
     static let tasks = WorkerThreads(limit: 32)
     /// For background contexts and actors on a `ContextExecutor`.
     static let executors = WorkerThreads(limit: 32)
@@ -30,7 +30,7 @@ final class WorkerThreads: Sendable {
         state = Guarded(State())
     }
 
-    /// Runs the work on one of the threads, some time later.
+    /// Queues the work for one of the threads.
     func enqueue(_ work: @escaping @Sendable () -> Void) {
         let startsThread = state.withLock { state in
             state.queue.append(work)

@@ -2,10 +2,10 @@ internal import HornbeamModel
 internal import HornbeamStore
 
 extension ManagedObjectContext {
-    /// Takes back the changes since the end of the last event, or else of the last event (UND-2).
+    /// Undoes the changes since the end of the last event; if there are none, those of the last event (UND-2).
     ///
-    /// Does nothing without an `undoStack`, or when there is nothing to take back. `awakeFromInsert` is not called again;
-    /// `awake(fromSnapshotEvents:)` is. Objects that others deleted meanwhile are left out.
+    /// Does nothing without an `undoStack`, or when there is nothing to undo. `awakeFromInsert` is not called again;
+    /// `awake(fromSnapshotEvents:)` is. Objects that others deleted meanwhile are skipped.
     public func undo() {
         guard let undoStack else { return }
         require(!undoStack.isGrouping, "undo() was called inside a group. End the group first.")
@@ -17,7 +17,7 @@ extension ManagedObjectContext {
         processPendingChanges()
     }
 
-    /// Does again what `undo` took back last, until something else is changed (UND-2).
+    /// Redoes the last `undo`, until there is another change (UND-2).
     public func redo() {
         guard let undoStack else { return }
         require(!undoStack.isGrouping, "redo() was called inside a group. End the group first.")
@@ -108,19 +108,19 @@ extension ManagedObjectContext {
 }
 
 extension ManagedObject {
-    /// The undo stack that a change of this object is registered with; nil when nobody remembers changes.
+    /// The undo stack for changes of this object; nil when changes are not recorded.
     final var undoStack: UndoStack? {
         guard let stack = scope.livingContext?.undoStack, stack.isRegistering else { return nil }
         return stack
     }
 
-    /// A value as the undo stack keeps it.
+    /// The value in the form for the undo stack.
     final func undoValue(_ value: PropertyValue, of property: PropertyDescription) -> UndoValue {
         guard property.isRelationship, case .objectID(let id) = value else { return .value(value) }
         return .object(scope.context.object(with: id))
     }
 
-    /// The members of the object's to-many relationships, for bringing it back.
+    /// The members of the object's to-many relationships, to restore a deleted object.
     final var allMembers: [(PropertyDescription, [ManagedObject])] {
         scope.properties.filter(\.isToMany).map { property in
             (property, members(of: property).map { scope.context.object(with: $0) })

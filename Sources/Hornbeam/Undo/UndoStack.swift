@@ -1,48 +1,48 @@
 internal import HornbeamModel
 
-/// What happened to the objects of a context, so that it can be taken back and done again (section 1.18).
+/// The recorded changes of a context's objects, for undo and redo (section 1.18).
 ///
 /// ```swift
 /// context.undoStack = UndoStack()
 /// event.name = "Renamed"
-/// context.processPendingChanges()      // the end of an event; `perform` does this by itself
+/// context.processPendingChanges()      // the end of an event; `perform` calls it automatically
 /// context.undo()
 /// context.redo()
 /// ```
-/// All changes of one event make one step; `group` makes one of several events. Saving does not clear the stack: a change that
-/// is undone after the save is a change like any other, an insertion is undone by a deletion, and a deleted object comes back
-/// under its ID. `rollback` and `reset` clear it. The stack keeps the objects that it knows alive.
+/// The changes of one event are one step; `group` combines several events. Saving does not clear the stack: undoing a saved change
+/// is a new change, an insertion is undone by a deletion, and a deleted object is restored with
+/// its ID. `rollback` and `reset` clear the stack. It retains the objects in its steps.
 ///
-/// Foundation's undo manager does not exist on Linux, hence this one (UND-5). It belongs to one context.
+/// It replaces Foundation's undo manager, which does not exist on Linux (UND-5). It belongs to one context.
 public final class UndoStack {
-    /// The most steps that can be undone; 0 for any number. The oldest go first.
+    /// The maximum number of steps that can be undone; 0 for no limit. The oldest are removed first.
     public var levelsOfUndo: Int { didSet { trim() } }
 
     private(set) var undoable: [UndoGroup] = []
     private(set) var redoable: [UndoGroup] = []
-    /// What happened since the last step was closed.
+    /// The changes since the last step was closed.
     private var open = UndoGroup()
     private var depth = 0
     private var disabled = 0
 
-    /// An empty stack that keeps at most the given number of steps; 0 for any number.
+    /// An empty stack with at most the given number of steps; 0 for no limit.
     public init(levelsOfUndo: Int = 0) { self.levelsOfUndo = levelsOfUndo }
 
-    /// How many steps can be undone, the open one included.
+    /// The number of steps that can be undone, the open one included.
     public var undoCount: Int { undoable.count + (open.steps.isEmpty ? 0 : 1) }
-    /// How many steps can be done again.
+    /// The number of steps that can be redone.
     public var redoCount: Int { redoable.count }
     /// True if a step can be undone.
     public var canUndo: Bool { undoCount > 0 }
     /// True if a step can be redone.
     public var canRedo: Bool { redoCount > 0 }
 
-    /// The name of the step that `undo` takes back, for a menu.
+    /// The name of the next step to undo, for a menu.
     public var undoActionName: String? { open.steps.isEmpty ? undoable.last?.name : open.name }
-    /// The name of the step that `redo` does again.
+    /// The name of the next step to redo.
     public var redoActionName: String? { redoable.last?.name }
 
-    /// Names the step that is under way, or else the last one.
+    /// Names the open step, or else the last one.
     public func setActionName(_ name: String) {
         if depth > 0 || !open.steps.isEmpty || undoable.isEmpty {
             open.name = name
@@ -51,7 +51,7 @@ public final class UndoStack {
         }
     }
 
-    /// Makes one step of all that the body does, however many events it takes. Groups may lie in groups.
+    /// Combines all changes of the body into one step, also those of several events. Groups can be nested.
     public func group<Result>(_ name: String? = nil, _ body: () throws -> Result) rethrows -> Result {
         beginGrouping()
         defer { endGrouping() }
@@ -65,23 +65,23 @@ public final class UndoStack {
         depth += 1
     }
 
-    /// Ends what `beginGrouping()` began.
+    /// Ends the step of `beginGrouping()`.
     public func endGrouping() {
         require(depth > 0, "endGrouping() was called without beginGrouping().")
         depth -= 1
         closeEvent()
     }
 
-    /// Runs the body without remembering its changes; for imports.
+    /// Runs the body without recording its changes; for imports.
     ///
-    /// Steps from before can still be undone; what they changed and the body changed too becomes what it was before.
+    /// Earlier steps can still be undone; undoing a property that the body changed too restores its earlier value.
     public func withoutRegistration<Result>(_ body: () throws -> Result) rethrows -> Result {
         disabled += 1
         defer { disabled -= 1 }
         return try body()
     }
 
-    /// Forgets all steps.
+    /// Removes all steps.
     public func removeAllActions() {
         undoable.removeAll()
         redoable.removeAll()
@@ -99,7 +99,7 @@ public final class UndoStack {
         open.append(step)
     }
 
-    /// The end of an event: what happened becomes a step.
+    /// Closes the open step at the end of an event.
     func closeEvent() {
         guard depth == 0, !open.steps.isEmpty else { return }
         undoable.append(open)
@@ -107,14 +107,14 @@ public final class UndoStack {
         trim()
     }
 
-    /// Moves the last step to the other side, while the body takes it back.
+    /// Moves the last step to the redo list, while the body undoes it.
     func undoLast(_ body: (UndoGroup) -> Void) {
         guard let group = undoable.popLast() else { return }
         withoutRegistration { body(group) }
         redoable.append(group)
     }
 
-    /// Moves the step undone last back, while the body does it again.
+    /// Moves the last undone step to the undo list, while the body redoes it.
     func redoLast(_ body: (UndoGroup) -> Void) {
         guard let group = redoable.popLast() else { return }
         withoutRegistration { body(group) }

@@ -1,15 +1,15 @@
 internal import HornbeamModel
 
-/// One change of one end of one property of one object, or its coming and going.
+/// One change of one end of one property of one object, or its insertion or deletion.
 ///
-/// Both ends of a relationship are steps of their own, in the order in which they were changed; taken back in the
-/// reverse order they restore each other, and neither delete rules nor inverses are applied again. Objects are kept
-/// themselves, since IDs change when objects are saved.
+/// Both ends of a relationship are separate steps, in the order of the changes. Undone in
+/// reverse order, they restore each other without delete rules and inverses. Steps contain the objects
+/// themselves, because IDs change at a save.
 enum UndoStep {
     case insert(ManagedObject)
-    /// With the members that its to-many relationships had, for when the row is gone.
+    /// With the former members of its to-many relationships, in case the row no longer exists.
     case delete(ManagedObject, members: [(PropertyDescription, [ManagedObject])])
-    /// A deletion was taken back.
+    /// A deletion was undone.
     case undelete(ManagedObject)
     case set(ManagedObject, PropertyDescription, old: UndoValue, new: UndoValue)
     case link(ManagedObject, PropertyDescription, ManagedObject, place: Int?)
@@ -25,7 +25,7 @@ enum UndoStep {
     }
 }
 
-/// A value of an attribute, or the object at the other end of a to-one.
+/// A value of an attribute, or the destination of a to-one.
 enum UndoValue {
     case value(PropertyValue)
     case object(ManagedObject)
@@ -38,12 +38,12 @@ enum UndoValue {
     }
 }
 
-/// What `undo` takes back at once.
+/// The changes that one `undo` call undoes.
 struct UndoGroup {
     private(set) var steps: [UndoStep] = []
     var name: String?
 
-    /// Adds a step; a second change of the same property right after the first makes one step of both.
+    /// Adds a step; a second change of the same property directly after the first is combined with it.
     mutating func append(_ step: UndoStep) {
         if case .set(let object, let property, _, let new) = step,
             case .set(object, property, let old, _) = steps.last
@@ -54,7 +54,7 @@ struct UndoGroup {
         }
     }
 
-    /// What happens to each object when the group is taken back, in the order of their first steps.
+    /// The event for each object when the group is undone, in the order of their first steps.
     var events: [(object: ManagedObject, events: SnapshotEvents)] {
         var order: [ManagedObject] = []
         var events: [ManagedObject: SnapshotEvents] = [:]

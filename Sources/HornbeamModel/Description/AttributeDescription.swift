@@ -1,4 +1,4 @@
-/// An attribute as it is written in a model: its name, its type and what its values must be.
+/// An attribute as declared in a model: its name, its type and the rules for its values.
 ///
 /// ```swift
 /// AttributeDescription("pages", .integer32, default: 1, minimum: 1, maximum: 20_000)
@@ -21,25 +21,25 @@ public struct AttributeDescription: Hashable, Sendable {
     public var minimum: PropertyValue?
     /// The largest value allowed: a number, or a date (ATT-5, ATT-6).
     public var maximum: PropertyValue?
-    /// The fewest characters of a string, or bytes of binary data (ATT-7).
+    /// The minimum length of a string in characters, or of binary data in bytes (ATT-7).
     public var minimumLength: Int?
-    /// The most characters of a string, or bytes of binary data (ATT-7).
+    /// The maximum length of a string in characters, or of binary data in bytes (ATT-7).
     public var maximumLength: Int?
     /// A pattern that the whole string must match (ATT-7).
     public var pattern: String?
-    /// Predicates over the value itself, called `SELF`, each with the text of its failure (ATT-8).
+    /// Predicates over the value, named `SELF`, each with its error message (ATT-8).
     public var rules: [ValidationRule]
-    /// What the value is computed from at each save: `canonical:(name)`, `books.@count`, `now()` (ATT-11).
+    /// The expression that computes the value at each save: `canonical:(name)`, `books.@count`, `now()` (ATT-11).
     public var derivation: String?
-    /// The name of the composite that gives the elements; for type `composite` (ATT-13).
+    /// The name of the composite that defines the elements; for type `composite` (ATT-13).
     public var compositeName: String?
     /// The name of the transformer; for type `transformable` (ATT-12).
     public var valueTransformerName: String?
     /// The Swift type of the value; for type `transformable`, and for code generation.
     public var valueClassName: String?
-    /// Allows large values to be kept apart from the row (ATT-14). A permission, not an order.
+    /// Allows a store to keep large values outside the row (ATT-14).
     public var allowsExternalBinaryDataStorage: Bool
-    /// What becomes of the value when two contexts changed it at once; nil leaves it to the merge policy (MRG-6).
+    /// The merge rule for a value that two contexts changed; nil applies the merge policy (MRG-6).
     public var mergeRule: MergeRule?
     /// Keeps the value in the history's tombstone when the object is deleted (ATT-15).
     public var preservesValueInHistoryOnDeletion: Bool
@@ -51,14 +51,14 @@ public struct AttributeDescription: Hashable, Sendable {
     public var isStoredInExternalRecord: Bool
     /// For code generation: a plain number instead of a boxed one (ATT-2).
     public var usesScalarValueType: Bool
-    /// The name by which this attribute is known to older versions of the model; nil means `name` (MOD-13).
+    /// The name of this attribute in older versions of the model; nil means `name` (MOD-13).
     public var renamingIdentifier: String?
-    /// Text that makes this version differ from others though nothing else does (MOD-12).
+    /// Text that makes this version differ from an otherwise equal one (MOD-12).
     public var versionHashModifier: String?
     /// Notes of the app; not part of the version hash (MOD-7).
     public var userInfo: [String: String]
 
-    /// An attribute with the given rules. Limits and default are converted to the type where the conversion is lossless.
+    /// An attribute with the given rules. Limits and default are converted to the type if the conversion is lossless.
     public init(
         _ name: String, _ type: AttributeType, optional: Bool = false, transient: Bool = false,
         default defaultValue: PropertyValue = .null,
@@ -98,10 +98,10 @@ public struct AttributeDescription: Hashable, Sendable {
     /// True when the value is computed from other properties at save (ATT-11).
     public var isDerived: Bool { derivation != nil }
 
-    /// True when a value of the right type, or none, can be wrong.
+    /// True when a value of the right type, or a missing value, can be invalid.
     var hasRules: Bool { !isOptional || limitsValues }
 
-    /// True when a value of the right type can be wrong.
+    /// True when a value of the right type can be invalid.
     var limitsValues: Bool {
         minimum != nil || maximum != nil || minimumLength != nil || maximumLength != nil
             || pattern != nil || !rules.isEmpty || type == .date
@@ -109,19 +109,19 @@ public struct AttributeDescription: Hashable, Sendable {
 }
 
 extension PropertyValue {
-    /// The value as the type holds it, so that the literal `1` is a double where a double is meant; the value
-    /// itself when it does not fit, for the compiler to report.
+    /// The value converted to the type, so that the literal `1` becomes a double for a double attribute. A value
+    /// that cannot be converted is returned unchanged, and the compiler reports it.
     func fitting(_ type: AttributeType) -> PropertyValue { (try? coerced(to: type)) ?? self }
 }
 
-/// A predicate that each value of a property must satisfy, and what is said when one does not (ATT-8).
+/// A predicate that each value of a property must satisfy, with its error message (ATT-8).
 public struct ValidationRule: Hashable, Sendable {
-    /// The format of a predicate in which `SELF` is the value: `SELF >= 0`.
+    /// The format of the predicate. `SELF` is the value: `SELF >= 0`.
     public var predicate: String
     /// The text of the error; nil for a general one. Localised through `ErrorString/…` (MDL-3).
     public var warning: String?
 
-    /// A rule, as the format of a predicate over `SELF`, with the text of its failure.
+    /// A rule with the format of a predicate over `SELF` and its error message.
     public init(_ predicate: String, warning: String? = nil) {
         self.predicate = predicate
         self.warning = warning

@@ -1,13 +1,13 @@
 internal import Foundation
 
-/// All that a value of one attribute must be, ready to be checked: pattern and predicates are parsed.
+/// The rules for the values of one attribute, with parsed patterns and predicates.
 final class AttributeRules: Sendable {
     let attribute: AttributeDescription
-    /// True when a value of the right type, or none, can be wrong.
+    /// True when a value of the right type, or a missing value, can be invalid.
     let canFail: Bool
-    /// True when a value of the right type can be wrong.
+    /// True when a value of the right type can be invalid.
     let limitsValues: Bool
-    // Copies of what is asked of every value: the description is large.
+    // Copies of the members that every check reads, because the description is large.
     private let type: AttributeType
     private let isOptional: Bool
     private let isComposite: Bool
@@ -19,7 +19,7 @@ final class AttributeRules: Sendable {
     /// The rules of a composite's elements, by name (ATT-13).
     private let elements: [AttributeRules]
 
-    /// The compiler has checked that pattern and predicates parse, and that composites do not contain themselves.
+    /// The compiler has checked that pattern and predicates parse, and that no composite contains itself.
     init(_ attribute: AttributeDescription, composites: [String: CompositeDescription]) {
         self.attribute = attribute
         type = attribute.type
@@ -38,12 +38,12 @@ final class AttributeRules: Sendable {
         canFail = attribute.hasRules || elements.contains(where: \.canFail)
     }
 
-    /// True when the attribute holds the value just as it is; false when that takes a closer look.
+    /// True when the attribute stores the value without conversion; false when a conversion may be needed.
     func takes(_ value: PropertyValue) -> Bool { type.holds(value) }
 
-    /// The value as the attribute holds it, with the elements of a composite converted too.
+    /// The value converted to the attribute's type, elements of a composite included.
     ///
-    /// - Throws: As `PropertyValue.coerced(to:entity:key:)`; code `unknownKey` for an element that is not there.
+    /// - Throws: As `PropertyValue.coerced(to:entity:key:)`; code `unknownKey` for an unknown element.
     func coerced(_ value: PropertyValue, entity: String, key: String) throws -> PropertyValue {
         guard isComposite, case .dictionary(let given) = value else {
             return try value.coerced(to: type, entity: entity, key: key)
@@ -63,7 +63,7 @@ final class AttributeRules: Sendable {
         return .dictionary(parts)
     }
 
-    /// The value of a stored composite without the elements that the model has no more.
+    /// The value of a stored composite without elements that the model no longer has.
     func known(_ parts: [String: PropertyValue]) -> [String: PropertyValue] {
         var result: [String: PropertyValue] = [:]
         for element in elements {
@@ -77,14 +77,14 @@ final class AttributeRules: Sendable {
         return result
     }
 
-    /// What a new object has: the default, or of a required composite the defaults of its elements.
+    /// The value in a new object: the default, or for a required composite the defaults of its elements.
     var defaultValue: PropertyValue {
         guard isComposite, !isOptional, attribute.defaultValue.isNull else { return attribute.defaultValue.fitting(type) }
         let parts = elements.map { ($0.attribute.name, $0.defaultValue) }.filter { !$0.1.isNull }
         return parts.isEmpty ? .null : .dictionary(Dictionary(parts) { first, _ in first })
     }
 
-    /// All that is wrong with a value. The place is made only for errors: most values have none.
+    /// All errors of a value. `place` is called only for an error, because most values are valid.
     func errors(for value: PropertyValue, at place: () -> ValuePlace) -> [HornbeamError] {
         if value.isNull { return isOptional ? [] : [place().missingValue] }
         if !limitsValues, takes(value) { return [] }
@@ -92,7 +92,7 @@ final class AttributeRules: Sendable {
         do {
             held = try isComposite ? coerced(value, entity: place().entity, key: place().key) : value.coerced(to: type)
         } catch {
-            // Once more, for the message to name the place.
+            // Convert again, so that the message contains the place.
             do {
                 _ = try coerced(value, entity: place().entity, key: place().key)
                 return []
@@ -156,7 +156,7 @@ final class AttributeRules: Sendable {
         return failure
     }
 
-    /// The predicates that a value breaks, each with its warning in the words of the model (ATT-8, MDL-3).
+    /// The predicates that a value violates, each with its warning, localised by the model (ATT-8, MDL-3).
     private func predicateErrors(_ value: PropertyValue, _ place: ValuePlace) -> [HornbeamError] {
         predicates.compactMap { rule, predicate in
             var cause: String?
@@ -180,11 +180,11 @@ final class AttributeRules: Sendable {
     }
 }
 
-/// Where a value stands, for the errors about it.
+/// The entity and property of a value, for its errors.
 struct ValuePlace {
     let entity: String
     let key: String
-    /// The name for people.
+    /// The localised name.
     let name: String
     let model: ManagedObjectModel
 

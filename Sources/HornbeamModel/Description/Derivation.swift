@@ -1,21 +1,21 @@
 internal import Foundation
 
-/// What a derived attribute is computed from at each save (ATT-11).
+/// The expression of a derived attribute, computed at each save (ATT-11).
 ///
 /// `name`, `author.name` · `canonical:(name)`, `uppercase:(name)`, `lowercase:(name)` ·
-/// `books.@count`, `books.price.@sum` (also `@avg @min @max`) · `now()`. Nothing else is a derivation.
+/// `books.@count`, `books.price.@sum` (also `@avg @min @max`) · `now()`. Other expressions are not allowed.
 public enum Derivation: Hashable, Sendable {
-    /// A change to a text.
+    /// A function on text.
     public enum TextFunction: String, Hashable, Sendable, CaseIterable {
-        /// Without case and diacritics.
+        /// Removes case and diacritics.
         case canonical
-        /// In upper case.
+        /// Converts to upper case.
         case uppercase
-        /// In lower case.
+        /// Converts to lower case.
         case lowercase
     }
 
-    /// A number from the objects of a to-many relationship.
+    /// An aggregate over the objects of a to-many relationship.
     public enum Aggregate: String, Hashable, Sendable, CaseIterable {
         /// The sum; 0 without values.
         case sum
@@ -27,21 +27,21 @@ public enum Derivation: Hashable, Sendable {
         case max
     }
 
-    /// The value at the end of a path over to-one relationships.
+    /// The value at the end of a path of to-one relationships.
     case value([String])
-    /// The text at the end of such a path, changed.
+    /// A function of the text at the end of such a path.
     case text(TextFunction, [String])
     /// The number of objects of a to-many relationship.
     case count(relationship: String)
-    /// A number made of an attribute of the objects of a to-many relationship.
+    /// An aggregate over an attribute of the objects of a to-many relationship.
     case aggregate(Aggregate, relationship: String, attribute: String)
     /// The time of the save.
     case now
 
     /// Parses the text of a derivation.
     ///
-    /// - Throws: `HornbeamError` with code `predicateSyntax` when the text is no expression, `validation`
-    ///   when it is an expression that cannot be a derivation; both say what can.
+    /// - Throws: `HornbeamError` with code `predicateSyntax` when the text is not an expression, `validation`
+    ///   when the expression is not a derivation; both messages list the allowed forms.
     public init(_ text: String) throws {
         let expression = try FetchExpression(format: text)
         guard let derivation = Self(expression.node) else {
@@ -91,9 +91,9 @@ public enum Derivation: Hashable, Sendable {
         if case .keyPath(_, let steps) = node, steps.count == 3, case .name(let relationship) = steps[0],
             case .collection(let sign) = steps[1], case .name(let attribute) = steps[2]
         {
-            return "\(text) is no derivation: the operator stands last, \(relationship).\(attribute).@\(sign.rawValue)."
+            return "\(text) is not a derivation: the operator must be last, \(relationship).\(attribute).@\(sign.rawValue)."
         }
-        return "\(text) is no derivation: it can be a path (author.name), canonical:(path), uppercase:(path), "
+        return "\(text) is not a derivation: it can be a path (author.name), canonical:(path), uppercase:(path), "
             + "lowercase:(path), relationship.@count, relationship.attribute.@sum (@avg, @min, @max), or now()."
     }
 }
@@ -110,7 +110,7 @@ extension Derivation: CustomStringConvertible {
         }
     }
 
-    /// The names of the properties of the object itself whose change changes the value.
+    /// The property of the object itself that the value depends on.
     public var sourceProperty: String? {
         switch self {
         case .value(let path), .text(_, let path): path.first
@@ -121,10 +121,10 @@ extension Derivation: CustomStringConvertible {
 }
 
 extension Derivation {
-    /// The value for an object as it is now.
+    /// The value for the current state of an object.
     ///
     /// - Parameter now: The time of the save, the same for all objects of one save.
-    /// - Throws: What the object throws when a value cannot be read.
+    /// - Throws: The object's error when a value cannot be read.
     package func value(of object: some KeyedValues, now: PropertyValue) throws -> PropertyValue {
         let node: FetchExpression.Node
         switch self {

@@ -1,4 +1,4 @@
-/// An entity as it is written in a model: what its objects are made of (MOD-1).
+/// An entity as declared in a model, with its properties, constraints and indexes (MOD-1).
 ///
 /// ```swift
 /// Entity("Author") {
@@ -10,7 +10,7 @@
 public struct Entity: Hashable, Sendable {
     /// The name, unique within the model.
     public var name: String
-    /// The Swift class of the objects; nil stands for `ManagedObject` (MOD-2).
+    /// The Swift class of the objects; nil means `ManagedObject` (MOD-2).
     public var className: String?
     /// The entity that this one inherits from (MOD-4).
     public var superentityName: String?
@@ -26,9 +26,9 @@ public struct Entity: Hashable, Sendable {
     public var uniquenessConstraints: [[String]]
     /// The indexes that make fetches fast (MOD-9).
     public var fetchIndexes: [FetchIndexDescription]
-    /// The name by which this entity is known to older versions of the model; nil means `name` (MOD-13).
+    /// The name of this entity in older versions of the model; nil means `name` (MOD-13).
     public var renamingIdentifier: String?
-    /// Text that makes this version differ from others though nothing else does (MOD-12).
+    /// Text that makes this version differ from an otherwise equal one (MOD-12).
     public var versionHashModifier: String?
     /// Kept for the platform's search index (MOD-14).
     public var coreSpotlightDisplayNameExpression: String?

@@ -1,5 +1,5 @@
-/// What may stand in the block of an `Entity`: attributes, relationships, fetched properties,
-/// constraints and indexes.
+/// An element of the block of an `Entity`: an attribute, relationship, fetched property,
+/// constraint or index.
 public struct EntityPart: Sendable {
     enum Content: Sendable {
         case attribute(AttributeDescription, isUnique: Bool, isIndexed: Bool)
@@ -29,7 +29,7 @@ public struct EntityPart: Sendable {
 /// Requires that no two objects have the same values for the named properties (MOD-8).
 public struct Unique: Sendable {
     let names: [String]
-    /// A constraint over the named properties. Objects that lack one of the values never conflict.
+    /// A constraint over the named properties. Objects without one of the values never conflict.
     public init(_ names: String...) { self.names = names }
 }
 
@@ -80,7 +80,7 @@ public enum EntityBuilder {
     public static func buildExpression(_ index: FetchIndexDescription) -> [EntityPart] {
         [EntityPart(content: .index(index))]
     }
-    /// Parts that were collected before.
+    /// Parts in an array.
     public static func buildExpression(_ parts: [EntityPart]) -> [EntityPart] { parts }
     /// The parts of a block.
     public static func buildBlock(_ parts: [EntityPart]...) -> [EntityPart] { parts.flatMap(\.self) }

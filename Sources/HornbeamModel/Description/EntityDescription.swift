@@ -1,13 +1,13 @@
-/// An entity of a compiled model: its properties with the inherited ones, and its place in the hierarchy.
+/// An entity of a compiled model: its properties, inherited ones included, and its position in the hierarchy.
 ///
-/// Immutable. A compiled model and its parts refer to one another and are kept for the life of the
-/// process, so a part may be held on to without its model.
+/// Immutable. A compiled model and its parts refer to one another and live until the process ends, so a part
+/// stays valid without a reference to its model.
 public final class EntityDescription: Sendable {
     /// The name, unique within the model.
     public let name: String
     /// The position in `model.entities`.
     public let index: Int
-    /// The entity as it was written, without what it inherits.
+    /// The entity as declared, without inherited parts.
     public let definition: Entity
     /// Attributes and relationships: first the inherited ones, then own attributes, then own relationships.
     public let properties: [PropertyDescription]
@@ -21,18 +21,18 @@ public final class EntityDescription: Sendable {
     public let relationships: [PropertyDescription]
     /// The relationships by name.
     public let relationshipsByName: [String: PropertyDescription]
-    /// The fetched properties, first the inherited ones. They have no index and no place in `properties`.
+    /// The fetched properties, first the inherited ones. They have no index and are not part of `properties`.
     public let fetchedProperties: [FetchedPropertyDescription]
     /// The fetched properties by name.
     public let fetchedPropertiesByName: [String: FetchedPropertyDescription]
     /// The superentity; nil for a root (MOD-4).
     public let superentity: EntityDescription?
 
-    /// Property indexes by the number of the property's name, less `firstNameID`; −1 for names of other entities.
+    /// Property indexes by the number of the property's name, minus `firstNameID`; −1 for names of other entities.
     @usableFromInline package let indexByNameID: [Int32]
     @usableFromInline package let firstNameID: Int
 
-    // Set once, by the compiler, before the model is published; read only ever after.
+    // The compiler sets it once, before the model is published; later it is only read.
     nonisolated(unsafe) private var link: Link?
 
     private struct Link {
@@ -52,7 +52,7 @@ public final class EntityDescription: Sendable {
         attributes = properties.filter(\.isAttribute)
         relationships = properties.filter(\.isRelationship)
         fetchedProperties = (superentity?.fetchedProperties ?? []) + definition.fetchedProperties
-        // Where a name occurs twice the first one stands; the compiler reports it.
+        // Of properties with the same name, the first is used; the compiler reports the others.
         propertiesByName = Dictionary(properties.map { ($0.name, $0) }) { first, _ in first }
         attributesByName = Dictionary(attributes.map { ($0.name, $0) }) { first, _ in first }
         relationshipsByName = Dictionary(relationships.map { ($0.name, $0) }) { first, _ in first }
@@ -78,13 +78,13 @@ public final class EntityDescription: Sendable {
         return link
     }
 
-    /// The model that the entity belongs to (MDL-6).
+    /// The model of the entity (MDL-6).
     public var managedObjectModel: ManagedObjectModel { resolved.model }
 
     /// The entities directly below this one, in the order of the model.
     public var subentities: [EntityDescription] { resolved.subentities }
 
-    /// The index of the property with that name; nil when the entity has none. One array look-up.
+    /// The index of the property with that name; nil when the entity has none. One array access.
     @inlinable package func index(of name: PropertyNameID) -> Int? {
         let place = name.number - firstNameID
         guard place >= 0, place < indexByNameID.count else { return nil }
@@ -100,11 +100,11 @@ public final class EntityDescription: Sendable {
 }
 
 extension EntityDescription {
-    /// The Swift class of the objects; nil stands for `ManagedObject`.
+    /// The Swift class of the objects; nil means `ManagedObject`.
     public var className: String? { definition.className }
     /// True if only subentities have objects (MOD-3).
     public var isAbstract: Bool { definition.isAbstract }
-    /// The name by which older versions of the model know the entity (MOD-13).
+    /// The name of the entity in older versions of the model (MOD-13).
     public var renamingIdentifier: String { definition.renamingIdentifier ?? name }
     /// Notes of the app; not part of the version hash (MOD-7).
     public var userInfo: [String: String] { definition.userInfo }
@@ -127,17 +127,17 @@ extension EntityDescription {
     /// The topmost entity of the hierarchy.
     public var rootEntity: EntityDescription { superentity?.rootEntity ?? self }
 
-    /// The relationships that lead to an entity (MOD-5).
+    /// The relationships whose destination is an entity (MOD-5).
     public func relationships(forDestination entity: EntityDescription) -> [PropertyDescription] {
         relationships.filter { $0.destinationEntity === entity }
     }
 
-    /// This entity, when it is not abstract, and all such entities below it, in depth-first order.
+    /// The concrete entities among this one and its descendants, in depth-first order.
     public var concreteDescendants: [EntityDescription] { resolved.concrete }
 
     /// The property of that name.
     ///
-    /// - Throws: `HornbeamError` with code `unknownKey`, naming the property that was perhaps meant.
+    /// - Throws: `HornbeamError` with code `unknownKey`. The message suggests a similar name.
     public func property(named name: String) throws -> PropertyDescription {
         if let property = propertiesByName[name] { return property }
         throw HornbeamError(

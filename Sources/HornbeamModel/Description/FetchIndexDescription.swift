@@ -1,22 +1,22 @@
 /// How an index compares text.
 public enum IndexCollation: String, Hashable, Sendable, Codable, CaseIterable {
-    /// By bytes: answers `==`, `<` and `BEGINSWITH`.
+    /// By bytes. Supports `==`, `<` and `BEGINSWITH`.
     case binary
-    /// Without regard to case: answers comparisons with `[c]`.
+    /// Without case. Supports comparisons with `[c]`.
     case caseInsensitive
-    /// Without regard to accents: answers comparisons with `[d]`.
+    /// Without accents. Supports comparisons with `[d]`.
     case diacriticInsensitive
-    /// Without regard to case and accents: answers comparisons with `[cd]`.
+    /// Without case and accents. Supports comparisons with `[cd]`.
     case caseAndDiacriticInsensitive
 }
 
 /// One part of an index: a property or an expression, and the direction in which it is ordered (MOD-9).
 public struct FetchIndexElement: Hashable, Sendable, ExpressibleByStringLiteral {
-    /// The kinds of index that Core Data knows. An index holds elements of one kind only.
+    /// The kinds of index in Core Data. All elements of an index have the same kind.
     public enum Kind: String, Hashable, Sendable, Codable, CaseIterable {
-        /// An index in the order of its values.
+        /// An index ordered by its values.
         case binary
-        /// Core Data's spatial index: kept in the model, ignored by stores.
+        /// Core Data's spatial index. The model keeps it; stores ignore it.
         case rTree
     }
 
@@ -28,7 +28,7 @@ public struct FetchIndexElement: Hashable, Sendable, ExpressibleByStringLiteral 
     public var collation: IndexCollation
     /// The kind of index.
     public var kind: Kind
-    /// True when `property` holds the text of an expression instead of a name.
+    /// True when `property` is the text of an expression instead of a name.
     public var isExpression: Bool
 
     /// An element over a property, or over an expression if `isExpression` is true.
@@ -45,7 +45,7 @@ public struct FetchIndexElement: Hashable, Sendable, ExpressibleByStringLiteral 
 
     public init(stringLiteral name: String) { self.init(name) }
 
-    /// The property from the smallest value to the largest.
+    /// The property in ascending order.
     public static func ascending(_ property: String, collation: IndexCollation = .binary) -> Self {
         Self(property, collation: collation)
     }
@@ -60,12 +60,12 @@ public struct FetchIndexElement: Hashable, Sendable, ExpressibleByStringLiteral 
         Self(expression, ascending: ascending, isExpression: true)
     }
 
-    /// The property from the largest value to the smallest.
+    /// The property in descending order.
     public static func descending(_ property: String, collation: IndexCollation = .binary) -> Self {
         Self(property, ascending: false, collation: collation)
     }
 
-    /// The property compared as `collation` says.
+    /// The property with a collation.
     public static func folded(_ property: String, _ collation: IndexCollation = .caseAndDiacriticInsensitive)
         -> Self
     {
@@ -73,7 +73,7 @@ public struct FetchIndexElement: Hashable, Sendable, ExpressibleByStringLiteral 
     }
 }
 
-/// An index that makes fetches fast and changes nothing else (MOD-9). Not part of the version hash.
+/// An index that makes fetches faster without changing their results (MOD-9). Not part of the version hash.
 public struct FetchIndexDescription: Hashable, Sendable {
     /// The name, unique within the entity.
     public var name: String

@@ -1,6 +1,6 @@
-/// A fetch request that a model names (MDL-1), or that a fetched property runs (REL-9).
+/// A fetch request template of a model (MDL-1), or the request of a fetched property (REL-9).
 public struct FetchRequestTemplate: Hashable, Sendable {
-    /// What a fetch gives back. Raw values are those of Xcode's files.
+    /// The kind of results. Raw values are those of Xcode's files.
     public enum ResultKind: Int, Hashable, Sendable, Codable {
         /// Managed objects.
         case objects = 0
@@ -28,9 +28,9 @@ public struct FetchRequestTemplate: Hashable, Sendable {
     public var includesSubentities: Bool
     /// False to fetch IDs without values.
     public var includesPropertyValues: Bool
-    /// True to take unsaved changes of the context into account.
+    /// True to include unsaved changes of the context.
     public var includesPendingChanges: Bool
-    /// True to leave the values of the results to be read at first access.
+    /// True to read the values of the results at first access.
     public var returnsObjectsAsFaults: Bool
     /// True to return each dictionary once.
     public var returnsDistinctResults: Bool
@@ -55,19 +55,19 @@ public struct FetchRequestTemplate: Hashable, Sendable {
     }
 }
 
-/// A weak, one-way relationship to whatever a request finds (REL-9).
+/// A one-way relationship to the results of a request, evaluated when it is read (REL-9).
 ///
-/// In the predicate `$FETCH_SOURCE` is the object and `$FETCHED_PROPERTY` this description.
+/// In the predicate, `$FETCH_SOURCE` is the object and `$FETCHED_PROPERTY` this description.
 public struct FetchedPropertyDescription: Hashable, Sendable {
     /// The name, unique within the entity.
     public var name: String
-    /// The request that gives the objects.
+    /// The request whose results are the value.
     public var request: FetchRequestTemplate
     /// True if there may be no objects.
     public var isOptional: Bool
     /// The name of the property in older versions of the model; nil means `name` (MOD-13).
     public var renamingIdentifier: String?
-    /// Text that makes this version differ from others that are otherwise equal (MOD-12).
+    /// Text that makes this version differ from an otherwise equal one (MOD-12).
     public var versionHashModifier: String?
     /// Notes of the app; not part of the version hash (MOD-7).
     public var userInfo: [String: String]

@@ -19,10 +19,10 @@ extension ManagedObjectModel {
         return entities.filter { members.contains($0.name) }
     }
 
-    /// A model of the entities of a configuration alone, for a store that holds only those (MDL-2).
+    /// A model with only the entities of a configuration, for a store that contains only those (MDL-2).
     ///
-    /// - Throws: `HornbeamError` with code `unknownName`; `invalidModel` when an entity of it inherits from, or leads to,
-    ///   one that is not in it.
+    /// - Throws: `HornbeamError` with code `unknownName`; `invalidModel` when one of the entities inherits from, or has a relationship to,
+    ///   an entity outside the configuration.
     public func model(forConfigurationName name: String) throws -> ManagedObjectModel {
         var part = definition
         let members = try Set(entities(forConfigurationName: name).map(\.name))
@@ -34,13 +34,13 @@ extension ManagedObjectModel {
 }
 
 extension ModelDefinition {
-    /// One definition of all the entities, configurations and templates of several (MDL-5).
+    /// A definition with all entities, configurations and templates of several definitions (MDL-5).
     ///
-    /// Entities, composites and templates that are equal merge; configurations of one name are united;
-    /// of texts with one key the later one counts.
+    /// Equal entities, composites and templates are merged. Configurations with the same name are united.
+    /// Of localised texts with the same key, the last one is used.
     ///
-    /// - Throws: `HornbeamError` with code `modelsDiffer`, one of its details for each name that stands for
-    ///   two different things.
+    /// - Throws: `HornbeamError` with code `modelsDiffer`, with one detail for each name that has
+    ///   two different meanings.
     public init(merging definitions: [ModelDefinition]) throws {
         self.init()
         var problems: [HornbeamError] = []
@@ -83,14 +83,14 @@ extension ModelDefinition {
 }
 
 extension ManagedObjectModel {
-    /// One model of several (MDL-5); see `ModelDefinition.init(merging:)`.
+    /// Merges several models (MDL-5); see `ModelDefinition.init(merging:)`.
     ///
     /// - Throws: `HornbeamError` with code `modelsDiffer` or `invalidModel`.
     public convenience init(merging models: [ManagedObjectModel]) throws {
         try self.init(ModelDefinition(merging: models.map(\.definition)))
     }
 
-    /// One model made of those whose entities have the given version hashes; nil when some are missing (MDL-5).
+    /// Merges the models whose entities have the given version hashes; nil when some are missing (MDL-5).
     public static func merged(_ models: [ManagedObjectModel], for hashes: [String: Data]) throws -> ManagedObjectModel? {
         var found: [String: Entity] = [:]
         var definition = ModelDefinition()

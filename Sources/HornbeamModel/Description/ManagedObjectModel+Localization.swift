@@ -1,15 +1,15 @@
 public import Foundation
 
 extension ManagedObjectModel {
-    /// Texts for people: `Entity/<E>`, `Property/<p>/Entity/<E>`, `Property/<p>`, `ErrorString/<text>` (MDL-3).
+    /// Localised texts: `Entity/<E>`, `Property/<p>/Entity/<E>`, `Property/<p>`, `ErrorString/<text>` (MDL-3).
     public var localizationDictionary: [String: String] { definition.localizationDictionary }
 
-    /// What people call an entity; nil when the dictionary does not say.
+    /// The localised name of an entity; nil when the dictionary has none.
     public func localizedName(ofEntity entity: String) -> String? {
         localizationDictionary["Entity/\(entity)"]
     }
 
-    /// What people call a property: by its entity or the ones above it, else for every entity.
+    /// The localised name of a property: for its entity or a superentity, else for every entity.
     public func localizedName(ofProperty property: String, entity: String) -> String? {
         if localizationDictionary.isEmpty { return nil }
         var line = entitiesByName[entity]
@@ -20,24 +20,24 @@ extension ManagedObjectModel {
         return localizationDictionary["Property/\(property)"]
     }
 
-    /// The text of an error as people should read it; the text itself when the dictionary does not say.
+    /// The localised text of an error; the text itself when the dictionary has none.
     public func localizedErrorString(_ text: String) -> String {
         localizationDictionary["ErrorString/\(text)"] ?? text
     }
 }
 
-/// A file of texts as Apple's tools write it: `"key" = "value";` with comments, in UTF-8 or UTF-16.
+/// A strings file in the format of Apple's tools: `"key" = "value";` with comments, in UTF-8 or UTF-16.
 public enum StringsFile {
-    /// The texts by key. A key that stands alone (`"key";`) is its own text; of a repeated key the last counts.
+    /// The texts by key. A key without a value (`"key";`) is its own text; of a repeated key the last one is used.
     ///
-    /// - Throws: `HornbeamError` with code `malformedModelFile`, naming the line.
+    /// - Throws: `HornbeamError` with code `malformedModelFile`; the message contains the line.
     public static func parse(_ data: Data) throws -> [String: String] {
         try parse(text(of: data))
     }
 
     /// The texts by key, from a text instead of a file's bytes.
     ///
-    /// - Throws: `HornbeamError` with code `malformedModelFile`, which names the line.
+    /// - Throws: `HornbeamError` with code `malformedModelFile`; the message contains the line.
     public static func parse(_ text: String) throws -> [String: String] {
         var scanner = StringsScanner(Array(text.unicodeScalars))
         return try scanner.pairs()
@@ -100,7 +100,7 @@ private struct StringsScanner {
         position += 1
     }
 
-    /// Passes over white space and comments; false at the end.
+    /// Skips white space and comments; false at the end.
     private mutating func skipSpace() throws -> Bool {
         while position < scalars.count {
             if scalars[position].properties.isWhitespace || scalars[position] == "\u{FEFF}" {

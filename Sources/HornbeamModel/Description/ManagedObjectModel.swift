@@ -1,4 +1,4 @@
-/// A checked, immutable model: the entities of an app and how they belong together (MDL-7, MDL-8).
+/// A checked, immutable model: the entities of an app and their relationships (MDL-7, MDL-8).
 ///
 /// ```swift
 /// let model = try ManagedObjectModel {
@@ -13,18 +13,18 @@
 ///     }
 /// }
 /// ```
-/// To change a model, change a copy of its `definition` and make a new one.
+/// To change a model, change a copy of its `definition` and make a new model from it.
 public final class ManagedObjectModel: Sendable {
-    /// The model as it was written.
+    /// The model as declared.
     public let definition: ModelDefinition
-    /// All entities, in the order in which they were written; abstract ones included.
+    /// All entities, in the order of their declaration, abstract ones included.
     public let entities: [EntityDescription]
     /// The entities by name.
     public let entitiesByName: [String: EntityDescription]
-    /// What the reader of a model file left out or interpreted, with lines; empty for a model that was written in Swift or JSON.
+    /// The parts of a model file that its reader left out or interpreted, with lines; empty for a model in Swift or JSON.
     public let notes: [ModelIssue]
 
-    /// Takes entities that were compiled from the definition.
+    /// Makes a model of entities that were compiled from the definition.
     init(_ definition: ModelDefinition, compiled entities: [EntityDescription], notes: [ModelIssue]) {
         self.definition = definition
         self.notes = notes
@@ -39,14 +39,14 @@ public final class ManagedObjectModel: Sendable {
         try self.init(ModelDefinition(entities: entities))
     }
 
-    /// A model whose parts are listed in a block: entities, and what goes with them.
+    /// A model whose parts are listed in a block.
     public convenience init(@ModelBuilder _ parts: () -> [ModelPart]) throws {
         try self.init(ModelDefinition(parts))
     }
 
     /// The entity of that name.
     ///
-    /// - Throws: `HornbeamError` with code `unknownEntity`, with the entity that was perhaps meant.
+    /// - Throws: `HornbeamError` with code `unknownEntity`. The message suggests a similar name.
     public func entity(named name: String) throws -> EntityDescription {
         if let entity = entitiesByName[name] { return entity }
         guard name != "ManagedObject" else {
@@ -64,7 +64,7 @@ public final class ManagedObjectModel: Sendable {
 }
 
 extension ManagedObjectModel {
-    /// The names of renamed entities by their former names, so that IDs written down before still lead to their objects.
+    /// The current names of renamed entities by former names, so that stored URIs of IDs stay valid.
     package var formerEntityNames: [String: String] {
         let renamed = entities.filter { $0.renamingIdentifier != $0.name && entitiesByName[$0.renamingIdentifier] == nil }
         return Dictionary(renamed.map { ($0.renamingIdentifier, $0.name) }) { first, _ in first }

@@ -1,32 +1,32 @@
 internal import Foundation
 
-/// What becomes of a property that two contexts changed at once, whatever the merge policy says.
+/// The merge of a property that two contexts changed. It takes precedence over the merge policy.
 ///
 /// ```swift
 /// static let likes = Attribute<Int>("likes", default: 0, merge: .sum)
 /// static let lastSeen = Attribute<Date?>("lastSeen", merge: .maximum)
 /// ```
-/// Not part of the version hash: changing a rule changes no store. Source: MRG-6.
+/// Not part of the version hash: changing a rule requires no migration. Source: MRG-6.
 public enum MergeRule: String, Hashable, Sendable, CaseIterable {
     /// The value of the context that saves last.
     case mine
     /// The value that was saved first.
     case theirs
-    /// The larger value: of numbers, dates, texts, and `true` of booleans. A missing value is the smallest.
+    /// The larger value, for numbers, dates, texts and booleans (`true` is larger). A missing value is the smallest.
     case maximum
     /// The smaller value. A missing value is the largest.
     case minimum
-    /// Both changes added to the old number, so that no increment is lost.
+    /// The old number plus both changes, so that no increment is lost.
     case sum
-    /// Of lists and sets kept as `Coded`: what either side added, without what either side removed.
-    /// To-many relationships are merged so in any case.
+    /// For lists and sets stored as `Coded`: the elements that either side added, without those that either side removed.
+    /// To-many relationships are always merged in this way.
     case union
-    /// What `mergedValue(for:)` of the object's class says.
+    /// The result of `mergedValue(for:)` of the object's class.
     case custom
 }
 
 extension MergeRule {
-    /// True when the rule means something for values of a type.
+    /// True when the rule applies to values of a type.
     func fits(_ type: AttributeType) -> Bool {
         switch self {
         case .mine, .theirs, .custom: true
@@ -36,7 +36,7 @@ extension MergeRule {
         }
     }
 
-    /// The value that both changes make together; nil when the rule has no answer, and the policy decides.
+    /// The merged value; nil when the rule does not apply, and the policy decides.
     package func merged(
         base: PropertyValue, mine: PropertyValue, theirs: PropertyValue, type: AttributeType
     ) -> PropertyValue? {
@@ -68,7 +68,7 @@ extension MergeRule {
         return (try? JSONEncoder().encode(kept + added)).map { .data($0) }
     }
 
-    /// The elements of a list as JSON has them; nil for what is no list.
+    /// The elements of a JSON list; nil when the value is not a list.
     private static func elements(_ value: PropertyValue) -> [JSONElement]? {
         switch value {
         case .null: []
@@ -78,7 +78,7 @@ extension MergeRule {
     }
 }
 
-/// Written as its word (`"sum"`).
+/// Encoded as its raw value (`"sum"`).
 extension MergeRule: Codable, CustomStringConvertible {
     public var description: String { rawValue }
 
@@ -95,7 +95,7 @@ extension MergeRule: Codable, CustomStringConvertible {
     }
 }
 
-/// Any JSON value, to be compared.
+/// Any JSON value, for comparison.
 private enum JSONElement: Hashable, Codable {
     case null
     case bool(Bool)

@@ -1,4 +1,4 @@
-/// What may stand in the block of a model: entities, composites, configurations, fetch request templates.
+/// An element of the block of a model: an entity, composite, configuration or fetch request template.
 public struct ModelPart: Sendable {
     enum Content: Sendable {
         case entity(Entity)

@@ -1,21 +1,21 @@
-/// A whole model as it is written: a value to be built, changed, compared and kept in a file.
+/// A whole model as declared: a value that can be built, changed, compared and stored in a file.
 ///
-/// `ManagedObjectModel(definition)` checks it and makes it usable; `model.definition` gives it back.
+/// `ManagedObjectModel(definition)` checks it and compiles it; `model.definition` returns it.
 public struct ModelDefinition: Hashable, Sendable {
     /// The entities, in the order of their declaration.
     public var entities: [Entity]
-    /// Groups of attributes that attributes of type `composite` name (ATT-13).
+    /// The composites that attributes of type `composite` use (ATT-13).
     public var composites: [CompositeDescription]
     /// Named subsets of the entities' names (MDL-2).
     public var configurations: [String: [String]]
-    /// The requests that the model names (MDL-1).
+    /// The fetch request templates (MDL-1).
     public var fetchRequestTemplates: [FetchRequestTemplate]
-    /// Texts for people, by keys such as `Property/name/Entity/Author` (MDL-3).
+    /// Localised texts, by keys such as `Property/name/Entity/Author` (MDL-3).
     public var localizationDictionary: [String: String]
     /// Labels of the developer for this version (MDL-10).
     public var versionIdentifiers: Set<String>
 
-    /// A model of the given parts. Nothing is checked before `ManagedObjectModel(_:)`.
+    /// A model of the given parts. `ManagedObjectModel(_:)` checks it.
     public init(
         entities: [Entity] = [], composites: [CompositeDescription] = [],
         configurations: [String: [String]] = [:], fetchRequestTemplates: [FetchRequestTemplate] = [],

@@ -1,24 +1,24 @@
-/// Something about a model that is wrong, or that is seldom meant.
+/// An error in a model, or a part that is probably not intended.
 public struct ModelIssue: Hashable, Sendable {
-    /// How bad an issue is.
+    /// The severity of an issue.
     public enum Severity: String, Hashable, Sendable, Codable, Comparable {
         /// The model cannot be used.
         case error
-        /// The model can be used, and perhaps does something else than was meant.
+        /// The model can be used, but may behave differently than intended.
         case warning
 
         public static func < (a: Self, b: Self) -> Bool { a == .error && b == .warning }
     }
 
-    /// Whether the model can be used.
+    /// Determines whether the model can be used.
     public var severity: Severity
-    /// What it is, and what to do.
+    /// A description of the issue and its remedy.
     public var message: String
     /// The name of the entity concerned.
     public var entity: String?
     /// The name of the property, index, template or configuration.
     public var key: String?
-    /// The path of the model file, where the model comes from one.
+    /// The path of the model file, if the model comes from one.
     public var file: String?
     /// The line in the file, counted from 1.
     public var line: Int?
@@ -34,7 +34,7 @@ public struct ModelIssue: Hashable, Sendable {
 }
 
 extension ModelIssue: CustomStringConvertible {
-    /// `Shop.xcdatamodel/contents:12: warning: …`, as compilers print it.
+    /// `Shop.xcdatamodel/contents:12: warning: …`, the format of compilers.
     public var description: String {
         let place = [file, line.map(String.init)].compactMap(\.self).joined(separator: ":")
         return (place.isEmpty ? "" : "\(place): ") + "\(severity.rawValue): \(message)"

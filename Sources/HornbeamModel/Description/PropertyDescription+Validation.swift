@@ -1,19 +1,19 @@
 extension PropertyDescription {
-    /// All that is wrong with a value of this attribute, or an empty list (ATT-3, ATT-5 … ATT-8).
+    /// All errors of a value of this attribute; empty for a valid value (ATT-3, ATT-5 … ATT-8).
     ///
-    /// A value of the wrong type is the only thing reported of it. Relationships are checked by `error(forCount:)`.
+    /// For a value of the wrong type, only the type is reported. `error(forCount:)` checks relationships.
     package func errors(for value: PropertyValue) -> [HornbeamError] {
         rules?.errors(for: value) { place } ?? []
     }
 
-    /// Checks a value of this attribute as it would be checked at save (VAL-1).
+    /// Validates a value of this attribute like a save does (VAL-1).
     ///
-    /// - Throws: `HornbeamError`; code `multipleErrors` when several rules are broken.
+    /// - Throws: `HornbeamError`; code `multipleErrors` when the value violates several rules.
     public func validate(_ value: PropertyValue) throws {
         if let error = HornbeamError.combining(errors(for: value)) { throw error }
     }
 
-    /// The value in the form in which this attribute holds it, the elements of a composite included.
+    /// The value converted to the attribute's type, elements of a composite included.
     ///
     /// - Throws: `HornbeamError` with code `typeMismatch`, `numberTooLarge`, `numberTooSmall` or, for an
     ///   element that the composite does not have, `unknownKey`.
@@ -22,12 +22,12 @@ extension PropertyDescription {
         return rules.takes(value) ? value : try rules.coerced(value, entity: entity.name, key: name)
     }
 
-    /// The elements of a stored composite that this model knows.
+    /// The elements of a stored composite that this model has.
     package func knownElements(_ parts: [String: PropertyValue]) -> [String: PropertyValue] { rules?.known(parts) ?? parts }
 
-    /// What is wrong with the number of objects of this relationship; nil when nothing is (REL-2).
+    /// The error of the number of objects of this relationship; nil when it is valid (REL-2).
     ///
-    /// An empty optional relationship is right whatever its minimum, and an empty required to-many where it has none.
+    /// An empty optional relationship is valid with any minimum, and an empty required to-many without one.
     package func error(forCount count: Int) -> HornbeamError? {
         guard let relationship else { return nil }
         if count == 0 {

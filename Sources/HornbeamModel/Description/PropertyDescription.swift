@@ -1,9 +1,9 @@
-/// A property of a compiled model: an attribute or a relationship, with all that it refers to resolved.
+/// A property of a compiled model: an attribute or a relationship with resolved references.
 ///
-/// An inherited property is the same instance in the entity that declares it and in all entities below
-/// it, with the same `index`.
+/// An inherited property is the same instance in the declaring entity and in all its descendants,
+/// with the same `index`.
 public final class PropertyDescription: Sendable {
-    /// What the property is, as it was written.
+    /// The property as declared.
     public enum Kind: Sendable {
         /// The property is an attribute.
         case attribute(AttributeDescription)
@@ -17,7 +17,7 @@ public final class PropertyDescription: Sendable {
     public let index: Int
     /// The declaration of the property.
     public let kind: Kind
-    /// The value of a new object, as the attribute's type holds it; `.null` for a relationship (ATT-4).
+    /// The value in a new object, converted to the attribute's type; `.null` for a relationship (ATT-4).
     public let defaultValue: PropertyValue
     /// The type of an attribute; `objectID` for a relationship.
     public let attributeType: AttributeType
@@ -31,21 +31,21 @@ public final class PropertyDescription: Sendable {
     public let isToMany: Bool
     /// True for a to-many relationship that keeps its order (REL-5).
     public let isOrdered: Bool
-    /// What happens at the other end when an object is deleted; `noAction` for an attribute.
+    /// The effect of a deletion on the objects at the other end; `noAction` for an attribute.
     public let deleteRule: DeleteRule
     /// The elements of a composite attribute, by name (ATT-13); empty for others.
     public let compositeElements: [AttributeDescription]
     package let nameID: PropertyNameID
-    /// True when a value can break a rule: the property is required, or has limits, a pattern or rules.
+    /// True when a value can be invalid: the property is required, or has limits, a pattern or rules.
     package let needsValidation: Bool
-    /// True when a value of the right type can be wrong: the property is a relationship, or has limits, a pattern or rules.
+    /// True when a value of the right type can be invalid: the property is a relationship, or has limits, a pattern or rules.
     package var limitsValues: Bool { rules?.limitsValues ?? true }
     /// The rules for the values of an attribute; nil for a relationship.
     let rules: AttributeRules?
-    /// What a derived attribute is computed from; nil for other properties (ATT-11).
+    /// The expression of a derived attribute; nil for other properties (ATT-11).
     public let derivation: Derivation?
 
-    // Set once, by the compiler, before the model is published; read only ever after.
+    // The compiler sets it once, before the model is published; later it is only read.
     nonisolated(unsafe) private var link: Link?
 
     private struct Link {
@@ -54,7 +54,7 @@ public final class PropertyDescription: Sendable {
         let inverse: PropertyDescription?
     }
 
-    /// The compiler has checked what is parsed here.
+    /// The compiler has checked the texts that are parsed here.
     init(name: String, index: Int, kind: Kind, composites: [String: CompositeDescription]) {
         self.name = name
         self.index = index
@@ -104,17 +104,17 @@ public final class PropertyDescription: Sendable {
     /// The entity at the other end of a relationship; nil for an attribute.
     public var destinationEntity: EntityDescription? { link?.destination }
 
-    /// The relationship that leads back; nil for an attribute and for a one-way relationship.
+    /// The inverse relationship; nil for an attribute and for a one-way relationship.
     public var inverse: PropertyDescription? { link?.inverse }
 }
 
 extension PropertyDescription {
-    /// The attribute as it was written; nil for a relationship.
+    /// The attribute as declared; nil for a relationship.
     public var attribute: AttributeDescription? {
         if case .attribute(let attribute) = kind { attribute } else { nil }
     }
 
-    /// The relationship as it was written; nil for an attribute.
+    /// The relationship as declared; nil for an attribute.
     public var relationship: RelationshipDescription? {
         if case .relationship(let relationship) = kind { relationship } else { nil }
     }
@@ -128,7 +128,7 @@ extension PropertyDescription {
     /// True when the value is computed at save (ATT-11).
     public var isDerived: Bool { derivation != nil }
 
-    /// The name by which older versions of the model know the property (MOD-13).
+    /// The name of the property in older versions of the model (MOD-13).
     public var renamingIdentifier: String {
         switch kind {
         case .attribute(let attribute): attribute.renamingIdentifier ?? name
@@ -136,7 +136,7 @@ extension PropertyDescription {
         }
     }
 
-    /// What becomes of the property when two contexts changed it at once; nil leaves it to the merge policy (MRG-6).
+    /// The merge rule for a property that two contexts changed; nil applies the merge policy (MRG-6).
     public var mergeRule: MergeRule? {
         switch kind {
         case .attribute(let attribute): attribute.mergeRule
@@ -144,7 +144,7 @@ extension PropertyDescription {
         }
     }
 
-    /// The notes that the model holds on the property (MOD-7).
+    /// The notes of the app on the property (MOD-7).
     public var userInfo: [String: String] {
         switch kind {
         case .attribute(let attribute): attribute.userInfo

@@ -1,12 +1,12 @@
-/// A property named in Swift: in a class to reach it, and in the block of an `Entity` to describe it.
+/// A property declared in Swift. A class uses it to access the property, and the block of an `Entity` to declare it.
 public protocol PropertyToken: Sendable {
     /// The name of the property in the model.
     var name: String { get }
-    /// What the token adds to an entity.
+    /// The part that the token adds to an entity.
     var part: EntityPart { get }
 }
 
-/// An attribute of which the Swift type is known.
+/// A token for an attribute with a Swift type.
 ///
 /// ```swift
 /// final class Author: ManagedObject {
@@ -35,18 +35,18 @@ public struct Attribute<Value: AttributeValue>: PropertyToken {
     /// - Parameters:
     ///   - name: The name of the attribute.
     ///   - defaultValue: The value of a new object.
-    ///   - type: Another type of attribute than the one that `Value` stands for, such as `.integer16` for `Int`.
-    ///   - unique: No two objects have the same value.
+    ///   - type: Another attribute type than the default one of `Value`, such as `.integer16` for `Int`.
+    ///   - unique: Adds a uniqueness constraint.
     ///   - indexed: Keeps an index, for fetches that compare or sort by this attribute.
     ///   - transient: The value is tracked and never stored.
     ///   - minimum, maximum: The limits of a number or a date.
     ///   - minimumLength, maximumLength: The limits of a string in characters, or of data in bytes.
     ///   - pattern: A regular expression that the whole string must match.
-    ///   - derivation: What the value is computed from at each save.
-    ///   - merge: What becomes of the value when two contexts changed it at once.
-    ///   - composite: The composite that gives the elements, for a dictionary.
-    ///   - transformer: The name of the registered transformer that makes the bytes.
-    ///   - external: Allows large values to be kept apart from the row.
+    ///   - derivation: The expression that computes the value at each save.
+    ///   - merge: The merge rule for a value that two contexts changed.
+    ///   - composite: The composite that defines the elements, for a dictionary.
+    ///   - transformer: The name of the registered transformer that converts the value into bytes.
+    ///   - external: Allows a store to keep large values outside the row.
     ///   - preserved: History keeps the value of a deleted object.
     ///   - renamingIdentifier: The name of the attribute in older versions of the model.
     public init(
@@ -75,7 +75,7 @@ public struct Attribute<Value: AttributeValue>: PropertyToken {
 }
 
 extension Attribute where Value == PropertyValue {
-    /// An attribute whose type is named instead of being a Swift type: `Attribute("title", .string)`.
+    /// An attribute with an attribute type instead of a Swift type: `Attribute("title", .string)`.
     public init(
         _ name: String, _ type: AttributeType, optional: Bool = false,
         default defaultValue: PropertyValue = .null, unique: Bool = false, indexed: Bool = false,
@@ -95,7 +95,7 @@ extension Attribute where Value == PropertyValue {
     }
 }
 
-/// An attribute of which the type is asked for at run time.
+/// Access to the Swift type of an attribute token at run time.
 package protocol AttributeToken: PropertyToken {
     var valueType: any AttributeValue.Type { get }
 }
@@ -104,10 +104,10 @@ extension Attribute: AttributeToken {
     package var valueType: any AttributeValue.Type { Value.self }
 }
 
-/// The class of the objects at the other end of a relationship that names its destination only.
+/// The object type of a relationship that names only its destination entity.
 public enum UntypedObject: Sendable {}
 
-/// A relationship to one object at most.
+/// A to-one relationship.
 ///
 /// `static let author = ToOne<Author>("author", inverse: "books")`. The destination is the entity
 /// with the name of the class unless `to` names another.
@@ -135,7 +135,7 @@ public struct ToOne<Object>: PropertyToken {
         self.description = Boxed(description)
     }
 
-    /// The same relationship with a mark of its version (MOD-12) and notes of the app (MOD-7).
+    /// The same relationship with a version hash modifier (MOD-12) and notes of the app (MOD-7).
     public func noting(version: String? = nil, userInfo: [String: String] = [:]) -> Self {
         Self(description.value.noting(version: version, userInfo: userInfo))
     }
@@ -155,7 +155,7 @@ extension ToOne where Object == UntypedObject {
     }
 }
 
-/// A relationship to any number of objects, in no order.
+/// An unordered to-many relationship.
 ///
 /// `static let books = ToMany<Book>("books", inverse: "author", deleteRule: .cascade)`.
 public struct ToMany<Object>: PropertyToken {
@@ -182,7 +182,7 @@ public struct ToMany<Object>: PropertyToken {
         self.description = Boxed(description)
     }
 
-    /// The same relationship with a mark of its version (MOD-12) and notes of the app (MOD-7).
+    /// The same relationship with a version hash modifier (MOD-12) and notes of the app (MOD-7).
     public func noting(version: String? = nil, userInfo: [String: String] = [:]) -> Self {
         Self(description.value.noting(version: version, userInfo: userInfo))
     }
@@ -203,7 +203,7 @@ extension ToMany where Object == UntypedObject {
     }
 }
 
-/// A relationship to any number of objects that keeps their order (REL-5).
+/// An ordered to-many relationship (REL-5).
 public struct OrderedToMany<Object>: PropertyToken {
     public let name: String
     package let nameID: PropertyNameID
@@ -228,7 +228,7 @@ public struct OrderedToMany<Object>: PropertyToken {
         self.description = Boxed(description)
     }
 
-    /// The same relationship with a mark of its version (MOD-12) and notes of the app (MOD-7).
+    /// The same relationship with a version hash modifier (MOD-12) and notes of the app (MOD-7).
     public func noting(version: String? = nil, userInfo: [String: String] = [:]) -> Self {
         Self(description.value.noting(version: version, userInfo: userInfo))
     }
@@ -249,10 +249,10 @@ extension OrderedToMany where Object == UntypedObject {
     }
 }
 
-/// A token that knows the Swift type of the objects at the other end.
+/// A token with the Swift type of the destination's objects.
 package protocol RelationshipToken: PropertyToken {
     var destinationClass: Any.Type { get }
-    /// True when objects of a class can be at the other end.
+    /// True when the destination can have objects of a class.
     func leads(to type: Any.Type) -> Bool
 }
 
@@ -271,7 +271,7 @@ extension OrderedToMany: RelationshipToken {
     package func leads(to type: Any.Type) -> Bool { type is Object.Type }
 }
 
-/// Keeps a token small, since tokens are passed on the path of every property access.
+/// Keeps a token small, because every property access passes one.
 final class Boxed<Value: Sendable>: Sendable {
     let value: Value
     init(_ value: Value) { self.value = value }

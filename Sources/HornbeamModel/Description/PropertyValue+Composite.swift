@@ -1,5 +1,5 @@
 extension PropertyValue {
-    /// An element of a composite attribute's value, by its names (ATT-13); null where there is none.
+    /// The element of a composite value at a path of names (ATT-13); null when there is none.
     package func part(_ steps: [String]) -> PropertyValue {
         var value = self
         for step in steps {
@@ -12,7 +12,7 @@ extension PropertyValue {
 
 /// Typed access to the elements of a composite attribute (ATT-13).
 extension Dictionary where Key == String, Value == PropertyValue {
-    /// An element by its token: `event.place[Place.latitude] = 59.9`.
+    /// The value of an element by its token: `event.place[Place.latitude] = 59.9`.
     ///
     /// An element without a value reads as its type's zero, as attributes do.
     public subscript<Part: AttributeValue>(_ element: Attribute<Part>) -> Part {
@@ -25,14 +25,14 @@ extension Dictionary where Key == String, Value == PropertyValue {
 }
 
 extension ManagedObjectModel {
-    /// The elements of an attribute that is composite; none of others.
+    /// The elements of a composite attribute; empty for other attributes.
     package func elements(of attribute: AttributeDescription) -> [AttributeDescription] {
         attribute.compositeName.flatMap { name in definition.composites.first { $0.name == name }?.elements } ?? []
     }
 }
 
 extension PropertyPath {
-    /// The attribute that the path leads to; nil for a relationship, and where there is no such element.
+    /// The attribute at the path; nil for a relationship, and for an unknown element.
     package var attribute: AttributeDescription? {
         var current = property.attribute
         for step in compositeSteps {

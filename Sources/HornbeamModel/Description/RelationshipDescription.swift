@@ -1,8 +1,8 @@
-/// What happens to the objects at the other end when an object is deleted. Raw values are Core Data's (REL-6).
+/// The effect of a deletion on the objects at the other end. Raw values are Core Data's (REL-6).
 public enum DeleteRule: Int, Hashable, Sendable, CaseIterable {
-    /// Nothing: the other end keeps a reference to an object that is gone.
+    /// None: the other end keeps a reference to the deleted object.
     case noAction = 0
-    /// The other end forgets the object. The default.
+    /// The reference at the other end is removed. The default.
     case nullify = 1
     /// The objects at the other end are deleted too.
     case cascade = 2
@@ -10,7 +10,7 @@ public enum DeleteRule: Int, Hashable, Sendable, CaseIterable {
     case deny = 3
 }
 
-/// A relationship as it is written in a model.
+/// A relationship as declared in a model.
 ///
 /// ```swift
 /// RelationshipDescription("books", to: "Book", inverse: "author", toMany: true, deleteRule: .cascade)
@@ -20,33 +20,33 @@ public struct RelationshipDescription: Hashable, Sendable {
     public var name: String
     /// The name of the entity at the other end.
     public var destinationEntityName: String
-    /// The name of the relationship of the destination that leads back; nil for a one-way relationship (REL-4).
+    /// The name of the inverse relationship at the destination; nil for a one-way relationship (REL-4).
     public var inverseName: String?
-    /// True for any number of objects, false for one at most (REL-1).
+    /// True for a to-many relationship, false for a to-one (REL-1).
     public var isToMany: Bool
     /// True when a to-many keeps the order of its objects (REL-5).
     public var isOrdered: Bool
-    /// True when there may be no object at save.
+    /// True when the relationship may be empty at save.
     public var isOptional: Bool
     /// True when the relationship is tracked but never stored (REL-7).
     public var isTransient: Bool
-    /// The fewest objects of a to-many at save; not enforced on an empty optional one (REL-2).
+    /// The minimum number of objects of a to-many at save; not enforced on an empty optional one (REL-2).
     public var minCount: Int
-    /// The most objects of a to-many at save; 0 means any number (REL-2).
+    /// The maximum number of objects of a to-many at save; 0 for no limit (REL-2).
     public var maxCount: Int
     /// The effect of deleting an object on the objects at the other end.
     public var deleteRule: DeleteRule
-    /// What becomes of a to-one that two contexts changed at once: `mine`, `theirs` or `custom`; nil leaves it to the
+    /// The merge rule for a to-one that two contexts changed: `mine`, `theirs` or `custom`; nil applies the
     /// merge policy (MRG-6). To-many relationships are always merged member by member (MRG-11).
     public var mergeRule: MergeRule?
-    /// The name by which this relationship is known to older versions of the model; nil means `name` (MOD-13).
+    /// The name of this relationship in older versions of the model; nil means `name` (MOD-13).
     public var renamingIdentifier: String?
-    /// Text that makes this version differ from others though nothing else does (MOD-12).
+    /// Text that makes this version differ from an otherwise equal one (MOD-12).
     public var versionHashModifier: String?
     /// Notes of the app; not part of the version hash (MOD-7).
     public var userInfo: [String: String]
 
-    /// A relationship to the named entity; to one object unless `toMany` is true.
+    /// A relationship to the named entity; a to-one unless `toMany` is true.
     public init(
         _ name: String, to destination: String, inverse: String? = nil, toMany: Bool = false,
         ordered: Bool = false, optional: Bool = true, transient: Bool = false,
@@ -70,7 +70,7 @@ public struct RelationshipDescription: Hashable, Sendable {
     }
 }
 
-/// Written as Xcode's word, in camel case (`"noAction"`).
+/// Encoded as Xcode's word in camel case (`"noAction"`).
 extension DeleteRule: Codable, CustomStringConvertible {
     public var description: String {
         switch self {

@@ -5,7 +5,7 @@ public struct PropertyPath: Hashable, Sendable {
     /// The steps into a composite attribute; empty for the property itself.
     public let compositeSteps: [String]
 
-    /// The value that a name or a path within an entity stands for; nil when there is none.
+    /// The value at a name or a path in an entity; nil when there is none.
     package init?(_ path: String, in entity: EntityDescription) {
         let steps = path.split(separator: ".").map(String.init)
         guard let first = steps.first, let property = entity.propertiesByName[first] else { return nil }
@@ -18,14 +18,14 @@ extension PropertyPath: CustomStringConvertible {
     public var description: String { ([property.name] + compositeSteps).joined(separator: ".") }
 }
 
-/// Attributes and to-one relationships whose values, taken together, are unique among an entity and its
+/// Attributes and to-one relationships whose combination of values is unique in an entity and its
 /// subentities (MOD-8).
 ///
-/// Objects that lack one of the values never collide.
+/// Objects without one of the values never conflict.
 public struct UniquenessConstraint: Hashable, Sendable {
     /// The entity that declares the constraint.
     public let entity: EntityDescription
-    /// The values that together are unique.
+    /// The values whose combination is unique.
     public let elements: [PropertyPath]
 
     /// The properties; for an element of a composite, the composite attribute.
@@ -51,8 +51,8 @@ public struct FetchIndex: Hashable, Sendable {
     public let entity: EntityDescription
     /// The name, unique within the entity.
     public let name: String
-    /// The parts that name properties. Parts over expressions are kept in `definition` only.
+    /// The elements that name properties. Elements with expressions are only in `definition`.
     public let elements: [Element]
-    /// The index as it was written.
+    /// The index as declared.
     public let definition: FetchIndexDescription
 }

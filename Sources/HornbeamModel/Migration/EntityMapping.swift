@@ -1,18 +1,18 @@
 public import Foundation
 
-/// What becomes of the objects of one entity (MIG-6).
+/// The migration of the objects of one entity (MIG-6).
 public struct EntityMapping: Hashable, Sendable {
     /// The kinds of mapping. Raw values are Core Data's.
     public enum Kind: Int, Hashable, Sendable {
         /// No mapping was chosen.
         case undefined = 0
-        /// Code decides.
+        /// Code migrates the objects.
         case custom = 1
         /// The entity is new.
         case add = 2
         /// The entity is removed with its objects.
         case remove = 3
-        /// The objects stay as they are.
+        /// The objects do not change.
         case copy = 4
         /// The objects stay; properties are added, removed, renamed or moved.
         case transform = 5
@@ -34,9 +34,9 @@ public struct EntityMapping: Hashable, Sendable {
     public var attributeMappings: [PropertyMapping]
     /// One for each stored relationship of the destination entity, inherited ones included.
     public var relationshipMappings: [PropertyMapping]
-    /// The stored properties of the source entity that have no place in the destination entity.
+    /// The stored properties of the source entity without a counterpart in the destination entity.
     public var removedProperties: [String]
-    /// Selects the objects that are taken over; nil for all.
+    /// Selects the objects that are migrated; nil for all.
     public var sourcePredicate: FetchPredicate?
     /// Notes of the app.
     public var userInfo: [String: String]
@@ -59,14 +59,14 @@ public struct EntityMapping: Hashable, Sendable {
         self.userInfo = userInfo
     }
 
-    /// A mapping to be completed by `MappingModel.init(from:to:changing:)`, which infers the properties that are not named.
+    /// A mapping for `MappingModel.init(from:to:changing:)`, which infers the properties that it does not name.
     ///
     /// - Parameters:
     ///   - destination: The entity of the new version.
-    ///   - source: The entity of the old version; nil for the one that the destination was before.
-    ///   - kind: `.transform` where the objects stay, with their IDs; `.custom` where a policy makes and fills objects. A custom mapping of
-    ///     an entity that the destination was not before makes new objects, so that entities can be split and merged.
-    ///   - predicate: Selects the old objects that are taken over.
+    ///   - source: The entity of the old version; nil for the predecessor of the destination.
+    ///   - kind: `.transform` keeps the objects with their IDs; `.custom` lets a policy create and fill objects. A custom mapping from
+    ///     an entity that is not the predecessor creates new objects, so that entities can be split and merged.
+    ///   - predicate: Selects the old objects that are migrated.
     public init(
         to destination: String, from source: String? = nil, kind: Kind = .transform, where predicate: FetchPredicate? = nil,
         _ properties: [PropertyMapping] = []
@@ -89,7 +89,7 @@ public struct EntityMapping: Hashable, Sendable {
         attributeMappings.first { $0.name == name } ?? relationshipMappings.first { $0.name == name }
     }
 
-    /// The mappings that change something.
+    /// The mappings that change values.
     var changes: [PropertyMapping] {
         (attributeMappings + relationshipMappings).filter { $0.source != .property($0.name) }
     }

@@ -1,4 +1,4 @@
-/// Compares the mappings that an app wrote with the two models, and collects everything that does not fit.
+/// Compares the mappings of an app with the two models, and collects all contradictions.
 struct MappingCheck {
     private let source: ManagedObjectModel
     private let destination: ManagedObjectModel
@@ -9,7 +9,7 @@ struct MappingCheck {
         self.destination = destination
     }
 
-    /// - Throws: `invalidMigrationPlan` with every problem among its details.
+    /// - Throws: `invalidMigrationPlan`; each problem is one of its details.
     func check(_ mappings: [EntityMapping]) throws {
         var copy = self
         var seen: Set<String> = []
@@ -98,7 +98,7 @@ struct MappingCheck {
 }
 
 extension MappingInference {
-    /// The entity that another one was before, by renaming identifier and by name.
+    /// The predecessor of an entity, by renaming identifier and by name.
     func matchedSource(of entity: EntityDescription) -> EntityDescription? {
         func part(_ entity: EntityDescription) -> RenameMatch.Part {
             RenameMatch.Part(name: entity.name, identifier: entity.definition.renamingIdentifier)
@@ -109,7 +109,7 @@ extension MappingInference {
 }
 
 extension FetchExpression {
-    /// The expression with `SELF` for `$source`, as mapping models of Core Data name the old object (MIG-7).
+    /// The expression with `SELF` in place of `$source`, Core Data's name of the old object in mapping models (MIG-7).
     package var readingSource: FetchExpression {
         FetchExpression(
             node: node.mapExpressions { node in

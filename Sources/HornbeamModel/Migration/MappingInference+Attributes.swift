@@ -1,5 +1,5 @@
 extension MappingInference {
-    /// Where an attribute's values come from; notes what keeps them from being taken over.
+    /// The source of an attribute's values. Records obstacles to the inference.
     mutating func attributeSource(
         _ attribute: PropertyDescription, _ old: PropertyDescription?, _ entity: EntityDescription
     ) -> PropertyMapping.Source {
@@ -18,7 +18,7 @@ extension MappingInference {
         }
         if old.attributeType != attribute.attributeType {
             obstacle(
-                "Its type was \(old.attributeType) and is \(attribute.attributeType) now. Values are not converted without being asked: "
+                "Its type was \(old.attributeType) and is \(attribute.attributeType) now. Values are not converted automatically: "
                     + "give the new attribute another name, and convert in code.", attribute.entity.name, attribute.name)
         }
         if old.isOptional, !attribute.isOptional { requireDefault(attribute, "it was optional and is required now") }
@@ -63,7 +63,7 @@ package struct CompositeMatch {
         pairs = zip(after, match.matches).map { ($0, $1.map { before[$0] }) }
     }
 
-    /// True when stored values must be written anew: an element has another name, or needs its default value.
+    /// True when stored values must be rewritten: an element has another name, or needs its default value.
     package var changesValues: Bool {
         pairs.contains { pair in
             guard let old = pair.old else { return !pair.new.isOptional }
@@ -71,7 +71,7 @@ package struct CompositeMatch {
         }
     }
 
-    /// A stored value under the new names, with default values where required ones are missing.
+    /// A stored value with the new names, and with default values for missing required ones.
     package func converted(_ parts: [String: PropertyValue]) -> [String: PropertyValue] {
         var result: [String: PropertyValue] = [:]
         for pair in pairs {

@@ -1,5 +1,5 @@
 extension MappingInference {
-    /// Where a relationship's objects come from; notes what keeps them from being taken over.
+    /// The source of a relationship's objects. Records obstacles to the inference.
     mutating func relationshipSource(
         _ relationship: PropertyDescription, _ old: PropertyDescription?, _ entity: EntityDescription
     ) -> PropertyMapping.Source {
@@ -19,7 +19,7 @@ extension MappingInference {
         return .property(old.name)
     }
 
-    /// All surviving objects that the relationship can lead to must be of its new destination.
+    /// All surviving objects of the relationship must belong to its new destination.
     private mutating func checkDestination(_ relationship: PropertyDescription, _ old: PropertyDescription) {
         guard let before = old.destinationEntity, let after = relationship.destinationEntity else { return }
         let kept = before.concreteDescendants.compactMap { successor(of: $0) }
@@ -35,7 +35,7 @@ extension MappingInference {
         }
     }
 
-    /// What both sides hold must be one thing, as it was before.
+    /// Both ends must still be inverses of each other.
     private mutating func checkInverse(_ relationship: PropertyDescription) {
         guard let inverse = relationship.inverse else { return }
         let own = allSources(of: relationship)
@@ -58,7 +58,7 @@ extension MappingInference {
     }
 
     private func newRelationshipSource(_ relationship: PropertyDescription) -> PropertyMapping.Source {
-        // Where the relationship comes from a superentity that has it already, objects that had none before lead nowhere.
+        // If the superentity already has the relationship, objects that did not have it before get none.
         guard let inverse = relationship.inverse, !allSources(of: inverse).isEmpty, allSources(of: relationship).isEmpty else { return .empty }
         return .inverse
     }

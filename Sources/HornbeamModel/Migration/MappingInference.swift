@@ -1,29 +1,29 @@
-/// Infers a mapping between two models, and collects everything that keeps it from being inferred.
+/// Infers a mapping between two models, and collects all obstacles.
 ///
-/// Properties are matched for each entity with all that it inherits, so that a property may move up or down the hierarchy.
+/// Each entity is matched with its inherited properties, so that a property may move within the hierarchy.
 struct MappingInference {
     let source: ManagedObjectModel
     let destination: ManagedObjectModel
-    /// The mappings that the app wrote.
+    /// The mappings that the app declares.
     let given: [EntityMapping]
     private(set) var findings: [Finding] = []
     /// Source entities by the name of their successor.
     private(set) var predecessors: [String: EntityDescription] = [:]
-    /// The other way round.
+    /// Successors by the name of the source entity.
     private(set) var successors: [String: EntityDescription] = [:]
-    /// Source properties by the entity and the name of their successor, inherited ones under each entity that has them.
+    /// Source properties by entity and name of their successor; inherited ones under each entity that has them.
     private(set) var sources: [String: [String: PropertyDescription]] = [:]
-    /// The names of the source properties that have a successor, whether their values are taken over as they are or not.
+    /// The names of the source properties with a successor, also of those whose values are not copied.
     private var used: [String: Set<String>] = [:]
 
     /// A reason why a mapping cannot be inferred.
     struct Finding: Equatable {
         enum Kind {
-            /// Two parts are renamed from one.
+            /// Two parts are renamed from the same part.
             case ambiguous
-            /// Objects without a value need one.
+            /// A property becomes required, and objects may lack its value.
             case missingValue
-            /// The values are not taken over as they are.
+            /// The values cannot be copied unchanged.
             case needsCode
         }
 
@@ -69,7 +69,7 @@ struct MappingInference {
         }
     }
 
-    /// Takes over the pairs of entities that the app names.
+    /// Uses the pairs of entities that the app declares.
     private mutating func matchGivenEntities() {
         for mapping in given where mapping.kind != .custom {
             guard let name = mapping.sourceEntityName, let entity = mapping.destinationEntityName.flatMap({ destination.entitiesByName[$0] })
@@ -155,7 +155,7 @@ struct MappingInference {
 
     func successor(of entity: EntityDescription) -> EntityDescription? { successors[entity.name] }
 
-    /// Notes an obstacle, once for a property that several entities inherit.
+    /// Records an obstacle, only once for a property that several entities inherit.
     mutating func obstacle(_ text: String, _ entity: String, _ key: String?, _ kind: Finding.Kind = .needsCode) {
         let subject = key.map { "\(entity).\($0)" } ?? entity
         let error = HornbeamError(.inferredMappingFailed, "\(subject): \(text)", entity: entity, key: key)

@@ -1,10 +1,10 @@
-/// How the objects of one version of a model become objects of another (MIG-6).
+/// The migration of objects from one version of a model to another (MIG-6).
 ///
 /// ```swift
 /// let mapping = try MappingModel.inferred(from: old, to: new)
 /// print(mapping)
 /// ```
-/// A value; the store reads it when it migrates.
+/// It is a value. The store reads it during the migration.
 public struct MappingModel: Sendable {
     /// The model of the stored objects.
     public let source: ManagedObjectModel
@@ -13,22 +13,22 @@ public struct MappingModel: Sendable {
     /// One for each entity of the destination, in its order, then one for each removed entity.
     public var entityMappings: [EntityMapping]
 
-    /// A mapping with the given parts. `inferred(from:to:)` finds the parts itself.
+    /// A mapping with the given parts. `inferred(from:to:)` infers the parts.
     public init(from source: ManagedObjectModel, to destination: ManagedObjectModel, entityMappings: [EntityMapping]) {
         self.source = source
         self.destination = destination
         self.entityMappings = entityMappings
     }
 
-    /// The mapping that follows from the two models alone (MIG-2, MIG-4).
+    /// The mapping inferred from the two models (MIG-2, MIG-4).
     ///
     /// Entities, properties and elements of composites are matched by renaming identifier, then by name (MOD-13).
-    /// - Throws: `inferredMappingFailed` with every obstacle among its details (MIG-3).
+    /// - Throws: `inferredMappingFailed`; each obstacle is one of its details (MIG-3).
     public static func inferred(from source: ManagedObjectModel, to destination: ManagedObjectModel) throws -> MappingModel {
         try MappingModel(from: source, to: destination, changing: [])
     }
 
-    /// The mapping that follows from the two models where the app does not say otherwise.
+    /// The mapping inferred from the two models, except for the parts that the app declares.
     ///
     /// ```swift
     /// let mapping = try MappingModel(from: old, to: new, changing: [
@@ -36,14 +36,14 @@ public struct MappingModel: Sendable {
     /// ])
     /// ```
     /// - Throws: `invalidMigrationPlan` with every name and expression that does not fit the models; `inferredMappingFailed` with every
-    ///   obstacle that the changes do not take away.
+    ///   obstacle that remains after the changes.
     public init(from source: ManagedObjectModel, to destination: ManagedObjectModel, changing changes: [EntityMapping]) throws {
         try self.init(source, destination, changes, leavesRestToCode: false)
     }
 
-    /// The mapping of a custom stage: its code sees to what cannot be inferred.
+    /// The mapping of a custom stage. Its code migrates the values that cannot be inferred.
     ///
-    /// - Throws: As above; `inferredMappingFailed` only where two parts are renamed from one.
+    /// - Throws: As above; `inferredMappingFailed` only when two parts are renamed from the same part.
     package static func forCode(
         from source: ManagedObjectModel, to destination: ManagedObjectModel, changing changes: [EntityMapping] = []
     ) throws -> MappingModel {
@@ -69,10 +69,10 @@ public struct MappingModel: Sendable {
         self.init(from: source, to: destination, entityMappings: mappings)
     }
 
-    /// True when old objects are read and new ones written one by one, by policies.
+    /// True when policies read old objects and write new ones one by one.
     package var needsObjects: Bool { entityMappings.contains(where: \.needsObjects) }
 
-    /// The mapping that leads to an entity of the destination; where several do, the one that keeps its objects.
+    /// The mapping to an entity of the destination; of several, the one that keeps the objects.
     public func mapping(toEntityNamed name: String) -> EntityMapping? {
         entityMappings.first { $0.destinationEntityName == name }
     }

@@ -1,22 +1,22 @@
-/// Where the value of one property of a migrated object comes from (MIG-6).
+/// The source of one property of a migrated object (MIG-6).
 public struct PropertyMapping: Hashable, Sendable {
     /// The kinds of source.
     public enum Source: Hashable, Sendable {
         /// A property of the source entity, by its old name.
         case property(String)
-        /// An attribute of the source entity that had another type, by its old name; see `PropertyValue.converted(to:)`.
+        /// An attribute of the source entity with another type, by its old name; see `PropertyValue.converted(to:)`.
         case converted(String)
-        /// The value of an expression for the old object; `SELF` and `$source` are that object (MIG-7).
+        /// The value of an expression over the old object, which is `SELF` and `$source` (MIG-7).
         case expression(FetchExpression)
-        /// The default value of the new attribute; null where it has none.
+        /// The default value of the new attribute; null when it has none.
         case defaultValue
-        /// The store computes the attribute anew, since its derivation is new or changed.
+        /// The store computes the attribute, because its derivation is new or changed.
         case derivation
-        /// The other end of the relationship, which has a source itself.
+        /// The inverse relationship, which has a source itself.
         case inverse
-        /// A new relationship that leads nowhere yet.
+        /// A new relationship, empty in migrated objects.
         case empty
-        /// A policy or the closure of a custom stage sets it; until then it has its default value, or none.
+        /// A policy or the closure of a custom stage sets it. Before that it has its default value or null.
         case code
     }
 
@@ -25,7 +25,7 @@ public struct PropertyMapping: Hashable, Sendable {
     /// The source of the value.
     public var source: Source
 
-    /// A mapping for the property of this name in the destination entity.
+    /// A mapping for the property with this name in the destination entity.
     public init(_ name: String, from source: Source) {
         self.name = name
         self.source = source
@@ -43,7 +43,7 @@ public struct PropertyMapping: Hashable, Sendable {
         self.init(name, from: .expression(.block { object, _ in try body(object) }))
     }
 
-    /// The name of the source property whose values are taken over as they are; nil where there is none.
+    /// The name of the source property whose values are copied unchanged; nil when there is none.
     public var sourceName: String? {
         if case .property(let name) = source { name } else { nil }
     }
@@ -66,10 +66,10 @@ extension PropertyMapping: CustomStringConvertible {
 }
 
 extension PropertyMapping.Source {
-    /// True where a new attribute has its default value at first.
+    /// True when a new attribute starts with its default value.
     package var usesDefaultValue: Bool { self == .defaultValue || self == .code }
 
-    /// True where the values of an attribute are made one by one.
+    /// True when the values of an attribute are computed one by one.
     package var isComputed: Bool {
         switch self {
         case .converted, .expression: true

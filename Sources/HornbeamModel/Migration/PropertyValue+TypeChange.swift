@@ -1,11 +1,11 @@
 import Foundation
 
 extension PropertyValue {
-    /// The same value as another type of attribute; nil when nothing of that type says the same.
+    /// The value converted to another attribute type; nil when that type has no equivalent value.
     ///
-    /// Texts are read as the numbers, dates (ISO 8601), truth values, UUIDs and URIs that they spell, without white space around them;
-    /// the other way round, these are written out. Numbers must fit the type and be whole where it is whole. A date is the seconds since 2001.
-    /// Binary data is a text in base 64. Null stays null.
+    /// Texts are parsed as numbers, dates (ISO 8601), booleans, UUIDs and URIs, without white space around them, and these are
+    /// formatted as texts. A number must be in the range of the type, and integral for an integer type. A date is the seconds since 2001.
+    /// Binary data is a text in Base64. Null stays null.
     public func converted(to type: AttributeType) -> PropertyValue? {
         if isNull { return .null }
         if case .double(let number) = self, !number.isFinite, type != .double, type != .float { return nil }

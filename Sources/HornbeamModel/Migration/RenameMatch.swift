@@ -1,14 +1,14 @@
-/// Pairs the parts of two versions of a model by renaming identifier and by name (MOD-13).
+/// Matches the parts of two versions of a model by renaming identifier and by name (MOD-13).
 struct RenameMatch {
-    /// The name of a part and the identifier by which older versions know it.
+    /// The name of a part and its identifier in older versions.
     struct Part {
         var name: String
         var identifier: String?
     }
 
-    /// For each new part the index of the old one; nil for a part that is new.
+    /// For each new part the index of the old one; nil for a part without a predecessor.
     private(set) var matches: [Int?]
-    /// New parts that claim an old part which another one has claimed before: their index, and the old part's.
+    /// New parts whose predecessor is already matched: their index, and the old part's.
     private(set) var rivals: [(new: Int, old: Int)] = []
     private var taken: Set<Int> = []
 
@@ -41,7 +41,7 @@ struct RenameMatch {
 }
 
 extension PropertyDescription {
-    /// The identifier as it was written; nil when there is none.
+    /// The declared identifier; nil when there is none.
     var writtenIdentifier: String? {
         switch kind {
         case .attribute(let attribute): attribute.renamingIdentifier

@@ -1,28 +1,28 @@
-/// What the migration of one store would do: to read before it is done, and to print.
+/// A description of the migration of one store, to be read or printed before it is executed.
 public struct StoreMigrationPlan: Sendable {
-    /// What happens to the objects of one entity.
+    /// The migration of the objects of one entity.
     public struct Step: Hashable, Sendable {
-        /// The treatments of an entity's rows.
+        /// The kinds of migration of an entity's rows.
         public enum Way: String, Hashable, Sendable {
             /// The entity is new.
             case created
-            /// The table stays as it is.
+            /// The table does not change.
             case unchanged
-            /// Columns are added, removed or renamed; no row is touched.
+            /// Columns are added, removed or renamed; no row is written.
             case altered
-            /// All rows are written anew.
+            /// All rows are rewritten.
             case rewritten
             /// The entity is removed with its objects.
             case removed
         }
 
-        /// The entity of the new version; of the old one where it is removed.
+        /// The entity of the new version; of the old one if it is removed.
         public var entity: String
-        /// The treatment of the rows.
+        /// The kind of migration of the rows.
         public var way: Way
         /// The number of the entity's objects.
         public var rows: Int
-        /// Why rows are written anew.
+        /// The reasons for rewriting the rows.
         public var reasons: [String]
 
         /// A step for an entity.
@@ -34,22 +34,22 @@ public struct StoreMigrationPlan: Sendable {
         }
     }
 
-    /// The mapping that the plan follows.
+    /// The mapping that the migration executes.
     public var mapping: MappingModel
     /// One step for each entity.
     public var steps: [Step]
-    /// Relationships and indexes whose entries are written anew, by name.
+    /// Relationships and indexes whose entries are rebuilt, by name.
     public var builtIndexes: [String]
     /// Rows and entries that are written.
     public var rowCount: Int
-    /// Bytes that are written, about; they must be free on the disk.
+    /// The approximate number of bytes written; as much must be free on the disk.
     public var byteCount: Int
     /// The name of the stage of a migration plan.
     public var label: String?
-    /// True when all objects are copied and code of the app changes the copy.
+    /// True when all objects are copied and the app's code changes the copy.
     public var runsCode = false
-    /// The further steps of a chain of versions or of a migration plan, in order. What they cost is known when the steps before them are
-    /// done (MIG-14).
+    /// The later steps of a chain of versions or of a migration plan, in order. Their cost is known after the earlier steps are
+    /// executed (MIG-14).
     public var laterMappings: [MappingModel] = []
 
     /// A plan with the given parts.
@@ -61,12 +61,12 @@ public struct StoreMigrationPlan: Sendable {
         self.byteCount = byteCount
     }
 
-    /// True when the time that the migration takes does not depend on the number of objects; of a chain, the time of its first step.
+    /// True when the duration does not depend on the number of objects; for a chain, the duration of its first step.
     public var takesConstantTime: Bool { rowCount == 0 }
 }
 
 extension StoreMigrationPlan: CustomStringConvertible {
-    /// The changes of the model, what each means for the rows, and what all costs.
+    /// The changes of the model, the migration of the rows for each, and the total cost.
     public var description: String {
         var lines = (label.map { ["Stage “\($0)”"] } ?? []) + [mapping.description]
         if runsCode { lines.append("All objects are copied, and code changes the copy.") }

@@ -1,23 +1,23 @@
 public import Foundation
 
-/// The versions of a model that were shipped, the oldest first, one of them the current one (MIG-13).
+/// The shipped versions of a model, the oldest first, with the current one (MIG-13).
 ///
 /// ```swift
 /// let versions = try VersionedModel([first, second, third])
 /// let container = try PersistentContainer(name: "Company", versions: versions)
 /// ```
-/// A store of an older version is migrated from version to version, each step by itself (MIG-14). A step that is finished stays so:
-/// a migration that was interrupted goes on with the next one.
+/// A store of an older version is migrated from version to version, one step at a time (MIG-14). A completed step is durable:
+/// an interrupted migration continues with the next one.
 public struct VersionedModel: Sendable {
     /// The versions, the oldest first.
     public let versions: [ManagedObjectModel]
-    /// The name of each version: of its file, or else its identifiers, or else its number.
+    /// The name of each version: the name of its file, else its identifiers, else its number.
     public let names: [String]
     private let currentIndex: Int
 
     /// The versions of a model, the oldest first; the last is the current one.
     ///
-    /// - Throws: `modelsDiffer` when there is none, or two versions cannot be told apart.
+    /// - Throws: `modelsDiffer` when there is none, or when two versions have equal version hashes.
     public init(_ versions: [ManagedObjectModel]) throws {
         let names = versions.enumerated().map { position, version in
             version.versionIdentifiers.isEmpty ? "\(position + 1)" : version.versionIdentifiers.sorted().joined(separator: ", ")
@@ -48,10 +48,10 @@ public struct VersionedModel: Sendable {
         currentIndex = index
     }
 
-    /// The models in the JSON files of a folder, in the order of their names: `Shop`, `Shop 2`, `Shop 10`.
+    /// The models in the JSON files of a folder, ordered by name with numbers by value: `Shop`, `Shop 2`, `Shop 10`.
     ///
     /// - Parameter current: The name of the current version's file, without its extension; nil for the last one.
-    /// - Throws: `malformedModelFile` for a folder that cannot be read; `modelReferenceNotFound` when there is no file of that name; as
+    /// - Throws: `malformedModelFile` for an unreadable folder; `modelReferenceNotFound` when no file has that name; the errors of
     ///   `ManagedObjectModel(contentsOf:)` and `init`.
     public init(contentsOf folder: URL, current: String? = nil) throws {
         let files: [URL]
@@ -78,11 +78,11 @@ public struct VersionedModel: Sendable {
     public func version(withChecksum checksum: String) -> ManagedObjectModel? { versions.first { $0.versionChecksum == checksum } }
 }
 
-/// The name of a version's file, in the order in which people count: `Shop`, `Shop 2`, `Shop 10`.
+/// The name of a version's file. Numbers order by value: `Shop`, `Shop 2`, `Shop 10`.
 package struct VersionName: Comparable {
     private let text: String
     private let number: Int
-    /// Tells `Shop 2` and `Shop2` apart.
+    /// Distinguishes `Shop 2` from `Shop2`.
     private let whole: String
 
     package init(_ name: String) {

@@ -1,7 +1,7 @@
 import Foundation
 
 extension FetchExpression.CastType {
-    /// Finds a type by its Foundation name, or by the same name without its prefix: `Date`, `UUID`.
+    /// Finds a type by its Foundation name, with or without the prefix: `Date`, `UUID`.
     package init?(named name: String) {
         for type in Self.allCases where type.rawValue == name || type.rawValue.dropFirst(2) == name {
             self = type
@@ -10,12 +10,12 @@ extension FetchExpression.CastType {
         return nil
     }
 
-    /// Casts a constant while parsing; nil when the result shall be computed, or refused, later.
+    /// Casts a constant while parsing; nil when the cast must be computed or refused later.
     package func folded(_ value: PropertyValue) -> PropertyValue? {
         cast(value).map(FetchExpression.normalized)
     }
 
-    /// The value as this type; nil when there is no such value. nil casts to nil.
+    /// The value converted to this type; nil when it cannot be converted. Null converts to null.
     package func cast(_ value: PropertyValue) -> PropertyValue? {
         if value == .null { return .null }
         switch self {
@@ -117,7 +117,7 @@ extension FetchExpression.CastType {
         }
     }
 
-    /// A dictionary from a list of keys and values in turn.
+    /// Makes a dictionary from a list of alternating keys and values.
     private func dictionary(_ value: PropertyValue) -> PropertyValue? {
         if case .dictionary = value { return value }
         guard case .array(let values) = value, values.count.isMultiple(of: 2) else { return nil }
@@ -131,13 +131,13 @@ extension FetchExpression.CastType {
 }
 
 extension Decimal {
-    /// A decimal that is written in full; unlike `Decimal(string:)` it refuses trailing text.
+    /// Parses a complete decimal number; unlike `Decimal(string:)` it refuses trailing text.
     package init?(predicateText text: String) {
         guard text == "NaN" || Self.isNumber(text.utf8), let value = Decimal(string: text, locale: nil) else { return nil }
         self = value
     }
 
-    /// A sign, digits with a point among them, and an exponent; all but one digit may be left out.
+    /// True for an optional sign, digits with an optional point, and an optional exponent, with at least one digit.
     private static func isNumber(_ text: String.UTF8View) -> Bool {
         var rest = text[...]
         func takeSign() { if let first = rest.first, "+-".utf8.contains(first) { rest.removeFirst() } }

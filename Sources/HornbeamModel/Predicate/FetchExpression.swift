@@ -10,7 +10,7 @@ public struct FetchExpression: Sendable, Hashable {
 
     /// One node of the tree. Booleans occur as the numbers 0 and 1, as in Core Data.
     package indirect enum Node: Hashable, Sendable {
-        /// A literal or an argument, normalised by `normalized(_:)`.
+        /// A literal or an argument, in the form of `normalized(_:)`.
         case constant(PropertyValue)
         /// `SELF`
         case evaluatedObject
@@ -36,7 +36,7 @@ public struct FetchExpression: Sendable, Hashable {
         case assignment(String, Node)
         /// A calculation written as a closure.
         case block(ExpressionBlock)
-        /// `FETCH(request, context, countOnly)`: read and printed; only a context can evaluate it.
+        /// `FETCH(request, context, countOnly)`: parsed and printed, but only a context can evaluate it.
         case fetch(Node, Node, countOnly: Bool)
     }
 
@@ -65,7 +65,7 @@ public struct FetchExpression: Sendable, Hashable {
         case value(Node)
     }
 
-    /// What `CAST` can make. Class names of Foundation are accepted; no class is ever looked up.
+    /// The types of `CAST`. Class names of Foundation are accepted; no class is looked up.
     package enum CastType: String, Hashable, Sendable, CaseIterable {
         case date = "NSDate"
         case number = "NSNumber"
@@ -80,7 +80,7 @@ public struct FetchExpression: Sendable, Hashable {
         case objectID = "NSManagedObjectID"
     }
 
-    /// A constant in the one form that trees hold: no Booleans, so that `YES` equals `1`.
+    /// A constant in the normal form of trees: Booleans become numbers, so that `YES` equals `1`.
     package static func normalized(_ value: PropertyValue) -> PropertyValue {
         switch value {
         case .bool(let flag): .int(flag ? 1 : 0)
@@ -93,7 +93,7 @@ public struct FetchExpression: Sendable, Hashable {
     }
 }
 
-/// A calculation written as a closure; as with `PredicateBlock`, two of them are equal when they are the same one.
+/// A calculation as a closure. As with `PredicateBlock`, two are equal when they are the same instance.
 package final class ExpressionBlock: Hashable, Sendable {
     package let body: @Sendable (EvaluatedValue, [String: PropertyValue]) throws -> PropertyValue
 
@@ -106,9 +106,9 @@ package final class ExpressionBlock: Hashable, Sendable {
 }
 
 extension FetchExpression {
-    /// A calculation as a closure, for what the language cannot say; give it to a format as an argument of `%@`.
+    /// A calculation as a closure, for computations that the predicate language lacks. Pass it to a format as an argument of `%@`.
     ///
-    /// It is evaluated in memory after the rows were read, can use no index, and cannot be printed back or archived.
+    /// It is evaluated in memory after the rows were read. It cannot use an index, be printed or be archived.
     public static func block(
         _ body: @escaping @Sendable (EvaluatedValue, [String: PropertyValue]) throws -> PropertyValue
     ) -> FetchExpression {
@@ -117,7 +117,7 @@ extension FetchExpression {
 }
 
 extension FetchExpression.Node {
-    /// A plain key path of names, as most are: `a.b.c`.
+    /// A plain key path of names: `a.b.c`.
     package static func keyPath(_ names: String...) -> Self {
         .keyPath(.evaluatedObject, names.map { .name($0) })
     }

@@ -1,36 +1,36 @@
 extension FetchPredicate {
-    /// Holds when every one of the predicates holds; an empty list always does.
+    /// True when all of the predicates are true; an empty list is true.
     public static func all(_ predicates: [FetchPredicate]) -> FetchPredicate {
         predicates.count == 1 ? predicates[0] : FetchPredicate(node: .and(predicates.map(\.node)))
     }
 
-    /// Holds when one of the predicates holds; an empty list never does.
+    /// True when one of the predicates is true; an empty list is false.
     public static func any(_ predicates: [FetchPredicate]) -> FetchPredicate {
         predicates.count == 1 ? predicates[0] : FetchPredicate(node: .or(predicates.map(\.node)))
     }
 
-    /// Holds when the predicate does not.
+    /// True when the predicate is false.
     public static func not(_ predicate: FetchPredicate) -> FetchPredicate {
         FetchPredicate(node: .not(predicate.node))
     }
 
-    /// True where both predicates are true.
+    /// True when both predicates are true.
     public static func && (left: FetchPredicate, right: FetchPredicate) -> FetchPredicate {
         if case .and(let nodes) = left.node { return FetchPredicate(node: .and(nodes + [right.node])) }
         return FetchPredicate(node: .and([left.node, right.node]))
     }
 
-    /// True where one of the predicates is true, or both are.
+    /// True when at least one of the predicates is true.
     public static func || (left: FetchPredicate, right: FetchPredicate) -> FetchPredicate {
         if case .or(let nodes) = left.node { return FetchPredicate(node: .or(nodes + [right.node])) }
         return FetchPredicate(node: .or([left.node, right.node]))
     }
 
-    /// True where the predicate is false.
+    /// True when the predicate is false.
     public static prefix func ! (predicate: FetchPredicate) -> FetchPredicate { .not(predicate) }
 
-    /// A condition as a closure, for what the language cannot say. It is evaluated in memory after the
-    /// rows were read, can use no index, and cannot be printed back or archived.
+    /// A condition as a closure, for conditions that the predicate language lacks. It is evaluated in memory after the
+    /// rows were read. It cannot use an index, be printed or be archived.
     public static func block(
         _ body: @escaping @Sendable (EvaluatedValue, [String: PropertyValue]) throws -> Bool
     ) -> FetchPredicate {

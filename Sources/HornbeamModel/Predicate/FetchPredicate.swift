@@ -5,17 +5,17 @@
 /// let same = Event.latitude > 37 && Event.name.contains("x", .caseInsensitive)
 /// ```
 ///
-/// A predicate is a value: it may cross threads, be compared, be printed and be archived. It means the
-/// same in memory and in a store; `Docs/Querying.md` states that meaning.
+/// A predicate is a `Sendable` value that can be compared, printed and archived. Its meaning is the
+/// same in memory and in a store; see `Docs/Querying.md`.
 public struct FetchPredicate: Sendable, Hashable {
     package let node: Node
 
     package init(node: Node) { self.node = node }
 
-    /// The predicate that holds for every object (`TRUEPREDICATE`) or for none (`FALSEPREDICATE`).
+    /// The predicate that is true for every object (`TRUEPREDICATE`) or for none (`FALSEPREDICATE`).
     public init(value: Bool) { node = .constant(value) }
 
-    /// One node of the tree. Planners and printers switch over it.
+    /// One node of the tree.
     package indirect enum Node: Hashable, Sendable {
         case constant(Bool)
         case comparison(Comparison)
@@ -45,7 +45,7 @@ public struct FetchPredicate: Sendable, Hashable {
         }
     }
 
-    /// The comparison operators, numbered as Core Data numbers them.
+    /// The comparison operators with Core Data's numbers.
     package enum Comparator: Int, Hashable, Sendable, CaseIterable {
         case lessThan = 0
         case lessThanOrEqual = 1
@@ -64,7 +64,7 @@ public struct FetchPredicate: Sendable, Hashable {
         case typeEquals = 201
     }
 
-    /// How strings are compared: the letters in brackets after an operator.
+    /// The comparison of strings: the letters in brackets after an operator.
     public struct Options: OptionSet, Hashable, Sendable {
         public let rawValue: Int
         public init(rawValue: Int) { self.rawValue = rawValue }
@@ -73,13 +73,13 @@ public struct FetchPredicate: Sendable, Hashable {
         public static let caseInsensitive = Options(rawValue: 1)
         /// `[d]`: accents and other marks are ignored.
         public static let diacriticInsensitive = Options(rawValue: 2)
-        /// `[n]`: strings compare byte by byte, whatever the other letters say.
+        /// `[n]`: strings compare byte by byte, regardless of the other letters.
         public static let normalized = Options(rawValue: 4)
-        /// `[l]`: `<` and its family order as `FetchSort` with `.localizedStandard` does.
+        /// `[l]`: ordering operators such as `<` order like `FetchSort` with `.localizedStandard`.
         public static let localeSensitive = Options(rawValue: 8)
     }
 
-    /// Whether the left side is one value, or a collection of which any or all must satisfy.
+    /// The quantifier of the left side: a single value, or any or all elements of a collection.
     package enum Modifier: Int, Hashable, Sendable {
         case direct = 0
         case all = 1
@@ -87,8 +87,8 @@ public struct FetchPredicate: Sendable, Hashable {
     }
 }
 
-/// A condition written as a closure. It is evaluated in memory only, after the rows were read, and
-/// can be neither printed back nor archived; two of them are equal when they are the same one.
+/// A condition as a closure. It is evaluated in memory after the rows were read, and
+/// cannot be printed or archived. Two are equal when they are the same instance.
 package final class PredicateBlock: Hashable, Sendable {
     package let body: @Sendable (EvaluatedValue, [String: PropertyValue]) throws -> Bool
 

@@ -1,19 +1,19 @@
-/// One criterion of an order: a key path over to-one relationships, a direction and a comparison (FET-3).
+/// One sort criterion: a key path over to-one relationships, a direction and a comparison (FET-3).
 ///
-/// Missing values come first in ascending order and last in descending order. Objects that no
-/// criterion tells apart come in the order of their IDs.
+/// Missing values come first in ascending order and last in descending order. Objects that are equal
+/// in all criteria are ordered by ID.
 public struct FetchSort: Hashable, Sendable, Codable {
-    /// How text is compared. Other values have one order, and ignore it.
+    /// The comparison of texts. Other types have a single order and ignore it.
     public enum Comparison: String, Hashable, Sendable, Codable, CaseIterable {
         /// By UTF-8 bytes.
         case standard
-        /// Without regard to case.
+        /// Ignores case.
         case caseInsensitive
-        /// As people sort lists of names: without regard to case and accents, numbers by value.
+        /// The order of names in lists: ignores case and accents, and orders numbers by value.
         case localizedStandard
     }
 
-    /// The attribute to compare, over to-one relationships.
+    /// The key path of the attribute, over to-one relationships.
     public var keyPath: String
     /// True if the smallest value is first.
     public var isAscending: Bool

@@ -1,14 +1,14 @@
-/// Anything that a predicate can be evaluated on by asking for values by key: managed objects,
-/// dictionaries, plain Swift values.
+/// An object on which predicates are evaluated by reading values by key: a managed object, a
+/// dictionary or a plain Swift value.
 public protocol KeyedValues {
-    /// The value of one key. A key without a value answers `.value(.null)`.
+    /// The value of one key. A key without a value returns `.value(.null)`.
     /// - Throws: `HornbeamError` when there is no such key, or the value cannot be read.
     func evaluatedValue(forKey key: String) throws -> EvaluatedValue
 
-    /// What makes the object equal to another one: an object ID, where it has one.
+    /// The identity for comparisons with other objects: an object ID, if the object has one.
     var evaluatedIdentity: PropertyValue? { get }
 
-    /// The keys that `ANYKEY` stands for; nil when they are not known.
+    /// The keys of `ANYKEY`; nil when they are not known.
     var evaluatedKeys: [String]? { get }
 }
 
@@ -17,12 +17,12 @@ extension KeyedValues {
     public var evaluatedKeys: [String]? { nil }
 }
 
-/// What a key answers: a plain value, one object, or objects and values in a collection.
+/// The value of a key: a plain value, one object, or a collection of objects and values.
 public enum EvaluatedValue {
     /// A plain value, or `.null` for none.
     case value(PropertyValue)
     /// The object at the end of a to-one relationship; no object is `.value(.null)`.
     case object(any KeyedValues)
-    /// A collection. `isOrdered` is false where equality shall not look at the order.
+    /// A collection. With `isOrdered` false, equality ignores the order.
     case collection([EvaluatedValue], isOrdered: Bool)
 }

@@ -1,9 +1,9 @@
 public import Foundation
 
-/// What can stand for a `%@`, `%K` or `%d` in a format: values, collections, nil, predicates and
-/// expressions.
+/// An argument for `%@`, `%K` or `%d` in a format: a value, a collection, nil, a predicate or an
+/// expression.
 public protocol PredicateArgument {
-    /// The argument as the parser takes it.
+    /// The argument in the form that the parser reads.
     var predicateArgument: PredicateArgumentValue { get }
 }
 
@@ -146,7 +146,7 @@ extension ClosedRange: PredicateArgument where Bound: PredicateArgument {
 }
 
 extension PredicateArgumentValue {
-    /// A collection of values, or of expressions where one element is an expression.
+    /// A collection of values, or of expressions if one element is an expression.
     fileprivate init(collection: some Sequence<some PredicateArgument>) {
         let elements = collection.map(\.predicateArgument)
         let nodes = elements.map(\.expressionNode)
@@ -173,7 +173,7 @@ extension PredicateArgumentValue {
 }
 
 extension FetchExpression {
-    /// The values of nodes that are all constants; nil as soon as one is not.
+    /// The values of nodes if all are constants; else nil.
     package static func constants(_ nodes: [Node]) -> [PropertyValue]? {
         var values: [PropertyValue] = []
         values.reserveCapacity(nodes.count)

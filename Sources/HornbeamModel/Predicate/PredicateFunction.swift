@@ -1,5 +1,5 @@
-/// The functions that a predicate may call. There are no others, so that a format from an untrusted
-/// source cannot reach code.
+/// The functions of the predicate language. There are no others, so that a format from an untrusted
+/// source cannot call code.
 package enum PredicateFunction: String, Hashable, Sendable, CaseIterable {
     case sum = "sum:"
     case count = "count:"
@@ -58,7 +58,7 @@ package enum PredicateFunction: String, Hashable, Sendable, CaseIterable {
 
     private var colons: Int { rawValue.utf8.count { $0 == UInt8(ascii: ":") } }
 
-    /// How many arguments the function takes.
+    /// The allowed numbers of arguments.
     package var argumentCounts: ClosedRange<Int> {
         switch self {
         case .now, .random: 0...0
@@ -67,10 +67,10 @@ package enum PredicateFunction: String, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// True when the same arguments give another result at another time.
+    /// True when equal arguments can give different results at different times.
     package var isVolatile: Bool { self == .now || self == .random || self == .randomBelow }
 
-    /// The sign and the precedence of functions that are written between their arguments.
+    /// The operator and precedence of functions that are written between their arguments.
     package var infix: (sign: String, precedence: Int)? {
         switch self {
         case .bitOr: ("|", 2)

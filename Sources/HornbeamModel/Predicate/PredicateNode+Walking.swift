@@ -1,5 +1,5 @@
 extension FetchPredicate.Node {
-    /// The number of nodes on the longest way down. Recursion over a tree is as deep as this.
+    /// The height of the tree, which is the depth of recursion over it.
     package var height: Int {
         switch self {
         case .constant, .block: 1
@@ -9,7 +9,7 @@ extension FetchPredicate.Node {
         }
     }
 
-    /// Calls `body` with every expression below, parents before their parts.
+    /// Calls `body` with every expression in the tree, parents before children.
     package func forEachExpression(_ body: (FetchExpression.Node) throws -> Void) rethrows {
         switch self {
         case .constant, .block: break
@@ -21,7 +21,7 @@ extension FetchPredicate.Node {
         }
     }
 
-    /// A copy in which `change` replaced expressions, from the leaves upwards.
+    /// A copy in which `change` has replaced expressions, from the leaves upwards.
     package func mapExpressions(_ change: (FetchExpression.Node) throws -> FetchExpression.Node) rethrows -> Self {
         switch self {
         case .constant, .block: return self
@@ -37,7 +37,7 @@ extension FetchPredicate.Node {
 }
 
 extension FetchExpression.Node {
-    /// The number of nodes on the longest way down.
+    /// The height of the tree.
     package var height: Int {
         switch self {
         case .constant, .evaluatedObject, .variable, .anyKey, .block: 1
@@ -52,7 +52,7 @@ extension FetchExpression.Node {
         }
     }
 
-    /// Calls `body` with this expression and every one below, parents before their parts. The parts of
+    /// Calls `body` with this expression and every one below, parents before children. The elements of
     /// a constant list count as expressions.
     package func forEachExpression(_ body: (FetchExpression.Node) throws -> Void) rethrows {
         try body(self)
@@ -78,7 +78,7 @@ extension FetchExpression.Node {
         }
     }
 
-    /// A copy in which `change` replaced expressions, from the leaves upwards.
+    /// A copy in which `change` has replaced expressions, from the leaves upwards.
     package func mapExpressions(_ change: (Self) throws -> Self) rethrows -> Self {
         let copy: Self
         switch self {

@@ -1,14 +1,14 @@
-/// A type whose Swift key paths can be turned back into keys, so that `#Predicate` can be translated.
+/// A type whose Swift key paths can be converted into keys, so that `#Predicate` can be translated.
 ///
 /// Structs and classes with stored properties need not conform: their key paths print their names.
 public protocol PredicateSubject {
-    /// The keys that a key path from this type reads, in order; none for the object itself, as `\.objectID`.
-    /// - Throws: `HornbeamError` when the key path reads what is no property of the model.
+    /// The keys that a key path from this type reads, in order; empty for the object itself, as in `\.objectID`.
+    /// - Throws: `HornbeamError` when the key path reads a member that is not a property of the model.
     static func predicateKeys(along keyPath: AnyKeyPath) throws -> [String]
 }
 
-/// A collection whose `count` and `isEmpty` are its own, so that Foundation does not know key paths to them: of what can be
-/// read of it, a number is its count, and a truth says whether it is empty.
+/// A collection with its own `count` and `isEmpty`. Foundation cannot translate key paths to these members: a member of type `Int` is
+/// the count, and one of type `Bool` is `isEmpty`.
 package protocol CountedMembers {}
 
 extension Set: CountedMembers where Element: PredicateSubject {}

@@ -1,13 +1,13 @@
-/// One column of a fetch that gives back dictionaries (FET-12, FET-16).
+/// One column of a fetch with dictionary results (FET-12, FET-16).
 public enum FetchColumn: Hashable, Sendable, Codable, ExpressibleByStringLiteral {
     /// A key path to an attribute or a to-one relationship.
     case property(String)
-    /// A computed value, with the name that it has in the dictionary; the type is worked out when nil.
+    /// A computed value, with its name in the dictionary. With a nil type, the type is inferred.
     case expression(name: String, FetchExpression, type: AttributeType?)
 
     public init(stringLiteral keyPath: String) { self = .property(keyPath) }
 
-    /// A computed value written as a format: `.expression("total", "lines.@sum.price")`.
+    /// A computed value with a format: `.expression("total", "lines.@sum.price")`.
     ///
     /// - Throws: `HornbeamError` with code `predicateSyntax`.
     public static func expression(_ name: String, _ format: String, type: AttributeType? = nil) throws -> Self {
@@ -24,22 +24,22 @@ public enum FetchColumn: Hashable, Sendable, Codable, ExpressibleByStringLiteral
 }
 
 extension FetchColumn {
-    /// The number of objects in the group, or among all results when nothing is grouped.
+    /// The number of objects in the group, or of all results without groups.
     public static func count(as name: String) -> Self { total(.count, .evaluatedObject, name) }
 
-    /// The number of objects that have a value there.
+    /// The number of objects with a value at the key path.
     public static func count(of keyPath: String, as name: String) -> Self { total(.count, node(keyPath), name) }
 
-    /// The sum of the values; 0 for none.
+    /// The sum of the values; 0 without values.
     public static func sum(of keyPath: String, as name: String) -> Self { total(.sum, node(keyPath), name) }
 
-    /// The average of the values; nil for none.
+    /// The average of the values; nil without values.
     public static func average(of keyPath: String, as name: String) -> Self { total(.average, node(keyPath), name) }
 
-    /// The least value; nil for none.
+    /// The least value; nil without values.
     public static func minimum(of keyPath: String, as name: String) -> Self { total(.min, node(keyPath), name) }
 
-    /// The greatest value; nil for none.
+    /// The greatest value; nil without values.
     public static func maximum(of keyPath: String, as name: String) -> Self { total(.max, node(keyPath), name) }
 
     private static func total(_ function: PredicateFunction, _ node: FetchExpression.Node, _ name: String) -> Self {
@@ -50,7 +50,7 @@ extension FetchColumn {
 }
 
 extension FetchExpression.Node {
-    /// A key path of names; what is none of these is found out when the request is checked.
+    /// A key path of names. Invalid names are reported when the request is validated.
     package static func path(_ keyPath: String) -> Self {
         .keyPath(.evaluatedObject, keyPath.split(separator: ".", omittingEmptySubsequences: false).map { .name(String($0)) })
     }

@@ -1,7 +1,7 @@
 extension FetchDescription {
-    /// Checks the whole request against its entity, all settings at once.
+    /// Validates all settings of the request for its entity.
     ///
-    /// - Throws: `HornbeamError` with code `predicateInvalid`; with several problems, each of them is one of
+    /// - Throws: `HornbeamError` with code `predicateInvalid`; each of several problems is one of
     ///   its details.
     public func validate(for entity: EntityDescription) throws {
         if isPlainLookUp(in: entity) { return }
@@ -22,7 +22,7 @@ extension FetchDescription {
 }
 
 extension FetchDescription {
-    /// The property and the value of a request that asks for nothing but equality with one value: the commonest of all.
+    /// The property and the value of a request whose only condition is equality with one value, the most common request.
     package var lookUp: (name: String, value: PropertyValue)? {
         guard sortDescriptors.isEmpty, fetchOffset == 0, case .comparison(let comparison)? = predicate?.node,
             comparison.comparator == .equal, comparison.modifier == .direct, comparison.options.isEmpty,
@@ -32,7 +32,7 @@ extension FetchDescription {
         return (name, value)
     }
 
-    /// True when a look at one property tells that the request is right.
+    /// True when a check of one property is sufficient to validate the request.
     private func isPlainLookUp(in entity: EntityDescription) -> Bool {
         guard isPlain, let (name, value) = lookUp, fetchLimit >= 0, fetchBatchSize >= 0, resultType != .dictionaries,
             !returnsDistinctResults,
@@ -45,7 +45,7 @@ extension FetchDescription {
     }
 }
 
-/// Collects what is wrong with a request.
+/// Collects the problems of a request.
 private struct RequestCheck {
     let request: FetchDescription
     let entity: EntityDescription
@@ -68,7 +68,7 @@ private struct RequestCheck {
         for sort in request.sortDescriptors where !isColumn(sort.keyPath) { attempt { try sort.validated(for: $1) } }
     }
 
-    /// Dictionaries may be ordered by what was computed for them.
+    /// Dictionaries may be sorted by computed columns.
     private func isColumn(_ name: String) -> Bool {
         request.resultType == .dictionaries && request.propertiesToFetch.contains { $0.name == name }
     }
@@ -80,7 +80,7 @@ private struct RequestCheck {
         for (name, count) in counts where count < 0 { report("The \(name) of a request is 0 or more, and \(count) was given.") }
     }
 
-    /// Every step of a path to prefetch is a relationship (FET-11).
+    /// Every step of a prefetched path is a relationship (FET-11).
     mutating func prefetching() {
         for path in request.relationshipKeyPathsForPrefetching {
             var current = entity
@@ -95,7 +95,7 @@ private struct RequestCheck {
         }
     }
 
-    /// Columns are attributes, to-one relationships and expressions, each with a name of its own (FET-12, FET-16).
+    /// Columns are attributes, to-one relationships and expressions, each with a distinct name (FET-12, FET-16).
     mutating func columns() {
         var names: Set<String> = []
         for column in request.propertiesToFetch {
@@ -116,7 +116,7 @@ private struct RequestCheck {
         }
     }
 
-    /// Groups are dictionaries whose plain columns are all grouped (FET-14, FET-15).
+    /// Groups need dictionary results whose plain columns are all grouped (FET-14, FET-15).
     mutating func grouping() {
         if request.havingPredicate != nil, request.propertiesToGroupBy.isEmpty {
             report("A having predicate is about groups: say what to group by.")

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// What a fetch gives back (FET-6). Raw values are Core Data's.
+/// The kind of results of a fetch (FET-6). Raw values are Core Data's.
 public enum FetchResultType: Int, Hashable, Sendable, Codable {
     /// Managed objects.
     case objects = 0
@@ -12,40 +12,40 @@ public enum FetchResultType: Int, Hashable, Sendable, Codable {
     case count = 4
 }
 
-/// A fetch with all its settings, without the Swift type of its results. It is what goes down to a store.
+/// A fetch with all its settings, without the Swift type of its results. Stores receive requests in this form.
 ///
-/// A value: it may cross threads, be compared and be kept. The defaults are Core Data's.
+/// It is a `Sendable` value. The defaults are Core Data's.
 public struct FetchDescription: Hashable, Sendable, Codable {
-    /// The entity to fetch; looked up in the model of the context when the request is run (FET-1).
+    /// The entity to fetch; found in the model of the context when the request is executed (FET-1).
     public var entityName: String
-    /// What the objects must satisfy; nil for all (FET-2).
+    /// The condition on the objects; nil for all objects (FET-2).
     public var predicate: FetchPredicate?
     /// The order of the results, the first criterion first. Without any, by ID (FET-3).
     public var sortDescriptors: [FetchSort] = []
-    /// The most results to give; 0 for all (FET-4).
+    /// The maximum number of results; 0 for all (FET-4).
     public var fetchLimit = 0
-    /// How many of the first results to leave out (FET-4).
+    /// The number of first results to skip (FET-4).
     public var fetchOffset = 0
-    /// How many rows to read at once as results are touched; 0 for all (FET-5).
+    /// The number of rows to read at a time as results are accessed; 0 for all (FET-5).
     public var fetchBatchSize = 0
     /// The kind of results.
     public var resultType = FetchResultType.objects
     /// False for objects of exactly the entity (FET-7).
     public var includesSubentities = true
-    /// False to read IDs only and fill no row (FET-8).
+    /// False to read IDs without values (FET-8).
     public var includesPropertyValues = true
-    /// False to fill the objects at once (FET-9).
+    /// False to read the values of the objects immediately (FET-9).
     public var returnsObjectsAsFaults = true
-    /// False to leave the context's unsaved changes out of account (FET-10).
+    /// False to ignore the context's unsaved changes (FET-10).
     public var includesPendingChanges = true
-    /// Gives each dictionary once (FET-13).
+    /// True to return equal dictionaries once (FET-13).
     public var returnsDistinctResults = false
-    /// Gives objects that are known already the values of the store (FET-18).
+    /// True to update objects that the context already has with the values of the store (FET-18).
     public var shouldRefreshRefetchedObjects = false
-    /// Nil where all of them have their defaults, so that the commonest requests are copied cheaply.
+    /// Nil when all of them have their defaults, so that common requests are cheap to copy.
     private var rare: RareSettings?
 
-    /// A request for the objects of an entity that satisfy a predicate; all of them if it is nil.
+    /// A request for the objects of an entity that satisfy a predicate; for nil, all of them.
     public init(entityName: String, predicate: FetchPredicate? = nil) {
         self.entityName = entityName
         self.predicate = predicate
@@ -55,7 +55,7 @@ public struct FetchDescription: Hashable, Sendable, Codable {
 // MARK: Settings that few requests have
 
 extension FetchDescription {
-    /// Relationships, by key path, whose objects are fetched along (FET-11).
+    /// Key paths of relationships whose objects are prefetched (FET-11).
     public var relationshipKeyPathsForPrefetching: [String] {
         get { rare?.values.prefetching ?? [] }
         set { change { $0.prefetching = newValue } }
@@ -67,25 +67,25 @@ extension FetchDescription {
         set { change { $0.columns = newValue } }
     }
 
-    /// Key paths whose equal values make one dictionary (FET-14).
+    /// Key paths by whose values the dictionaries are grouped (FET-14).
     public var propertiesToGroupBy: [String] {
         get { rare?.values.grouping ?? [] }
         set { change { $0.grouping = newValue } }
     }
 
-    /// What a group must satisfy (FET-15).
+    /// The condition on the groups (FET-15).
     public var havingPredicate: FetchPredicate? {
         get { rare?.values.having }
         set { change { $0.having = newValue } }
     }
 
-    /// The identities of the stores to ask; nil for all (FET-17).
+    /// The identities of the stores to fetch from; nil for all (FET-17).
     public var affectedStores: [UUID]? {
         get { rare?.values.stores }
         set { change { $0.stores = newValue } }
     }
 
-    /// True when none of these settings was made.
+    /// True when all of these settings have their defaults.
     var isPlain: Bool { rare == nil }
 
     private mutating func change(_ body: (inout RareSettings.Values) -> Void) {
@@ -95,7 +95,7 @@ extension FetchDescription {
     }
 }
 
-/// Settings kept apart from their request, which is copied often. Never changed, so that requests may share them.
+/// Rarely used settings, kept outside the request, which is copied often. Immutable, so that requests can share them.
 private final class RareSettings: Hashable, Sendable, Codable {
     struct Values: Hashable, Sendable, Codable {
         var prefetching: [String] = []

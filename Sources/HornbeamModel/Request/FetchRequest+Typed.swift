@@ -1,23 +1,23 @@
 extension FetchSort {
-    /// The direction of an order.
+    /// The direction of a sort order.
     public enum Direction: Hashable, Sendable {
-        /// The smallest value first.
+        /// Ascending order.
         case ascending
-        /// The largest value first.
+        /// Descending order.
         case descending
     }
 }
 
 extension FetchRequest where Result: PredicateSubject {
-    /// The request with another condition, written in Swift; it must hold beside the one that the request has.
+    /// The request with an additional condition in Swift. All conditions must be true.
     ///
     /// ```swift
     /// FetchRequest<Book>().where { $0.year < 1900 && $0.author.name.contains("shelley", .caseInsensitive) }
     /// ```
-    /// A member that is no property of the model is refused when the request is run.
+    /// A member that is not a property of the model is refused when the request is executed.
     public func `where`(_ condition: (FetchPath<Result>) -> FetchPredicate) -> Self { `where`(condition(.root)) }
 
-    /// The request with another criterion of order after those that it has: `.sorted(by: \.author.name, .descending)`.
+    /// The request with an additional sort criterion at the end: `.sorted(by: \.author.name, .descending)`.
     public func sorted<Value>(
         by path: KeyPath<FetchPath<Result>, FetchPath<Value>>, _ direction: FetchSort.Direction = .ascending,
         comparison: FetchSort.Comparison = .standard
@@ -25,7 +25,7 @@ extension FetchRequest where Result: PredicateSubject {
         sorted(by: path.format(), ascending: direction == .ascending, comparison: comparison)
     }
 
-    /// The request that fetches the objects of these relationships along: `.prefetching(\.author, \.author.books)`.
+    /// The request with prefetching of these relationships: `.prefetching(\.author, \.author.books)`.
     public func prefetching<each Value>(_ paths: repeat KeyPath<FetchPath<Result>, FetchPath<each Value>>) -> Self {
         var request = self
         for path in repeat each paths { request.relationshipKeyPathsForPrefetching.append(path.format()) }
@@ -34,17 +34,17 @@ extension FetchRequest where Result: PredicateSubject {
 }
 
 extension KeyPath {
-    /// The path as keys of requests write it: `author.name`.
+    /// The path as a key path of a request: `author.name`.
     package func format<Object: PredicateSubject, Member>() -> String where Root == FetchPath<Object>, Value == FetchPath<Member> {
         Root.root[keyPath: self].expression.requestKey
     }
 }
 
 extension FetchExpression {
-    /// The names of a path of plain names, joined by dots; else the format. A request's keys write reserved words as they are.
+    /// The names of a plain path, joined by dots; else the format. Key paths of a request contain reserved words unescaped.
     package var requestKey: String { plainPath ?? expressionFormat }
 
-    /// Nil for what is not a path of plain names.
+    /// Nil when it is not a path of plain names.
     package var plainPath: String? {
         guard case .keyPath(.evaluatedObject, let steps) = node else { return nil }
         var names: [String] = []

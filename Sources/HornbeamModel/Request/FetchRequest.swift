@@ -1,4 +1,4 @@
-/// A fetch of which the results have a known Swift type.
+/// A fetch whose results have a Swift type.
 ///
 /// ```swift
 /// var request = FetchRequest<Book>(entityName: "Book")
@@ -10,14 +10,14 @@
 /// ```swift
 /// FetchRequest<Book>(entityName: "Book").where("pages > %d", 100).sorted(by: "title").limit(20)
 /// ```
-/// All settings are those of `FetchDescription`. A request is a value: it may be kept, changed as a
-/// copy, and given to any context, in any isolation (FET-24).
+/// The settings are those of `FetchDescription`. A request is a `Sendable` value that can be used in any
+/// context (FET-24).
 @dynamicMemberLookup
 public struct FetchRequest<Result>: Sendable {
     /// The settings without the type of the results.
     public var untyped: FetchDescription
 
-    /// A request with the settings of another one. The caller answers for the type of the results.
+    /// A request with the settings of another one. The caller must ensure that the type of the results is correct.
     public init(_ untyped: FetchDescription) { self.untyped = untyped }
 
     /// A request for the objects of an entity, with a condition and an order.
@@ -34,47 +34,47 @@ public struct FetchRequest<Result>: Sendable {
 }
 
 extension FetchRequest {
-    /// The request with another condition, which must hold beside the one it has.
+    /// The request with an additional condition. All conditions must be true.
     public func `where`(_ predicate: FetchPredicate) -> Self {
         changing { $0.predicate = $0.predicate.map { $0 && predicate } ?? predicate }
     }
 
-    /// The request with another condition, written as a format.
+    /// The request with an additional condition as a format.
     ///
     /// - Throws: `HornbeamError` with code `predicateSyntax`.
     public func `where`(_ format: String, _ arguments: (any PredicateArgument)?...) throws -> Self {
         `where`(try FetchPredicate(format: format, arguments: arguments))
     }
 
-    /// The request with another criterion of order after those it has.
+    /// The request with an additional sort criterion at the end.
     public func sorted(by keyPath: String, ascending: Bool = true, comparison: FetchSort.Comparison = .standard) -> Self {
         changing { $0.sortDescriptors.append(FetchSort(keyPath, ascending: ascending, comparison: comparison)) }
     }
 
-    /// The request for `count` results at most; 0 for all.
+    /// The request with at most `count` results; 0 for all.
     public func limit(_ count: Int) -> Self { changing { $0.fetchLimit = count } }
 
     /// The request without its first `count` results.
     public func offset(_ count: Int) -> Self { changing { $0.fetchOffset = count } }
 
-    /// The request that reads `count` rows at a time as results are touched.
+    /// The request that reads `count` rows at a time as results are accessed.
     public func batches(of count: Int) -> Self { changing { $0.fetchBatchSize = count } }
 
-    /// The request that fetches the objects of these relationships along.
+    /// The request with prefetching of these relationships.
     public func prefetching(_ keyPaths: String...) -> Self {
         changing { $0.relationshipKeyPathsForPrefetching += keyPaths }
     }
 
-    /// The request, after checking it against a model where it is built; a context checks it again before it reads.
+    /// Validates the request for a model and returns it. A context validates it again before it reads.
     ///
-    /// - Throws: `HornbeamError` with code `unknownEntity`; `predicateInvalid` for unknown keys, types that never compare and
+    /// - Throws: `HornbeamError` with code `unknownEntity`; `predicateInvalid` for unknown keys, incomparable types and
     ///   impossible settings, all of them together.
     public func validated(in model: ManagedObjectModel) throws -> Self {
         try untyped.validate(for: model.entity(named: untyped.entityName))
         return self
     }
 
-    /// The request for dictionaries of these columns instead (FET-12).
+    /// The request with dictionaries of these columns as results (FET-12).
     ///
     /// ```swift
     /// let request = FetchRequest<Book>().selecting("author.name", .count(as: "books"), .sum(of: "pages", as: "pages"))
@@ -88,7 +88,7 @@ extension FetchRequest {
         return request
     }
 
-    /// The request for the IDs of its results instead (FET-6).
+    /// The request with the IDs of its results (FET-6).
     public func selectingIDs() -> FetchRequest<ManagedObjectID> {
         var request = FetchRequest<ManagedObjectID>(untyped)
         request.untyped.resultType = .objectIDs
@@ -103,10 +103,10 @@ extension FetchRequest {
 }
 
 extension FetchRequest where Result == [String: PropertyValue] {
-    /// The request for one dictionary for each combination of values of these key paths (FET-14).
+    /// The request with one dictionary per combination of values of these key paths (FET-14).
     public func grouped(by keyPaths: String...) -> Self { changing { $0.propertiesToGroupBy += keyPaths } }
 
-    /// The request for groups that satisfy a condition on grouped values, totals, or names of columns (FET-15).
+    /// The request with a condition on groups: on grouped values, totals, or names of columns (FET-15).
     ///
     /// - Throws: `HornbeamError` with code `predicateSyntax`.
     public func having(_ format: String, _ arguments: (any PredicateArgument)?...) throws -> Self {
@@ -114,7 +114,7 @@ extension FetchRequest where Result == [String: PropertyValue] {
         return changing { $0.havingPredicate = $0.havingPredicate.map { $0 && predicate } ?? predicate }
     }
 
-    /// The request that gives equal dictionaries once (FET-13).
+    /// The request with equal dictionaries returned once (FET-13).
     public func distinct() -> Self { changing { $0.returnsDistinctResults = true } }
 }
 

@@ -1,5 +1,5 @@
 extension FetchRequestTemplate {
-    /// The template as a fetch, with its `$VARIABLES` still open.
+    /// The template as a fetch whose `$VARIABLES` have no values yet.
     ///
     /// - Throws: `HornbeamError` with code `predicateSyntax`.
     public func fetchDescription() throws -> FetchDescription {
@@ -23,12 +23,12 @@ extension FetchRequestTemplate {
 }
 
 extension ManagedObjectModel {
-    /// The named requests of the model (MDL-1).
+    /// The fetch request templates of the model by name (MDL-1).
     public var fetchRequestTemplatesByName: [String: FetchRequestTemplate] {
         Dictionary(uniqueKeysWithValues: definition.fetchRequestTemplates.map { ($0.name, $0) })
     }
 
-    /// The named request, with its `$VARIABLES` still open (MDL-1).
+    /// The named template as a request whose `$VARIABLES` have no values yet (MDL-1).
     ///
     /// - Throws: `HornbeamError` with code `unknownName`.
     public func fetchRequestTemplate(forName name: String) throws -> FetchRequestTemplate {
@@ -40,14 +40,14 @@ extension ManagedObjectModel {
             key: name)
     }
 
-    /// A request made of the named template, with every variable bound to a value (MDL-1).
+    /// A request from the named template, with a value for every variable (MDL-1).
     ///
     /// ```swift
     /// let request: FetchRequest<Book> = try model.fetchRequest(
     ///     fromTemplate: "byAuthor", substituting: ["NAME": "Ursula"])
     /// ```
-    /// - Throws: `HornbeamError` with code `unknownName`, or `predicateEvaluation` naming a variable that
-    ///   has no value. `.null` is a value.
+    /// - Throws: `HornbeamError` with code `unknownName`, or `predicateEvaluation` that names a variable without
+    ///   a value. `.null` is a value.
     public func fetchRequest<Result>(
         fromTemplate name: String, substituting variables: [String: PropertyValue] = [:]
     ) throws -> FetchRequest<Result> {

@@ -1,10 +1,10 @@
-/// A fetch of columns instead of objects, whose results are tuples.
+/// A fetch of columns whose results are tuples.
 ///
 /// ```swift
 /// let rows = try context.fetch(Book.select(\.author.name, \.count, \.year.max).grouped(by: \.author.name).having { $0.count > 3 })
 /// for (author, count, last) in rows { … }
 /// ```
-/// Reads no objects. A missing value of a column that is not optional reads as it does from an object: zero, the empty text.
+/// Reads no objects. A missing value of a non-optional column reads as the type's unset value: zero, the empty text.
 public struct FetchSelection<Object: PredicateSubject, each Column: AttributeValue>: Sendable {
     /// The settings without the types of the columns.
     public var untyped: FetchDescription
@@ -25,26 +25,26 @@ public struct FetchSelection<Object: PredicateSubject, each Column: AttributeVal
 }
 
 extension FetchSelection {
-    /// The selection with another condition on the objects.
+    /// The selection with an additional condition on the objects.
     public func `where`(_ condition: (FetchPath<Object>) -> FetchPredicate) -> Self { `where`(condition(.root)) }
 
-    /// The selection with another condition on the objects.
+    /// The selection with an additional condition on the objects.
     public func `where`(_ predicate: FetchPredicate) -> Self {
         changing { $0.predicate = $0.predicate.map { $0 && predicate } ?? predicate }
     }
 
-    /// One row for each combination of values of these paths (FET-14).
+    /// One row per combination of values of these paths (FET-14).
     public func grouped<each Key>(by paths: repeat KeyPath<FetchPath<Object>, FetchPath<each Key>>) -> Self {
         changing { description in for path in repeat each paths { description.propertiesToGroupBy.append(path.format()) } }
     }
 
-    /// The groups that satisfy a condition on grouped values and totals (FET-15).
+    /// A condition on the groups, over grouped values and totals (FET-15).
     public func having(_ condition: (FetchGroup<Object>) -> FetchPredicate) -> Self {
         let predicate = condition(FetchGroup<Object>())
         return changing { $0.havingPredicate = $0.havingPredicate.map { $0 && predicate } ?? predicate }
     }
 
-    /// The selection with another criterion of order after those that it has: a column of it, or a path of the objects.
+    /// The selection with an additional sort criterion at the end: one of its columns, or a path of the objects.
     public func sorted<Value>(
         by path: KeyPath<FetchGroup<Object>, FetchPath<Value>>, _ direction: FetchSort.Direction = .ascending,
         comparison: FetchSort.Comparison = .standard
@@ -55,13 +55,13 @@ extension FetchSelection {
         }
     }
 
-    /// Each row once (FET-13).
+    /// Equal rows are returned once (FET-13).
     public func distinct() -> Self { changing { $0.returnsDistinctResults = true } }
 
     /// At most `count` rows; 0 for all.
     public func limit(_ count: Int) -> Self { changing { $0.fetchLimit = count } }
 
-    /// The rows without the first `count`.
+    /// Skips the first `count` rows.
     public func offset(_ count: Int) -> Self { changing { $0.fetchOffset = count } }
 
     /// The tuple of one dictionary of the untyped request.
@@ -77,20 +77,20 @@ extension FetchSelection {
     }
 }
 
-/// What the columns of a selection may be: properties of the objects, totals of a group, and the number of its objects.
+/// The possible columns of a selection: properties of the objects, totals of a group, and the number of its objects.
 @dynamicMemberLookup
 public struct FetchGroup<Object: PredicateSubject> {
     package init() {}
 
-    /// The number of objects in the group, or of all objects where nothing is grouped. A property named `count` is `[\.count]`.
+    /// The number of objects in the group, or of all objects without groups. A property named `count` is `[\.count]`.
     public var count: FetchPath<Int> { FetchPath<Int>(.function(.count, [.evaluatedObject])) }
 
-    /// A property of the objects, or of objects behind to-one relationships.
+    /// A property of the objects, or of objects at the end of to-one relationships.
     public subscript<Value>(dynamicMember path: KeyPath<FetchPath<Object>, FetchPath<Value>>) -> FetchPath<Value> {
         FetchPath<Object>.root[keyPath: path]
     }
 
-    /// A property whose name `FetchGroup` has a member of too: `$0[\.count]`.
+    /// A property whose name is also a member of `FetchGroup`: `$0[\.count]`.
     public subscript<Value>(_ path: KeyPath<FetchPath<Object>, FetchPath<Value>>) -> FetchPath<Value> {
         FetchPath<Object>.root[keyPath: path]
     }
@@ -99,10 +99,10 @@ public struct FetchGroup<Object: PredicateSubject> {
 // MARK: Totals over the objects of a group
 
 extension FetchPath where Value: AttributeValue {
-    /// The sum over the objects of a group; 0 where no object has a value.
+    /// The sum over the objects of a group; 0 when no object has a value.
     public var sum: FetchPath { FetchPath(.function(.sum, [operand.node])) }
 
-    /// The average over the objects of a group; nil where no object has a value.
+    /// The average over the objects of a group; nil when no object has a value.
     public var average: FetchPath<Double?> { FetchPath<Double?>(.function(.average, [operand.node])) }
 
     /// The least value of a group; nil where no object has one.
@@ -121,7 +121,7 @@ extension FetchPath where Value: AttributeValue & ExpressibleByNilLiteral {
 }
 
 extension FetchColumn {
-    /// The column of a path: the property where it is one, else a computed value named by its format.
+    /// The column of a path: a property, or a computed value named by its format.
     fileprivate init(_ node: FetchExpression.Node) {
         let expression = FetchExpression(node: node)
         if let path = expression.plainPath {
@@ -133,7 +133,7 @@ extension FetchColumn {
 }
 
 extension AttributeValue {
-    /// The value of a column as an object's property reads it.
+    /// The value of a column in the form that an object's property returns.
     fileprivate static func read(_ values: [String: PropertyValue], _ name: String?) -> Self {
         name.flatMap { values[$0] }.flatMap(Self.init(propertyValue:)) ?? unsetValue
     }

@@ -1,44 +1,44 @@
 public import Foundation
 
-/// A store of one's own: objects whose rows lie elsewhere than in Hornbeam's files, behind a web service or in a file of another
+/// A custom store: objects whose rows are stored outside Hornbeam's files, such as in a web service or in a file of another
 /// format (CST-1 to CST-3).
 ///
-/// Add it with `PersistentStoreDescription.custom(_:)`. Contexts treat its objects like all others: predicates, orders, merging,
-/// unique values and snapshots work, since the rows that were read are kept in memory in a store of Hornbeam's.
+/// Add it with `PersistentStoreDescription.custom(_:)`. Contexts treat its objects like all others: predicates, sort orders, merging,
+/// unique values and snapshots work, because the rows that were read are cached in a memory store.
 ///
-/// A coordinator calls one method at a time, on any thread. Whatever throws makes the fetch or the save throw the same; after a save
-/// that threw, nothing may have been written. `StoreConformance` shows whether a store keeps all this.
+/// A coordinator calls one method at a time, on any thread. An error of a method is thrown by the fetch or save that called it. A
+/// `save` that throws must not have written anything. `StoreConformance` tests these requirements.
 public protocol CustomStore: AnyObject, Sendable {
-    /// In the IDs of the store's objects: the same whenever the same rows are opened.
+    /// The identity in the IDs of the store's objects. It must be the same each time the same rows are opened.
     var identifier: UUID { get }
 
-    /// True when all rows are read once, as the store is added; false when they are asked for as they are needed.
+    /// True when all rows are read once, as the store is added; false when rows are requested as needed.
     ///
-    /// Of a store that is asked each time, others may change the rows at any time; they show at the next fetch that finds them.
+    /// For a store that is not atomic, others may change the rows at any time. The changes appear at the next fetch that reads them.
     var isAtomic: Bool { get }
 
-    /// What the app notes with the store (PSC-8).
+    /// The program's own values that are stored with the store (PSC-8).
     var metadata: [String: PropertyValue] { get }
 
-    /// Called once, as the store is added. Throw `modelMismatch` when the rows are not of this model.
+    /// Called once, as the store is added. Throw `modelMismatch` when the rows do not fit the model.
     func open(_ model: ManagedObjectModel) throws
 
-    /// The rows that are needed; it may give others too.
+    /// The required rows. Additional rows are allowed.
     func rows(for need: CustomStoreNeed) throws -> [CustomStoreRow]
 
-    /// Keys for new objects of these entities, in their order: from 1 below 2⁴⁸, and none ever given twice.
+    /// Keys for new objects of these entities, in their order: at least 1, below 2⁴⁸, and never reused.
     func newKeys(for entityNames: [String]) throws -> [UInt64]
 
-    /// Writes changes: all or nothing, and durably as far as the store keeps anything.
+    /// Writes changes atomically, and durably if the store is durable.
     ///
-    /// In a save over several stores this comes right before the others commit. When one of them cannot, what was written here stays,
-    /// and the same changes come once more with the next save, new objects under new keys.
+    /// In a save over several stores, this call comes directly before the commit of the others. If one of them fails, the rows written here stay,
+    /// and the next save passes the same changes again, with new keys for new objects.
     func save(_ changes: CustomStoreChanges) throws
 
-    /// Replaces the notes of the app.
+    /// Replaces the program's own values.
     func setMetadata(_ metadata: [String: PropertyValue]) throws
 
-    /// Called once, as the last coordinator of this process gives the store up.
+    /// Called once, when the last coordinator of this process releases the store.
     func close() throws
 }
 
@@ -54,7 +54,7 @@ extension CustomStore {
 
 /// An object of a custom store: its entity and its key.
 public struct CustomStoreKey: Hashable, Sendable, Codable {
-    /// The object's own entity, never one above it.
+    /// The object's own entity, never a superentity.
     public var entityName: String
     /// Unique over all entities of the store.
     public var key: UInt64
@@ -66,16 +66,16 @@ public struct CustomStoreKey: Hashable, Sendable, Codable {
     }
 }
 
-/// What a coordinator asks a custom store for.
+/// A request of a coordinator to a custom store.
 public enum CustomStoreNeed: Sendable {
-    /// All rows; the only thing that an atomic store is asked.
+    /// All rows; the only request to an atomic store.
     case everything
-    /// The objects that satisfy a request, of which the store may leave limit, order or predicate to Hornbeam by giving more; and
-    /// the objects at which the predicate and the order look through relationships.
+    /// The objects that satisfy a request, and the objects that the predicate and the order read through relationships. The store may ignore
+    /// limit, order or predicate and return more rows; Hornbeam applies them.
     case fetch(FetchDescription)
-    /// These objects; those that are gone are left out.
+    /// These objects; deleted ones are left out.
     case objects([CustomStoreKey])
-    /// The objects at the end of a to-many relationship, and the owner's own row with them in `members`.
+    /// The members of a to-many relationship, and the owner's own row with all of them in `members`.
     case members(of: CustomStoreKey, relationship: String)
 }
 
@@ -83,13 +83,13 @@ public enum CustomStoreNeed: Sendable {
 public struct CustomStoreRow: Hashable, Sendable, Codable {
     /// The object that the row belongs to.
     public var object: CustomStoreKey
-    /// Attributes by name; what is absent is null. Derived ones are not looked at.
+    /// Attributes by name; a missing one is null. Derived attributes are ignored.
     public var values: [String: PropertyValue]
-    /// To-one relationships by name; what is absent leads nowhere.
+    /// To-one relationships by name; a missing one has no destination.
     public var destinations: [String: CustomStoreKey]
-    /// To-many relationships by name, with all their members, in their order when ordered.
+    /// To-many relationships by name, with all their members, in order if the relationship is ordered.
     ///
-    /// Needed where the other end is no to-one, on one side of a pair, and for the order. What is absent stays as it was.
+    /// Required when the inverse is not a to-one, on one side of the pair, and for the order. A missing relationship stays unchanged.
     public var members: [String: [CustomStoreKey]]
 
     /// A row with the given values and relationships.
@@ -104,9 +104,9 @@ public struct CustomStoreRow: Hashable, Sendable, Codable {
     }
 }
 
-/// What a save changes in a custom store.
+/// The changes of a save in a custom store.
 public struct CustomStoreChanges: Hashable, Sendable {
-    /// Changed members of a to-many relationship whose other end is no to-one, and the order of an ordered one.
+    /// Changed members of a to-many relationship whose inverse is not a to-one, and the order of an ordered one.
     public struct Members: Hashable, Sendable {
         /// The object whose relationship changed.
         public var owner: CustomStoreKey
@@ -116,7 +116,7 @@ public struct CustomStoreChanges: Hashable, Sendable {
         public var added: [CustomStoreKey] = []
         /// The members that were removed.
         public var removed: [CustomStoreKey] = []
-        /// All members in their order; nil for an unordered relationship and when the order stays.
+        /// All members in their order; nil for an unordered relationship and for an unchanged order.
         public var order: [CustomStoreKey]?
 
         /// Changes of one relationship of one object.
@@ -134,16 +134,16 @@ public struct CustomStoreChanges: Hashable, Sendable {
 
     /// New objects, without members.
     public var inserted: [CustomStoreRow] = []
-    /// Changed objects with their changed properties: an attribute that became null is `.null` in `values`, and a to-one that leads
-    /// nowhere any more is named in `cleared`.
+    /// Changed objects with their changed properties: an attribute that became null is `.null` in `values`, and a to-one that
+    /// became null is listed in `cleared`.
     public var updated: [CustomStoreRow] = []
-    /// The to-one relationships of updated objects that lead nowhere any more.
+    /// The to-one relationships of updated objects that became null.
     public var cleared: [CustomStoreKey: [String]] = [:]
     /// The deleted objects.
     public var deleted: [CustomStoreKey] = []
     /// The changed to-many relationships.
     public var members: [Members] = []
-    /// Who saves (MOC-28).
+    /// The author of the save (MOC-28).
     public var author: String?
     /// The name of the context that saves (MOC-28).
     public var contextName: String?

@@ -1,17 +1,17 @@
-/// What a salvage saved from a damaged store, and what is lost.
+/// The result of a salvage: the saved and the lost parts of a damaged store.
 public struct SalvageReport: Sendable, Hashable, CustomStringConvertible {
     /// A part of a store that could not be read.
     public struct Loss: Sendable, Hashable, CustomStringConvertible {
-        /// The entity whose objects, or the index or relationship whose entries, were there.
+        /// The entity of the lost objects, or the index or relationship of the lost entries.
         public var name: String
-        /// How many were there.
+        /// The number of lost objects or entries.
         public var count: Int
-        /// How many of them were found in pages that nothing led to; where this is not `count`, some of those may be older
-        /// than the state, or may have been deleted.
+        /// How many of them were found in pages outside the trees. If this is less than `count`, some of those found may be older
+        /// than the state, or deleted.
         public var found: Int
-        /// Of objects: the keys between which they had theirs, both ends included. A key is the number in an ID's URI.
+        /// For objects: the range of their keys, both ends included. A key is the number in an ID's URI.
         public var keys: ClosedRange<UInt64>?
-        /// The damage that prevented reading, in words.
+        /// A description of the damage.
         public var reason: String
 
         /// The loss of a number of objects or entries.
@@ -29,7 +29,7 @@ public struct SalvageReport: Sendable, Hashable, CustomStringConvertible {
             return "\(name): \(count)\(place)\(rest). \(reason)"
         }
 
-        /// The last part of a table has no end: its keys go up to the largest that there is.
+        /// The last part of a table is unbounded: its range ends at the largest key.
         private static func describe(_ keys: ClosedRange<UInt64>) -> String {
             guard keys.upperBound < .max else { return keys.lowerBound == 0 ? "" : " with keys from \(keys.lowerBound) on" }
             return " with keys from \(keys.lowerBound) to \(keys.upperBound)"
@@ -42,13 +42,13 @@ public struct SalvageReport: Sendable, Hashable, CustomStringConvertible {
     public var links = 0
     /// Objects that could not be read.
     public var losses: [Loss] = []
-    /// Values of saved objects that lay in pages of their own, could not be read and are null now.
+    /// Lost large values of saved objects. They are null now.
     public var lostValues = 0
     /// References of saved objects to lost ones; they are null now.
     public var clearedReferences = 0
-    /// Links of saved objects that nothing tells of any more.
+    /// Lost links between saved objects.
     public var lostLinks = 0
-    /// What is missing because not even the newest state could be opened, in words.
+    /// Describes the commits that are missing because the newest state could not be opened.
     public var openingLoss: String?
 
     /// An empty report.

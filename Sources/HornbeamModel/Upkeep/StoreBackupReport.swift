@@ -1,4 +1,4 @@
-/// What a backup holds.
+/// The result of a backup.
 public struct StoreBackupReport: Sendable, Hashable {
     /// The number of the newest save in it.
     public var transaction: UInt64

@@ -1,4 +1,4 @@
-/// What a check of a store found.
+/// The result of a check of a store.
 public struct StoreCheckReport: Sendable, Hashable, CustomStringConvertible {
     /// The number of pages checked.
     public var pages = 0
@@ -10,9 +10,9 @@ public struct StoreCheckReport: Sendable, Hashable, CustomStringConvertible {
     public var indexEntries = 0
     /// Members of to-many relationships.
     public var links = 0
-    /// To-ones that name an object which is gone, as the delete rule "no action" leaves them. Not a problem of the store.
+    /// To-ones that refer to a deleted object, as the delete rule "no action" allows. Not a fault of the store.
     public var danglingReferences = 0
-    /// One sentence each; empty for a sound store.
+    /// One sentence each; empty for an intact store.
     public var problems: [String] = []
 
     /// An empty report.
@@ -23,7 +23,7 @@ public struct StoreCheckReport: Sendable, Hashable, CustomStringConvertible {
 
     public var description: String {
         let counts = "\(rows) rows, \(indexEntries) index entries, \(links) links, \(trees) trees, \(pages) pages"
-        let dangling = danglingReferences == 0 ? "" : ", \(danglingReferences) references to objects that are gone"
+        let dangling = danglingReferences == 0 ? "" : ", \(danglingReferences) references to deleted objects"
         let verdict = isSound ? "sound" : "\(problems.count) problems"
         return "\(verdict): \(counts)\(dangling)" + problems.map { "\n  " + $0 }.joined()
     }

@@ -1,8 +1,8 @@
-/// How far long work on a store is: a check, a backup, a compaction, a salvage.
+/// The progress of long work on a store: a check, a backup, a compaction, a salvage.
 public struct StoreProgress: Sendable, Hashable, CustomStringConvertible {
-    /// What is being done, in a word or two: `pages`, `copying`, the name of an entity.
+    /// The current part, in a word or two: `pages`, `copying`, the name of an entity.
     public var part: String
-    /// How much of the part is done, and what there is of it; of what kind depends on the part.
+    /// The completed amount of the part, in a unit that depends on the part.
     public var done: Int
     /// The size of the part, in the unit of `done`.
     public var total: Int

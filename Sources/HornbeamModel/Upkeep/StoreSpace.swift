@@ -1,4 +1,4 @@
-/// How much room a store takes, and what keeps it.
+/// The size of a store, and the snapshots that prevent it from shrinking.
 public struct StoreSpace: Sendable, Hashable, CustomStringConvertible {
     /// Bytes of all files of the store.
     public var fileBytes = 0
@@ -6,17 +6,17 @@ public struct StoreSpace: Sendable, Hashable, CustomStringConvertible {
     public var pageBytes = 0
     /// Bytes of pages that the newest state needs.
     public var liveBytes = 0
-    /// Bytes that are kept only for states that somebody still reads, or that were retained on purpose.
+    /// Bytes that are needed only for older states with a reader or for retained states.
     public var pinnedBytes = 0
-    /// How long ago the oldest state that is still read or retained was replaced; nil when it is the newest.
+    /// The time since the oldest state in use was replaced; nil when only the newest is in use.
     public var oldestSnapshotAge: Duration?
-    /// States that can be read, the newest included.
+    /// The number of readable states, the newest included.
     public var snapshots = 1
 
     /// All figures zero.
     public init() {}
 
-    /// Bytes in page files that neither the newest state nor a reader needs: cleaning wins them back.
+    /// Bytes in page files that neither the newest state nor a reader needs. Cleaning frees them.
     public var deadBytes: Int { max(pageBytes - liveBytes - pinnedBytes, 0) }
 
     public var description: String {

@@ -1,12 +1,12 @@
-/// The state that a store is opened at.
+/// The state at which a store is opened.
 ///
-/// Opening at an older one than the newest loses what came after it, for good once the store is open for writing;
-/// the coordinator's `openingLoss(of:)` says what.
+/// Opening an older state than the newest discards the later commits, permanently once the store is open for writing.
+/// The coordinator's `openingLoss(of:)` describes them.
 public enum StoreStartingPoint: Hashable, Sendable {
-    /// The newest. The store is refused when anything that was saved is missing.
+    /// The newest state. Opening fails when a part of it is missing.
     case newest
-    /// The newest that can be read.
+    /// The newest readable state.
     case lastReadable
-    /// The checkpoint before the last: the way out where the newest state is damaged or wrong.
+    /// The state of the checkpoint before the last, for a damaged or unwanted newest state.
     case previousCheckpoint
 }

@@ -26,7 +26,7 @@ public enum AttributeType: Int, Hashable, Sendable, CaseIterable {
     case uuid = 1100
     /// A URI.
     case uri = 1200
-    /// A value that a transformer turns into bytes (ATT-12).
+    /// A value that a transformer converts into bytes (ATT-12).
     case transformable = 1800
     /// The ID of an object, also of another store.
     case objectID = 2000
@@ -52,7 +52,7 @@ public enum AttributeType: Int, Hashable, Sendable, CaseIterable {
     }
 }
 
-/// Written as a word (`"integer16"`), so that a model file can be read by people.
+/// Encoded as a word (`"integer16"`), so that model files are readable.
 extension AttributeType: Codable, CustomStringConvertible {
     public var description: String {
         switch self {

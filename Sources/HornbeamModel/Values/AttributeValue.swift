@@ -1,6 +1,6 @@
 public import Foundation
 
-/// How a row holds the values of a type, so that they can be read without boxing.
+/// The storage form of a type's values, so that they can be read without boxing.
 public enum CellForm: Sendable {
     /// As a 64-bit integer: integers of every width, and `Bool`.
     case integer
@@ -12,36 +12,36 @@ public enum CellForm: Sendable {
     case other
 }
 
-/// A Swift type that an attribute can have.
+/// A Swift type for attributes.
 ///
 /// Conforming are `String`, the integers, `Double`, `Float`, `Bool`, `Date`, `Data`, `UUID`, `URL`,
 /// `Decimal`, `ManagedObjectID`, optionals of these, and `Coded` for any `Codable` value. An enum with
-/// raw values needs `CaseIterable`, by which a required attribute has a first value, and the name of the protocol:
+/// raw values conforms by declaring this protocol and `CaseIterable`, which supplies the first value of a required attribute:
 /// ```swift
 /// enum Priority: String, CaseIterable, AttributeValue { case low, high }
 /// ```
 public protocol AttributeValue: Sendable {
-    /// The type of attribute that holds such values.
+    /// The default attribute type for such values.
     static var attributeType: AttributeType { get }
-    /// True when the Swift type can say that there is no value.
+    /// True when the Swift type can represent a missing value.
     static var isOptionalValue: Bool { get }
-    /// What a required attribute reads as before it was set: zero, the empty string, the first case.
+    /// The value of a required attribute before it is set: zero, the empty string, the first case.
     static var unsetValue: Self { get }
-    /// How a row holds such values.
+    /// The storage form of such values.
     static var cellForm: CellForm { get }
 
-    /// The value as the model, predicates and stores know it.
+    /// The value in the form that the model, predicates and stores use.
     var propertyValue: PropertyValue { get }
     /// The Swift value; nil when `propertyValue` is of another kind or out of range.
     init?(propertyValue: PropertyValue)
 
-    /// The value of an integer cell; nil when the type is not held so, or out of range.
+    /// The value of an integer cell; nil when the type has another form, or the value is out of range.
     init?(integerCell: Int64)
-    /// The value of a double cell; nil when the type is not held so.
+    /// The value of a double cell; nil when the type has another form.
     init?(doubleCell: Double)
-    /// The value of a text cell; nil when the type is not held so, or there is no such case.
+    /// The value of a text cell; nil when the type has another form, or there is no such case.
     init?(stringCell: String)
-    /// The value of a cell that holds nothing; nil unless the type is optional.
+    /// The value of an empty cell; nil unless the type is optional.
     static var nullCell: Self? { get }
 }
 
@@ -183,7 +183,7 @@ extension UUID: AttributeValue {
 
 extension URL: AttributeValue {
     @inlinable public static var attributeType: AttributeType { .uri }
-    /// `about:blank`, since there is no empty URL.
+    /// `about:blank`, because there is no empty URL.
     public static var unsetValue: URL { blank }
     @inlinable public var propertyValue: PropertyValue { .uri(self) }
     @inlinable public init?(propertyValue: PropertyValue) {
@@ -195,7 +195,7 @@ extension URL: AttributeValue {
 
 extension ManagedObjectID: AttributeValue {
     public static var attributeType: AttributeType { .objectID }
-    /// An ID that no store holds.
+    /// An ID that no store contains.
     public static var unsetValue: ManagedObjectID { none }
     public var propertyValue: PropertyValue { .objectID(self) }
     public init?(propertyValue: PropertyValue) {
@@ -206,7 +206,7 @@ extension ManagedObjectID: AttributeValue {
         origin: Origin(entityName: "", storeIdentifier: nil, entityNumber: -1), reference: 0)
 }
 
-/// Any value; for attributes whose type is known to the model only.
+/// Any value; for attributes whose type only the model defines.
 extension PropertyValue: AttributeValue {
     public static var attributeType: AttributeType { .undefined }
     public static var isOptionalValue: Bool { true }

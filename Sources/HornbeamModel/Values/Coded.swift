@@ -6,9 +6,9 @@ internal import Foundation
 /// static let tags = Attribute<Coded<[String]>>("tags")
 /// book[Book.tags] = Coded(["crime", "Paris"])
 /// ```
-/// The value is a copy: changing it changes nothing until it is set again. `Value.encode` must not
-/// throw; decoding foreign bytes gives nil: a getter then shows the default or the empty value, and the context
-/// reports the object as one that could not be read. Numbers that JSON does not know (infinity, NaN) are kept.
+/// The value is a copy: set it again to change it. `Value.encode` must not
+/// throw. Decoding other bytes gives nil: a getter then returns the default or the empty value, and the context
+/// reports the object as unreadable. Numbers without a JSON form (infinity, NaN) are supported.
 public struct Coded<Value: Codable & Sendable>: AttributeValue {
     /// The value itself.
     public var value: Value
@@ -43,9 +43,9 @@ public struct Coded<Value: Codable & Sendable>: AttributeValue {
         self.value = value
     }
 
-    /// The value that decoding from nothing gives: zeros, empty texts and lists, nil, the first case of an enum with `CaseIterable`.
+    /// The empty value: zeros, empty texts and lists, nil, the first case of an enum with `CaseIterable`.
     ///
-    /// A few types have none. Opening a container refuses a required attribute of such a type that has no default.
+    /// Some types have none. Opening a container refuses a required attribute of such a type without a default.
     public static var unsetValue: Self {
         do { return Self(try EmptyValueDecoder.value(of: Value.self)) } catch {
             misuse(
@@ -54,7 +54,7 @@ public struct Coded<Value: Codable & Sendable>: AttributeValue {
     }
 }
 
-/// What a container asks about a type of coded values when it is opened.
+/// The properties of a `Coded` type that a container checks when it is opened.
 package protocol CodedType {
     static var hasUnsetValue: Bool { get }
 }

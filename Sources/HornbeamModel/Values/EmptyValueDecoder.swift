@@ -1,18 +1,18 @@
 /// Makes the empty value of a `Decodable` type: numbers are zero, texts, lists and dictionaries empty, optional values nil.
 ///
-/// A getter has to show something where an attribute has no value, or one that its type cannot read. Decoding from "nothing" gives
-/// such a value of any type whose own decoding accepts zeros.
+/// A getter must return a value for an attribute without a value, or with one that its type cannot decode. This decoder
+/// supplies zeros and empty values to the type's own `init(from:)`.
 struct EmptyValueDecoder: Decoder {
     /// Types that contain themselves have no empty value.
     private static let depthMax = 32
-    /// Tuples and vectors decode some elements of a list without asking for its length.
+    /// Tuples and vectors decode some elements of a list without checking its length.
     fileprivate static let elementsMax = 64
 
     fileprivate let depth: Int
     var codingPath: [any CodingKey] { [] }
     var userInfo: [CodingUserInfoKey: Any] { [:] }
 
-    /// - Throws: `DecodingError` where the type accepts no zeros.
+    /// - Throws: `DecodingError` when the type accepts no zeros.
     static func value<Value: Decodable>(of type: Value.Type) throws -> Value { try EmptyValueDecoder(depth: 0).value(of: type) }
 
     fileprivate func value<Value: Decodable>(of type: Value.Type) throws -> Value {
@@ -56,7 +56,7 @@ private struct EmptyObject<Key: CodingKey>: KeyedDecodingContainerProtocol {
     func superDecoder(forKey key: Key) -> any Decoder { decoder }
 }
 
-/// A list without elements, which still gives empty ones to a type that does not ask for the end.
+/// A list without elements. It still returns empty values to a type that does not check for its end.
 private struct EmptyList: UnkeyedDecodingContainer {
     let decoder: EmptyValueDecoder
     var codingPath: [any CodingKey] { [] }

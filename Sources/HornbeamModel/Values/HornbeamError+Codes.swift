@@ -1,10 +1,10 @@
-/// The codes that Core Data has, with its numbers (section 1.12 of its error table: VAL-3).
+/// The codes of Core Data, with its numbers (section 1.12 of its error table: VAL-3).
 extension HornbeamError.Code {
-    // A value that may not be saved.
+    // Values that cannot be saved.
 
-    /// A value breaks a rule of the model (ATT-8).
+    /// A value violates a rule of the model (ATT-8).
     public static let validation = Self(rawValue: 1550)
-    /// A value that must be unique occurs twice (MOD-8).
+    /// A unique value occurs twice (MOD-8).
     public static let constraintValidation = Self(rawValue: 1551)
     /// Several errors at once; see `details` (VAL-3).
     public static let multipleErrors = Self(rawValue: 1560)
@@ -14,7 +14,7 @@ extension HornbeamError.Code {
     public static let tooFewObjects = Self(rawValue: 1580)
     /// A to-many has more objects than its maximum (REL-2).
     public static let tooManyObjects = Self(rawValue: 1590)
-    /// A deny rule keeps the object from being deleted (REL-6).
+    /// A deny rule prevents the deletion of the object (REL-6).
     public static let deleteDenied = Self(rawValue: 1600)
     /// A number is larger than the maximum of its attribute, or than its type can hold (ATT-5).
     public static let numberTooLarge = Self(rawValue: 1610)
@@ -24,7 +24,7 @@ extension HornbeamError.Code {
     public static let dateTooLate = Self(rawValue: 1630)
     /// A date is earlier than the minimum of its attribute (ATT-6).
     public static let dateTooSoon = Self(rawValue: 1640)
-    /// A date is no point in time, such as infinity.
+    /// A date is not a point in time, such as infinity.
     public static let invalidDate = Self(rawValue: 1650)
     /// A text has too many characters, or data too many bytes (ATT-7).
     public static let stringTooLong = Self(rawValue: 1660)
@@ -41,13 +41,13 @@ extension HornbeamError.Code {
     public static let contextLocked = Self(rawValue: 132_000)
     /// Core Data's code for a lock on a coordinator; Hornbeam never throws it.
     public static let coordinatorLocked = Self(rawValue: 132_010)
-    /// An object was read of which the store has no row any more.
+    /// An object was read whose row no longer exists in the store.
     public static let objectNotFound = Self(rawValue: 133_000)
-    /// A relationship leads to an object of another store (REL-8).
+    /// A relationship refers to an object of another store (REL-8).
     public static let relationshipAcrossStores = Self(rawValue: 133_010)
-    /// The store holds newer versions of objects that were changed here.
+    /// The store has newer versions of changed objects.
     public static let mergeConflict = Self(rawValue: 133_020)
-    /// The store holds other objects with values that must be unique.
+    /// The store has other objects with the same unique values.
     public static let constraintConflict = Self(rawValue: 133_021)
 
     // Stores.
@@ -60,7 +60,7 @@ extension HornbeamError.Code {
     public static let incompatibleSchema = Self(rawValue: 134_020)
     /// A file could not be written.
     public static let saveFailed = Self(rawValue: 134_030)
-    /// Some of several stores were saved, others were not.
+    /// Only some of several stores were saved.
     public static let incompleteSave = Self(rawValue: 134_040)
     /// Core Data's code for conflicts in a save; Hornbeam throws `mergeConflict` or `constraintConflict`.
     public static let saveConflicts = Self(rawValue: 134_050)
@@ -74,20 +74,20 @@ extension HornbeamError.Code {
     public static let openTimedOut = Self(rawValue: 134_090)
     /// The store or the context does not support the request or the call.
     public static let unsupportedRequest = Self(rawValue: 134_091)
-    /// The model is not the one that the store was made with (MDL-9).
+    /// The store was created with another model (MDL-9).
     public static let modelMismatch = Self(rawValue: 134_100)
 
     // Migration and history.
 
     /// Core Data's code for migrations that failed; Hornbeam throws the reason.
     public static let migrationFailed = Self(rawValue: 134_110)
-    /// Objects break a rule of the new model; each detail names them.
+    /// Objects violate a rule of the new model; each detail names them.
     public static let migrationConstraintViolation = Self(rawValue: 134_111)
-    /// The migration was cancelled; the store is as it was.
+    /// The migration was cancelled; the store is unchanged.
     public static let migrationCancelled = Self(rawValue: 134_120)
     /// Core Data's code for a missing old model; Hornbeam's stores contain it.
     public static let missingSourceModel = Self(rawValue: 134_130)
-    /// The description of the store forbids to infer the mapping.
+    /// The description of the store does not allow the mapping to be inferred.
     public static let missingMappingModel = Self(rawValue: 134_140)
     /// Core Data's code for an old store that fails during a migration; Hornbeam throws the reason.
     public static let migrationSourceStore = Self(rawValue: 134_150)
@@ -105,11 +105,11 @@ extension HornbeamError.Code {
     public static let historyTokenExpired = Self(rawValue: 134_301)
     /// The token does not contain a store of the coordinator.
     public static let storeNotFoundInToken = Self(rawValue: 134_501)
-    /// The version of the store is none of a `VersionedModel`.
+    /// The version of the store is not in the `VersionedModel`.
     public static let modelReferenceNotFound = Self(rawValue: 134_504)
     /// Core Data's code for a staged migration of another framework; Hornbeam never throws it.
     public static let stagedMigrationFrameworkMismatch = Self(rawValue: 134_505)
-    /// The store was migrated from this version to a newer one.
+    /// The store has a newer version than the current one of the model.
     public static let stagedMigrationBackwards = Self(rawValue: 134_506)
 }
 
@@ -117,21 +117,21 @@ extension HornbeamError.Code {
 extension HornbeamError.Code {
     /// A model that contradicts itself; each problem is one of `details`.
     public static let invalidModel = Self(rawValue: 9_001)
-    /// Models of which entities of one name differ cannot be merged (MDL-5).
+    /// Models with different entities of the same name cannot be merged (MDL-5).
     public static let modelsDiffer = Self(rawValue: 9_002)
-    /// A model file that cannot be read: not JSON, not XML, cut off.
+    /// A model file that cannot be parsed: not JSON, not XML, truncated.
     public static let malformedModelFile = Self(rawValue: 9_003)
     /// A model file of a newer format than this version reads.
     public static let newerModelFormat = Self(rawValue: 9_004)
     /// A class that does not fit its entity.
     public static let unboundClass = Self(rawValue: 9_005)
-    /// A name that the entity has no property of.
+    /// An unknown name of a property.
     public static let unknownKey = Self(rawValue: 9_006)
-    /// A name that the model has no entity of.
+    /// An unknown name of an entity.
     public static let unknownEntity = Self(rawValue: 9_007)
-    /// A value of another type than the property's.
+    /// A value of the wrong type for the property.
     public static let typeMismatch = Self(rawValue: 9_008)
-    /// A name that the model has no request template, composite or configuration of.
+    /// An unknown name of a request template, composite or configuration.
     public static let unknownName = Self(rawValue: 9_009)
     /// A migration plan or a mapping that contradicts itself or the models; each problem is one of `details`.
     public static let invalidMigrationPlan = Self(rawValue: 9_010)
@@ -142,9 +142,9 @@ extension HornbeamError.Code {
     public static let newerFormat = Self(rawValue: 9_102)
     /// Another process writes to the store.
     public static let storeInUse = Self(rawValue: 9_103)
-    /// A page of the store does not hold what was written.
+    /// A page of the store differs from the page that was written.
     public static let damaged = Self(rawValue: 9_104)
-    /// The log holds damage before its end.
+    /// The log is damaged before its end.
     public static let logDamaged = Self(rawValue: 9_105)
     /// The disk is full.
     public static let full = Self(rawValue: 9_106)
@@ -156,7 +156,7 @@ extension HornbeamError.Code {
     public static let durabilityLost = Self(rawValue: 9_109)
     /// The store was closed.
     public static let closed = Self(rawValue: 9_110)
-    /// The snapshot was given up because it had become too old.
+    /// The snapshot has exceeded its maximum age.
     public static let snapshotExpired = Self(rawValue: 9_111)
     /// A key or a row is larger than the store can hold.
     public static let tooLarge = Self(rawValue: 9_112)

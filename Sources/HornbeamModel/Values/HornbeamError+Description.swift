@@ -1,11 +1,11 @@
 public import Foundation
 
 extension HornbeamError: CustomStringConvertible {
-    /// The code, the message, the cause, and each of the single failures on a line of its own. Holds no
-    /// values of the user's data.
+    /// The code, the message, the cause, and each detail on a line of its own. Contains no
+    /// user data.
     public var description: String { text(withData: false) }
 
-    /// The description with the values and the objects concerned. For the developer's eyes.
+    /// The description with the values and the objects. Contains user data; for developers.
     public var expandedDescription: String { text(withData: true) }
 
     private func text(withData: Bool) -> String {
@@ -28,8 +28,8 @@ extension HornbeamError: CustomStringConvertible {
         return text
     }
 
-    /// One error for several: nil for none, the error itself for one, else code `multipleErrors` with the
-    /// single ones as `details` (VAL-3).
+    /// Combines errors: nil for none, the error itself for one, else code `multipleErrors` with the
+    /// errors as `details` (VAL-3).
     public static func combining(_ errors: [HornbeamError]) -> HornbeamError? {
         guard errors.count > 1 else { return errors.first }
         let single = errors.flatMap { $0.code == .multipleErrors ? $0.details : [$0] }
@@ -44,7 +44,7 @@ extension HornbeamError: LocalizedError {
     public var errorDescription: String? { description }
 }
 
-/// As an `NSError`, the code is that of section 1.12, and the parts are in the user info under Core Data's keys.
+/// As an `NSError`, it has the code of section 1.12, and its parts are in the user info under Core Data's keys.
 extension HornbeamError: CustomNSError {
     public static var errorDomain: String { "HornbeamErrorDomain" }
     public var errorCode: Int { code.rawValue }

@@ -1,17 +1,17 @@
-/// What went wrong, to which object or store, and what to do about it.
+/// An error: the event, the affected object or store, and the remedy.
 ///
-/// Every public call of Hornbeam that throws, throws this type. Switch on `code`; the wording of
-/// `message` is for people and may change.
+/// Every public method of Hornbeam that throws, throws this type. Switch on `code`; the wording of
+/// `message` may change.
 public struct HornbeamError: Error, Sendable {
-    /// The kind of failure. New kinds may be added; those known to Core Data have its number.
+    /// The kind of error. New kinds may be added; those of Core Data have its number.
     public struct Code: Hashable, Sendable, RawRepresentable {
         public let rawValue: Int
         public init(rawValue: Int) { self.rawValue = rawValue }
     }
 
-    /// The kind of failure.
+    /// The kind of error.
     public var code: Code
-    /// What happened to which thing, and what to do. Holds no user data.
+    /// The event, the affected thing and the remedy. Contains no user data.
     public var message: String
     /// The entity concerned.
     public var entity: String?
@@ -21,14 +21,14 @@ public struct HornbeamError: Error, Sendable {
     public var value: PropertyValue?
     /// The objects concerned.
     public var objectIDs: [ManagedObjectID]
-    /// The single failures, where there are several (code `multipleErrors`, VAL-3).
+    /// The single errors, if there are several (code `multipleErrors`, VAL-3).
     public var details: [HornbeamError]
-    /// The failure below this one, in words.
+    /// The text of the underlying error.
     public var cause: String?
-    /// The failure below this one itself, where it is of another type: what a hook of a class threw. Not compared by `==`.
+    /// The underlying error itself, if it has another type, such as an error of a class's hook. `==` does not compare it.
     public var underlyingError: (any Error)?
 
-    /// A failure of the given kind. Stores of your own throw it too.
+    /// An error of the given kind. Custom stores throw it too.
     public init(
         _ code: Code, _ message: String, entity: String? = nil, key: String? = nil,
         value: PropertyValue? = nil, objectIDs: [ManagedObjectID] = [],

@@ -1,7 +1,7 @@
 public import Foundation
 
 extension ManagedObjectID {
-    /// The parts of an ID's URI, before a store is found for them (PSC-12).
+    /// The parts of an ID's URI, before its store is found (PSC-12).
     public struct URIParts: Hashable, Sendable {
         /// The identity of the store; nil for a temporary ID.
         public var storeIdentifier: UUID?
@@ -29,10 +29,10 @@ extension ManagedObjectID {
         }
     }
 
-    /// The ID as a URI, to be kept as text and given back to a coordinator later (PSC-12).
+    /// The ID as a URI, to be stored as text and passed to a coordinator later (PSC-12).
     ///
     /// Permanent: `x-hornbeam://<store-UUID>/<Entity>/p<number>`. Temporary: `x-hornbeam:///<Entity>/t<number>`,
-    /// of no use once the process has ended.
+    /// valid in this process only.
     public func uriRepresentation() -> URL {
         var parts = URLComponents()
         parts.scheme = "x-hornbeam"
@@ -44,7 +44,7 @@ extension ManagedObjectID {
         return url
     }
 
-    /// The ID that a URI names. No store is asked whether it holds the object; nil for a URI of another form.
+    /// The ID of a URI; nil for a URI of another form. Does not check whether a store contains the object.
     public init?(uriRepresentation uri: URL) {
         guard let parts = URIParts(uri) else { return nil }
         let origin = Origin(
@@ -67,7 +67,7 @@ extension ManagedObjectID: CustomStringConvertible {
     public var description: String { uriRepresentation().absoluteString }
 }
 
-/// Coded as the text of its URI.
+/// Encoded as the text of its URI.
 extension ManagedObjectID: Codable {
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()

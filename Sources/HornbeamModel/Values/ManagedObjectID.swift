@@ -1,11 +1,11 @@
 public import Foundation
 
-/// The identity of a managed object: its entity, its store and a number that is never used again.
+/// The identity of a managed object: its entity, its store and a number that is never reused.
 ///
-/// An ID is a value: it may cross threads and actors, be kept and be archived as a URI. It is temporary
-/// until the object is saved for the first time. Source: PSC-11, PSC-12.
+/// An ID is a `Sendable` value that can be stored as a URI. It is temporary
+/// until the first save of the object. Source: PSC-11, PSC-12.
 public struct ManagedObjectID: Hashable, Sendable {
-    /// The entity and the store that IDs of one kind share, so that an ID takes 16 bytes.
+    /// The shared part of the IDs of one entity and store, so that an ID takes 16 bytes.
     package final class Origin: Sendable, Hashable {
         package let entityName: String
         /// The store's identity; nil for temporary IDs.
@@ -38,13 +38,13 @@ public struct ManagedObjectID: Hashable, Sendable {
         self.reference = reference
     }
 
-    /// True until the object was saved, or was given a permanent ID.
+    /// True until the object is saved, or gets a permanent ID.
     public var isTemporaryID: Bool { origin.storeIdentifier == nil }
 
     /// The name of the object's entity.
     public var entityName: String { origin.entityName }
 
-    /// The identity of the store that holds the object; nil while the ID is temporary.
+    /// The identity of the object's store; nil while the ID is temporary.
     public var storeIdentifier: UUID? { origin.storeIdentifier }
 
     public static func == (a: Self, b: Self) -> Bool { a.reference == b.reference && a.origin == b.origin }

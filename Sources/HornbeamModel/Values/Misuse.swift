@@ -1,12 +1,12 @@
-/// Ends the process after a mistake in the program, with a sentence on standard error.
+/// Ends the process after a programmer error, with a sentence on standard error.
 ///
-/// For mistakes that a program which uses the library can make. The sentence is printed in release builds too, which leave the one of
-/// `preconditionFailure` out.
+/// For errors of programs that use the library. Release builds print the sentence too, unlike that of
+/// `preconditionFailure`.
 package func misuse(_ sentence: String, file: StaticString = #fileID, line: UInt = #line) -> Never {
     fatalError(sentence, file: file, line: line)
 }
 
-/// Ends the process with a sentence where a condition does not hold; as `misuse`.
+/// Ends the process with a sentence when a condition is false; like `misuse`.
 @inline(__always)
 package func require(
     _ condition: Bool, _ sentence: @autoclosure () -> String, file: StaticString = #fileID, line: UInt = #line

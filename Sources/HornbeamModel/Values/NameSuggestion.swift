@@ -1,12 +1,12 @@
-/// The hint “ (did you mean “x”?)” for a name that is not known, or nothing when no known name is near.
+/// The hint “ (did you mean “x”?)” for an unknown name; empty when no known name is similar.
 package func suggestion(for name: String, among known: some Sequence<String>) -> String {
     guard let near = nearestName(to: name, among: known) else { return "" }
     return " (did you mean “\(near)”?)"
 }
 
-/// The known name with the fewest edits to `name`, ignoring case, when those are at most a third of it.
+/// The known name with the fewest edits to `name`, ignoring case, if they are at most a third of its length.
 ///
-/// Names longer than 64 characters get no suggestion, so that hostile input costs little.
+/// Names longer than 64 characters get no suggestion, which limits the cost of untrusted input.
 package func nearestName(to name: String, among known: some Sequence<String>) -> String? {
     let wanted = Array(name.lowercased().unicodeScalars)
     guard !wanted.isEmpty, wanted.count <= 64 else { return nil }
@@ -25,7 +25,7 @@ package func nearestName(to name: String, among known: some Sequence<String>) ->
     return best?.name
 }
 
-/// The edits (insert, remove, replace, swap of neighbours) that turn one text into the other.
+/// The edit distance (insert, remove, replace, swap of neighbours) between two texts.
 private func editDistance(_ a: [Unicode.Scalar], _ b: [Unicode.Scalar]) -> Int {
     var beforeLast: [Int] = []
     var last = Array(0...b.count)

@@ -1,14 +1,14 @@
 internal import HornbeamThreads
 
-/// The number of a property's name, equal for equal names throughout the process.
+/// The number of a property's name, equal for equal names in the whole process.
 ///
-/// Typed tokens carry it, and each entity has a table from it to the property's index, so that
-/// reaching a property by token hashes no text.
+/// Typed tokens contain it, and each entity has a table from it to the property's index, so that
+/// access by token hashes no text.
 public struct PropertyNameID: Hashable, Sendable {
-    /// Counted from 0 in the order in which names were first met.
+    /// Counted from 0 in the order of first use.
     @usableFromInline package let number: Int
 
-    /// The ID of a name. Takes a lock: call it once per name, not once per access.
+    /// The ID of a name. Takes a lock: call it once per name, not per access.
     package init(_ name: String) {
         number = Self.known.withLock { known in
             if let number = known[name] { return number }

@@ -1,7 +1,7 @@
 internal import Foundation
 
-/// Coded as plain JSON where JSON has the kind (nil, booleans, whole numbers, texts, lists), else as an
-/// object with one member that names the kind: `{"double": 1.5}`, `{"date": 757382400}` (seconds since
+/// Encoded as plain JSON if JSON has the type (nil, booleans, integers, texts, lists), else as an
+/// object with one member that names the type: `{"double": 1.5}`, `{"date": 757382400}` (seconds since
 /// 1970; `{"instant": 0.1}`, seconds since 2001, where those are not exact), `{"data": "<base64>"}`, `{"dictionary": {…}}`.
 extension PropertyValue: Codable {
     private enum Kind: String, CodingKey {

@@ -1,11 +1,11 @@
 internal import Foundation
 
 extension PropertyValue {
-    /// The value in the form in which an attribute of a type holds it, or an error that says why it has none.
+    /// The value converted to an attribute type, or an error with the reason.
     ///
-    /// Numbers convert to other numeric types when they keep their value: `3.0` becomes an integer, `3.5`
-    /// does not, and an integer must lie in the range of its width. Floats and doubles are rounded to
-    /// their precision, −0 becomes 0. Nothing else converts. `.null` is a value of every type.
+    /// Numbers convert to other numeric types if they keep their value: `3.0` becomes an integer, `3.5`
+    /// does not, and an integer must be in the range of its width. Floats and doubles are rounded to
+    /// their precision, −0 becomes 0. Nothing else converts. Every type accepts `.null`.
     ///
     /// - Throws: `HornbeamError` with code `typeMismatch`, `numberTooLarge` or `numberTooSmall`.
     public func coerced(to type: AttributeType, entity: String? = nil, key: String? = nil) throws -> PropertyValue {
@@ -91,7 +91,7 @@ extension PropertyValue {
             entity: entity, key: key, value: self)
     }
 
-    /// The kind of value as it stands in a sentence: “a string”.
+    /// The type of the value with its article: “a string”.
     package var kindWithArticle: String {
         switch self {
         case .null: "nil"
@@ -104,7 +104,7 @@ extension PropertyValue {
 }
 
 extension AttributeType {
-    /// True when an attribute of the type holds the value just as it is; false when that takes a closer look.
+    /// True when an attribute of the type stores the value without conversion; false when a conversion may be needed.
     package func holds(_ value: PropertyValue) -> Bool {
         switch value {
         case .null: true
@@ -121,7 +121,7 @@ extension AttributeType {
         }
     }
 
-    /// The type as it stands in a sentence: “an integer of 16 bits”.
+    /// The type with its article: “an integer of 16 bits”.
     package var withArticle: String {
         switch self {
         case .undefined: "any value"
@@ -144,7 +144,7 @@ extension AttributeType {
     }
 }
 
-/// A property as it is named in messages: `Book.title`.
+/// A property in messages: `Book.title`.
 package func place(_ entity: String?, _ key: String?) -> String {
     switch (entity, key) {
     case (let entity?, let key?): "“\(entity).\(key)”"

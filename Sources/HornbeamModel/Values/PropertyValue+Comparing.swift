@@ -1,8 +1,8 @@
 internal import Foundation
 
 extension PropertyValue {
-    /// The order of two values of comparable kinds; nil when there is none: `nil`, NaN, collections, a
-    /// text and a number.
+    /// The order of two comparable values; nil for `nil`, NaN, collections, and values of
+    /// different types.
     public func compared(to other: PropertyValue) -> ValueOrder? {
         switch (self, other) {
         case (.string(let a), .string(let b)): return compareUTF8(a, b)
@@ -18,8 +18,8 @@ extension PropertyValue {
         }
     }
 
-    /// The place of this value before or after another in a sorted list. Total: every two values have an
-    /// order. Missing values come first, then numbers (NaN before all), texts, dates, data, UUIDs, URIs,
+    /// The position of this value relative to another in a sorted list. The order is total. Missing
+    /// values come first, then numbers (NaN before all), texts, dates, data, UUIDs, URIs,
     /// object IDs, collections.
     public func sortOrder(to other: PropertyValue) -> ValueOrder {
         if let order = compared(to: other) { return order }

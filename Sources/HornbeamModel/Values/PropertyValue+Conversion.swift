@@ -1,8 +1,8 @@
 public import Foundation
 
-/// The value as a Swift type, where nothing is lost: `1.0` is an integer, `1.5` and `"1"` are not.
+/// Lossless conversions to Swift types: `1.0` is an integer, `1.5` and `"1"` are not.
 extension PropertyValue {
-    /// The integer, or the whole number of another numeric type that fits.
+    /// The integer, or the integral value of another numeric type if it is in range.
     public var intValue: Int64? {
         switch self {
         case .int(let value): return value
@@ -24,7 +24,7 @@ extension PropertyValue {
         }
     }
 
-    /// The number as a decimal: of a double, the shortest one that reads back as the same double.
+    /// The number as a decimal; for a double, the shortest one that converts back to the same double.
     public var decimalValue: Decimal? {
         switch self {
         case .decimal(let value): return value
@@ -35,7 +35,7 @@ extension PropertyValue {
         }
     }
 
-    /// The boolean, or whether a number is not zero.
+    /// The boolean; for a number, true if it is not zero.
     public var boolValue: Bool? {
         switch self {
         case .bool(let value): return value
@@ -78,7 +78,7 @@ extension PropertyValue {
 }
 
 extension Decimal {
-    /// The decimal with the fewest digits that is nearest to a double; nil for infinities.
+    /// The decimal with the fewest digits that converts to a double; nil for infinities.
     package init?(shortest value: Double) {
         if value.isNaN {
             self = .nan
@@ -88,12 +88,12 @@ extension Decimal {
         self = decimal
     }
 
-    /// The number, when it is whole and fits 64 bits.
+    /// The number, if it is integral and fits 64 bits.
     var wholeNumber: Int64? {
         guard !isNaN else { return nil }
         let number = Int64(truncating: self as NSDecimalNumber)
         if Decimal(number) == self { return number }
-        // The bridged conversion goes through a double beyond 2⁵³.
+        // Above 2⁵³, the bridged conversion goes through a double.
         return Int64(description)
     }
 }

@@ -1,7 +1,7 @@
 internal import Foundation
 
 extension PropertyValue: CustomStringConvertible {
-    /// The value as it is shown in a table or a log line: texts as they are, dates in UTC.
+    /// The value in tables and logs: texts without quotes, dates in UTC.
     public var description: String {
         switch self {
         case .null: "nil"
@@ -22,7 +22,7 @@ extension PropertyValue: CustomStringConvertible {
         }
     }
 
-    /// The value with texts in quotes, so that its kind can be seen; long ones are cut at 200 characters.
+    /// The value with texts in quotes, so that its type is visible; long ones are truncated to 200 characters.
     package var expandedDescription: String {
         guard case .string(let text) = self else { return description }
         let shown = text.prefix(200)
@@ -31,7 +31,7 @@ extension PropertyValue: CustomStringConvertible {
 }
 
 extension Date {
-    /// The instant as `2026-11-20T22:58:00Z`, with milliseconds where there are any, proleptic Gregorian, UTC.
+    /// The instant as `2026-11-20T22:58:00Z`, with milliseconds if it has any, proleptic Gregorian, UTC.
     package var internetText: String {
         let seconds = timeIntervalSince1970
         guard seconds.isFinite, abs(seconds) < 1e13 else { return "\(seconds) s since 1970" }
@@ -52,7 +52,7 @@ private func padded(_ number: Int, _ width: Int) -> String {
     return (number < 0 ? "-" : "") + String(repeating: "0", count: max(0, width - digits.count)) + digits
 }
 
-/// Counts in eras of 400 years, whose days repeat; March is taken as the first month of a year.
+/// Counts in eras of 400 years, whose days repeat; a year begins with March.
 private func civilDate(daysSince1970: Int) -> (year: Int, month: Int, day: Int) {
     let days = daysSince1970 + 719_468
     let era = (days >= 0 ? days : days - 146_096) / 146_097

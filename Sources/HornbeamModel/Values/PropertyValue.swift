@@ -2,11 +2,11 @@ public import Foundation
 
 /// A value of a property, an argument of a predicate, or the result of an expression.
 ///
-/// Integers of every width are `int`; `Float` attributes are `double` here and rounded to their
-/// width where they are stored. Collections occur in predicates and as to-many values only.
+/// Integers of every width are `int`; values of `Float` attributes are `double` and rounded to their
+/// width when they are stored. Collections occur in predicates and as to-many values only.
 ///
-/// `==` tells whether two values are the same in kind and content, texts by their UTF-8 bytes; a NaN is
-/// equal to itself. Whether a predicate finds them equal (`1` and `1.0`) is `isEqual(to:)`.
+/// `==` compares type and content, texts by their UTF-8 bytes; a NaN is
+/// equal to itself. `isEqual(to:)` has the equality of predicates (`1` and `1.0`).
 public enum PropertyValue: Sendable {
     /// No value.
     case null
@@ -30,11 +30,11 @@ public enum PropertyValue: Sendable {
     case uri(URL)
     /// The ID of an object.
     case objectID(ManagedObjectID)
-    /// Several values in order.
+    /// An ordered list of values.
     case array([PropertyValue])
-    /// Several different values without order.
+    /// A set of values.
     case set(Set<PropertyValue>)
-    /// Values by name, as a composite has them.
+    /// Values by name, such as the elements of a composite.
     case dictionary([String: PropertyValue])
 
     /// True for `.null`.
@@ -42,7 +42,7 @@ public enum PropertyValue: Sendable {
         if case .null = self { true } else { false }
     }
 
-    /// A word for the kind of value, for messages: `string`, `number`, `date` …
+    /// The type of the value in messages: `string`, `number`, `date` …
     public var kindName: String {
         switch self {
         case .null: "nil"

@@ -1,4 +1,4 @@
-/// How one value stands to another in an order.
+/// The order of two values.
 public enum ValueOrder: Int, Hashable, Sendable {
     /// The first value is smaller.
     case less = -1
@@ -7,6 +7,6 @@ public enum ValueOrder: Int, Hashable, Sendable {
     /// The first value is larger.
     case greater = 1
 
-    /// The order seen from the other side.
+    /// The opposite order.
     public var reversed: ValueOrder { ValueOrder(rawValue: -rawValue) ?? .same }
 }

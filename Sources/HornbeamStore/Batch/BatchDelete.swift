@@ -1,7 +1,7 @@
 internal import HornbeamEngine
 package import HornbeamModel
 
-/// Deletes all objects that a request finds, and those that their delete rules take along (BAT-3).
+/// Deletes all objects that a request finds, and the objects that their delete rules delete (BAT-3).
 package struct BatchDelete: Sendable {
     package var request: FetchDescription
     package var collectsObjects = false
@@ -11,9 +11,9 @@ package struct BatchDelete: Sendable {
 }
 
 extension Store {
-    /// Carries out a batch delete in one transaction.
+    /// Executes a batch delete in one transaction.
     ///
-    /// - Throws: `deleteDenied` when a deny rule holds an object back; nothing is deleted then.
+    /// - Throws: `deleteDenied` when a deny rule forbids the deletion of an object; then nothing is deleted.
     package func delete(_ delete: BatchDelete) throws -> BatchOutcome {
         try inBatchTransaction(delete.origin, collectsObjects: delete.collectsObjects) { transaction, base in
             var execution = BatchDeleteExecution(delete, transaction, base)
@@ -22,12 +22,12 @@ extension Store {
     }
 }
 
-/// Carries out one batch delete: finds who goes, checks who may not, lets others forget them, removes rows and entries.
+/// Executes one batch delete: collects the objects, checks deny rules, nullifies references, removes rows and entries.
 struct BatchDeleteExecution {
     private let delete: BatchDelete
     private let transaction: WriteTransaction
     private let base: StoreSnapshot
-    /// Who goes, in the order in which they were found.
+    /// The objects to delete, in the order in which they were found.
     private var doomed: [ObjectReference] = []
     private var isDoomed: Set<ObjectReference> = []
 
@@ -64,7 +64,7 @@ struct BatchDeleteExecution {
 
     private func table(_ object: ObjectReference) -> EntityTable { base.schema.table(at: object.entityIndex) }
 
-    /// True when objects of an entity have no relationship: nobody follows when they go, nobody is told.
+    /// True when the objects of an entity have no relationships, so that no delete rule applies.
     private static func isPlain(_ table: EntityTable) -> Bool {
         table.linksAsMember.isEmpty && !table.entity.properties.contains(where: \.isRelationship)
     }
@@ -84,7 +84,7 @@ struct BatchDeleteExecution {
         }
     }
 
-    /// All objects that a deny rule holds back are named together (DEL-4).
+    /// One error names all objects that a deny rule protects (DEL-4).
     private func requireAllowed() throws {
         var denied: [HornbeamError] = []
         for object in doomed {
@@ -100,12 +100,12 @@ struct BatchDeleteExecution {
         let entity = table(object).entity.name
         return HornbeamError(
             .deleteDenied,
-            "The \(entity) cannot be deleted while “\(property.name)” leads to other objects. Delete those too, or "
+            "The \(entity) cannot be deleted while “\(property.name)” refers to other objects. Delete those too, or "
                 + "clear the relationship first.",
             entity: entity, key: property.name, objectIDs: [base.reader.origins.objectID(object)])
     }
 
-    /// To-ones at the other end are cleared; to-manys lose their members as the rows go.
+    /// Clears the to-ones that refer to deleted objects. The members of to-manys are removed with the rows.
     private func nullify(_ change: inout StoreChange) throws {
         let isDoomed = isDoomed
         var pending = PendingRows(transaction, base.reader) { isDoomed.contains($0) }
@@ -142,13 +142,13 @@ struct BatchDeleteExecution {
         }
     }
 
-    /// Rows that no relationship tree knows: their entries are removed index by index, then the rows, all leaf by leaf.
+    /// Removes rows without relationship trees: first their entries, index by index, then the rows, leaf by leaf.
     private func remove(_ rows: RowSelection, _ table: EntityTable, _ change: inout StoreChange) throws {
         try preserveValues(rows, table, &change)
         let keys = table.indexes.isEmpty ? [] : rows.keys
         try EngineError.translated { () throws(EngineError) in
             for index in table.indexes {
-                // To read an entry costs a small part of what it costs to look one up.
+                // Reading an entry in sequence costs a fraction of a lookup.
                 if try transaction.index(index.tree).count < rows.count * 16 {
                     try transaction.deleteEntries(of: keys, at: index.isUnique ? .startOfValue : .endOfKey, from: index.tree)
                 } else {
@@ -159,7 +159,7 @@ struct BatchDeleteExecution {
         }
     }
 
-    /// Entries of few rows, in key order.
+    /// Removes the entries of few rows, in key order.
     private func removeEntries(of keys: [UInt64], _ table: EntityTable, _ index: ValueIndex) throws(EngineError) {
         var run = EntryRun()
         var key = IndexKey()
@@ -173,7 +173,7 @@ struct BatchDeleteExecution {
         try run.forEachSorted { (entry, _) throws(EngineError) in _ = try transaction.delete(entry, from: index.tree) }
     }
 
-    /// What history keeps of the rows.
+    /// Records the values that history keeps of the deleted rows.
     private func preserveValues(_ rows: RowSelection, _ table: EntityTable, _ change: inout StoreChange) throws {
         let history = base.reader.history
         guard history.preservesValues(of: table) else { return }
@@ -202,7 +202,7 @@ struct BatchDeleteExecution {
 }
 
 extension PendingRows {
-    /// Clears a to-one that still names an object that goes.
+    /// Clears a to-one that still refers to a deleted object.
     mutating func clear(
         _ property: PropertyDescription, of object: ObjectReference, pointingAt gone: ObjectReference
     ) throws {

@@ -1,14 +1,14 @@
-/// What a batch update or delete did.
+/// The result of a batch update or delete.
 package struct BatchOutcome: Sendable {
-    /// Objects that the request met; of a delete, those that followed by its rules too.
+    /// The number of objects that matched the request; for a delete, with those that its delete rules deleted.
     package var count = 0
-    /// The objects counted, by key; empty unless they were asked for.
+    /// The objects counted, by key; empty unless the request asks for them.
     package var objects: [ObjectReference] = []
-    /// The commit's number; the newest one's when nothing was changed.
+    /// The number of the commit; the newest transaction when nothing was changed.
     package var transaction: UInt64 = 0
 }
 
-/// Who asks for a batch, as it is recorded with the commit.
+/// The author and context of a batch, which are recorded with the commit.
 package struct BatchOrigin: Sendable {
     package var author: String?
     package var contextName: String?

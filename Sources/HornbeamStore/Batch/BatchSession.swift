@@ -1,11 +1,11 @@
 internal import HornbeamEngine
 internal import HornbeamModel
 
-/// One transaction of a batch. Index entries are gathered and written in key order, so that each leaf is touched once for many.
+/// One transaction of a batch. It collects index entries and writes them in key order, so that many entries share one change of a leaf.
 final class BatchSession {
-    /// Entries gathered before they are written.
+    /// The number of entries that are collected before they are written.
     private static let entriesMax = 32_768
-    /// Keys taken from the store's sequence at a time.
+    /// The number of keys that are reserved from the store's sequence at a time.
     private static let keyBlock = 4_096
 
     let transaction: WriteTransaction
@@ -15,21 +15,21 @@ final class BatchSession {
     private let table: EntityTable
     private let announces: Bool
     private let thread = BatchThread.current
-    /// The first key of each block, with the row that took it.
+    /// The first key of each block, with the number of its first row.
     private var blocks: [(key: UInt64, row: Int)] = []
     private var lastRow: Int?
     private var nextKey: UInt64 = 0
     private var endKey: UInt64 = 0
-    // Unchecked as in BatchWriter.
+    // Unchecked for the reason given in `BatchWriter`.
     @exclusivity(unchecked) private var entries: [EntryRun]
     private var memberEntries: [EntryRun]
     @exclusivity(unchecked) private var key = IndexKey()
     private var touchedOwners: [ObjectReference: PropertyMask] = [:]
-    /// True when unique keys are looked up before rows are appended, so that none may wait to be written.
+    /// True when unique values are looked up before rows are appended, so that their entries must be written at once.
     private let writesUniqueKeysAtOnce: Bool
-    /// Rows whose derived attributes wait to be computed.
+    /// Rows whose derived attributes are not computed yet.
     private var underived: [ObjectReference] = []
-    /// What changed elsewhere since derived attributes were computed last.
+    /// Changes of other objects since derived attributes were last computed.
     private var underivedChanges: [ObjectReference: PropertyMask] = [:]
     private let hasDerivations: Bool
 
@@ -92,7 +92,7 @@ final class BatchSession {
         key.finishComponents()
     }
 
-    /// For long keys, which are rare, and for those that are looked up.
+    /// For long keys, which are rare, and for keys that are looked up.
     private func putAtOnce(_ index: ValueIndex, _ object: ObjectReference) throws {
         if key.isCut, try transaction.value(index.cutKeysName) == nil {
             try transaction.setValue(index.cutKeysName, [1])
@@ -118,7 +118,7 @@ final class BatchSession {
         memberEntries[slot].append(owner: owner.key, object)
     }
 
-    /// Writes what was gathered.
+    /// Writes the collected entries.
     func writeEntries() throws {
         for (slot, index) in table.indexes.enumerated() { try write(&entries[slot], index) }
         for (slot, mirror) in table.mirrors.enumerated() {
@@ -133,7 +133,7 @@ final class BatchSession {
         try keepDerivedValues()
     }
 
-    /// Everything that was changed, for the announcement.
+    /// All changes of the session, to be published.
     func finishedChange() -> StoreChange {
         guard !touchedOwners.isEmpty else { return change }
         for object in change.inserted { touchedOwners[object] = nil }
@@ -142,7 +142,7 @@ final class BatchSession {
         return change
     }
 
-    /// Takes note of objects that were changed beside the rows of the batch.
+    /// Records objects that were changed in addition to the rows of the batch.
     func note(_ other: StoreChange) {
         for object in other.updated { touch(object.reference, object.properties) }
     }
@@ -201,7 +201,7 @@ final class BatchSession {
         return conflicts
     }
 
-    /// The values that both want; none where they cannot be read, since the conflict is what is to be reported.
+    /// The values that both objects want. Empty when they cannot be read, because the conflict is the more important error.
     private func values(of holder: ObjectReference, _ index: ValueIndex) -> [PropertyValue] {
         let execution = SaveExecution(ChangeSet(), transaction: transaction, reader: store.reader)
         return (try? execution.values(holder, index)) ?? []

@@ -1,7 +1,7 @@
 internal import HornbeamEngine
 package import HornbeamModel
 
-/// Sets properties of all objects that a request finds, without making objects of them (BAT-2).
+/// Sets properties of all objects that a request finds, without creating managed objects (BAT-2).
 package struct BatchUpdate: Sendable {
     package struct Assignment: Sendable {
         package var property: PropertyDescription
@@ -14,10 +14,10 @@ package struct BatchUpdate: Sendable {
     }
 
     package var request: FetchDescription
-    /// Attributes and to-ones, each once. Expressions see the values before the update.
+    /// Attributes and to-ones, each at most once. Expressions read the values before the update.
     package var assignments: [Assignment]
     package var collectsObjects = false
-    /// True to hold values to the limits of the model. Required values must be there in any case.
+    /// True validates values against the model's limits. Required values are always validated.
     package var validatesValues = false
     package var origin = BatchOrigin()
 
@@ -28,9 +28,9 @@ package struct BatchUpdate: Sendable {
 }
 
 extension Store {
-    /// Carries out a batch update in one transaction.
+    /// Executes a batch update in one transaction.
     ///
-    /// - Throws: `SaveConflicts` when a unique value would occur twice; `HornbeamError` for values that do not fit or are missing.
+    /// - Throws: `SaveConflicts` when a unique value would occur twice; `HornbeamError` for invalid or missing values.
     package func update(_ update: BatchUpdate) throws -> BatchOutcome {
         try inBatchTransaction(update.origin, collectsObjects: update.collectsObjects) { transaction, base in
             var execution = BatchUpdateExecution(update, transaction, base)
@@ -39,9 +39,9 @@ extension Store {
     }
 }
 
-/// Carries out one batch update: cells of fixed width that no index looks at are set column by column, all else row by row.
+/// Executes one batch update. Cells of fixed width without an index are set column by column; all others row by row.
 struct BatchUpdateExecution {
-    /// Rows that are read and written at a time.
+    /// The number of rows that are read and written at a time.
     private static let stride = 16_384
 
     private let update: BatchUpdate
@@ -149,7 +149,7 @@ struct BatchUpdateExecution {
 }
 
 extension EntityTable {
-    /// True when a property's cells can be set without regard to anything else in the store.
+    /// True when a property's cells can be set without another change in the store.
     fileprivate func canPatch(_ property: PropertyDescription) -> Bool {
         guard let column = columns[property.index], column.type != .reference, column.type.fixedWidth != nil else {
             return false
@@ -163,19 +163,19 @@ extension EntityTable {
 }
 
 extension PropertyDescription {
-    /// True for a to-one relationship whose inverse is one too: setting it changes the other object's row.
+    /// True for a to-one relationship whose inverse is a to-one: setting it also changes the other object's row.
     var hasToOneInverse: Bool { isToOne && inverse?.isToOne == true }
 }
 
 extension FetchExpression {
-    /// The value, where it is the same for all objects.
+    /// The value, if it is the same for all objects.
     var constantValue: PropertyValue? {
         if case .constant(let value) = node { value } else { nil }
     }
 }
 
 extension EvaluatedValue {
-    /// The value as a property may hold it: an object as its ID.
+    /// The value as a property stores it: an object as its ID.
     var storableValue: PropertyValue {
         if case .object(let object) = self { return object.evaluatedIdentity ?? .null }
         return propertyValue ?? .null

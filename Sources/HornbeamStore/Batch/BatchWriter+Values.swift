@@ -1,25 +1,25 @@
 internal import HornbeamEngine
 package import HornbeamModel
 
-// Rows given as values: for entities and requests where a row is more than its cells.
+// Appends rows as values, for entities and requests where a row has more than cells.
 
 extension BatchWriter {
-    /// What became of a row.
+    /// The outcome of one row.
     package enum RowOutcome: Sendable {
         case inserted(ObjectReference)
         case updated(ObjectReference)
         case skipped(ObjectReference)
     }
 
-    /// True when a row of the entity is more than its cells, so that it must be given as values.
+    /// True when a row of the entity has more than cells, so that it must be given as values.
     package static func needsValues(_ entity: EntityDescription) -> Bool {
         entity.properties.contains(where: \.hasToOneInverse)
     }
 
-    /// Writes a row given as values, with what it changes elsewhere: partners of one-to-one relationships, members.
+    /// Writes a row given as values, with its changes to other objects: partners of one-to-one relationships, members.
     ///
     /// - Parameters:
-    ///   - values: By property index, attributes and to-ones; nil for what is not given, of which a new object gets the default.
+    ///   - values: Attributes and to-ones by property index. For nil, a new object gets the default.
     ///   - members: Members of to-many relationships to add, by property index.
     /// - Throws: As `append()`.
     package func append(_ values: [PropertyValue?], members: [Int: [ObjectReference]] = [:]) throws -> RowOutcome {
@@ -69,7 +69,7 @@ extension BatchWriter {
         return try appendRow(linking: members, partners: partners)
     }
 
-    /// Writes the row, and what hangs on it before the commit that it may be the last of.
+    /// Writes the row, and then the pending changes that precede a possible commit.
     private func appendRow(
         linking members: [Int: [ObjectReference]], partners: [(PropertyDescription, PropertyValue)]
     ) throws -> ObjectReference {
@@ -88,7 +88,7 @@ extension BatchWriter {
 
     // MARK: Stored rows
 
-    /// The object that has the row's unique values.
+    /// The stored object with the row's unique values.
     private func holder(of values: [PropertyValue?]) throws -> ObjectReference? {
         guard let session else { return nil }
         var coerced = [PropertyValue](repeating: .null, count: values.count)
@@ -124,7 +124,7 @@ extension BatchWriter {
         try link(object, members, &pending, session)
     }
 
-    /// Adds members, and writes what is pending.
+    /// Adds members, and writes pending changes.
     private func link(
         _ object: ObjectReference, _ members: [Int: [ObjectReference]], _ pending: inout PendingRows,
         _ session: BatchSession

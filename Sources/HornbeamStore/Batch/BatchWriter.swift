@@ -1,7 +1,7 @@
 internal import HornbeamEngine
 package import HornbeamModel
 
-/// Imports many objects of one entity: set the values of a row, append it, go on; commit at the end.
+/// Imports many objects of one entity: sets the values of a row, appends it, and commits at the end.
 ///
 /// ```swift
 /// let writer = try store.batchWriter(for: event)
@@ -11,40 +11,40 @@ package import HornbeamModel
 /// }
 /// try writer.finish()
 /// ```
-/// Values go straight into the row's cells; no object and no dictionary is made. A batch holds the writer's turn from its first row to
-/// its commit, so other saves wait; `commitEvery` lets them through and keeps memory flat. Dropped without `finish`, what was
-/// not committed is forgotten. Not `Sendable`: one thread writes a batch.
+/// Values are written directly into the cells of the row; no object and no dictionary is made. A batch keeps the writer's turn from its
+/// first row to its commit, so other saves wait. `commitEvery` commits in between, which lets other saves run and limits memory. Without
+/// `finish`, uncommitted rows are discarded. Not `Sendable`: one thread writes a batch.
 package final class BatchWriter {
     package struct Options: Sendable {
-        /// Rows after which what was written is committed, lazily; 0 for one commit of everything at the end.
+        /// The number of rows after which the batch commits lazily; 0 for a single commit at the end.
         package var commitEvery = 0
-        /// The durability of the last commit, which makes the earlier ones durable too; nil for the store's own.
+        /// The durability of the last commit. It makes the earlier commits durable too. Nil uses the option of the store.
         package var durability: Store.SaveDurability?
         package var author: String?
         package var contextName: String?
         package var originator: UInt64 = 0
-        /// What a row does whose unique values a stored object has already; other than `fail` by `append(_:)` with values only.
+        /// The action for a row whose unique values a stored object already has. Rules other than `fail` require `append(_:)` with values only.
         package var conflictRule = ConflictRule.fail
-        /// True to hold values to the limits of the model, by `append(_:)` with values only. Required values must be there in any case.
+        /// True validates values against the model's limits in `append(_:)` with values only. Required values are always checked.
         package var validatesValues = false
 
         package init() {}
     }
 
-    /// What a row does whose unique values another object has.
+    /// The action for a row whose unique values another object has.
     package enum ConflictRule: Sendable {
         /// Ends the batch with an error.
         case fail
-        /// Leaves the other object as it is.
+        /// Skips the row; the other object keeps its values.
         case skip
-        /// Gives the other object the values that the row names.
+        /// Updates the other object with the values that the row sets.
         case update
     }
 
-    /// What a batch did.
+    /// The result of a batch.
     package struct Receipt: Sendable {
         package var rows = 0
-        /// The last commit's number.
+        /// The number of the last commit.
         package var transaction: UInt64 = 0
     }
 
@@ -53,14 +53,14 @@ package final class BatchWriter {
     let options: Options
     /// The raw cells of columns that are part of an index, by column index in `table.columns`; empty while null.
     ///
-    /// One thread writes a batch, and no access lies within another: the checks at run time were a tenth of what a row costs.
+    /// Unchecked, because one thread writes a batch and accesses never overlap: the runtime checks took a tenth of the time of a row.
     @exclusivity(unchecked) var keyCells: [KeyCell]
     @exclusivity(unchecked) private(set) var session: BatchSession?
     private var receipt = Receipt()
     private var rowsSinceCommit = 0
-    /// The number of the row that is being written, counted from 1.
+    /// The number of the current row, counted from 1.
     private(set) var rowNumber = 0
-    /// The columns of attributes and to-ones that a row must have a value in.
+    /// The columns of attributes and to-ones that require a value.
     private let required: [StoredColumn]
     private var owners: [ObjectReference?]
 
@@ -79,7 +79,7 @@ package final class BatchWriter {
 
     deinit { session?.transaction.abort() }
 
-    /// The row that is being filled.
+    /// The current row.
     func row() throws -> RowBuffer {
         if let session { return session.row }
         let session = try BatchSession(store, table, writesUniqueKeysAtOnce: options.conflictRule != .fail)
@@ -89,7 +89,7 @@ package final class BatchWriter {
 
     // MARK: Values
 
-    /// Sets a whole number. It must be in the range of the attribute's width.
+    /// Sets an integer. It must be in the range of the attribute's width.
     package func set(_ property: PropertyDescription, _ value: Int64) throws {
         let column = table.cells[property.index]
         let row = try row()
@@ -139,7 +139,7 @@ package final class BatchWriter {
         try value.withUTF8 { try setUTF8(property, UnsafeRawBufferPointer($0)) }
     }
 
-    /// Sets a string attribute to UTF-8 that the caller has at hand.
+    /// Sets a string attribute from UTF-8 bytes.
     package func setUTF8(_ property: PropertyDescription, _ bytes: UnsafeRawBufferPointer) throws {
         let column = table.cells[property.index]
         guard column.type == .string else {
@@ -185,15 +185,15 @@ package final class BatchWriter {
     /// Writes the row, and starts a new one with every property null.
     ///
     /// - Returns: The new object's key.
-    /// - Throws: `missingRequiredValue`; `SaveConflicts` when a unique value is taken, here or at a later call, since entries are
-    ///   written in batches; nothing since the last commit is kept then.
+    /// - Throws: `missingRequiredValue`; `SaveConflicts` when a unique value is taken. Entries are written in batches, so a later call
+    ///   may throw it. Then all rows since the last commit are discarded.
     @discardableResult
     package func append() throws -> UInt64 {
         countGivenRow()
         return try endingOnError { try appendRow() }
     }
 
-    /// Runs the body; an error ends the batch's transaction.
+    /// Runs the body. An error aborts the batch's transaction.
     func endingOnError<R>(_ body: () throws -> R) throws -> R {
         do {
             return try body()
@@ -210,7 +210,7 @@ package final class BatchWriter {
         return try appendRow(session).key
     }
 
-    /// Writes the row. `body` runs before the commit that the row may be the last of.
+    /// Writes the row. `body` runs before a commit that may follow the row.
     func appendRow(
         _ session: BatchSession, _ body: (ObjectReference) throws -> Void = { _ in }
     ) throws -> ObjectReference {
@@ -230,17 +230,17 @@ package final class BatchWriter {
         return object
     }
 
-    /// The error with the number of the row.
+    /// Adds the number of the row to the error.
     func rowError(_ error: HornbeamError) -> HornbeamError {
         var error = error
         error.message += " It is row \(rowNumber) of the batch."
         return error
     }
 
-    /// Begins the next row's number.
+    /// Counts a row that was passed in.
     func countGivenRow() { rowNumber += 1 }
 
-    /// Counts a row that was written, and commits when it is time.
+    /// Counts a written row, and commits after every `commitEvery` rows.
     func countRow() throws {
         receipt.rows += 1
         rowsSinceCommit += 1
@@ -254,7 +254,7 @@ package final class BatchWriter {
         for mirror in table.mirrors { owners[mirror.column.property.index] = nil }
     }
 
-    /// Commits what was appended and ends the batch. More rows may follow; they are a new batch.
+    /// Commits the appended rows and ends the batch. Further rows start a new batch.
     @discardableResult
     package func finish() throws -> Receipt {
         try commit(options.durability ?? store.durability)

@@ -3,9 +3,9 @@ internal import HornbeamEngine
 internal import HornbeamModel
 internal import HornbeamThreads
 
-/// Computes the cells of one fixed-width column for many rows, to be set together.
+/// Computes the cells of one fixed-width column for many rows, which are then set together.
 struct ColumnWriter {
-    /// The coerced value that all rows get; nil when it is computed for each.
+    /// The converted value, if it is the same for all rows; nil when it is computed per row.
     let constant: PropertyValue?
     private let column: StoredColumn
     private let expression: FetchExpression
@@ -30,7 +30,7 @@ struct ColumnWriter {
         self.width = width
     }
 
-    /// What becomes of the column in all rows at once; nil when each row has to be looked at.
+    /// The change of the column for all rows at once; nil when each row must be computed.
     func change(in view: TableView) throws(EngineError) -> ColumnChange? {
         if let constant {
             var writer = self
@@ -43,7 +43,7 @@ struct ColumnWriter {
 
     mutating func start(_ count: Int) {
         if constant != nil {
-            // The cells of the last rows serve again.
+            // The buffer of the previous rows is reused.
             if nulls.count == count { return }
         }
         cells.removeAll(keepingCapacity: true)
@@ -92,7 +92,7 @@ struct ColumnWriter {
         case (_, .bool(let flag)): cells.append(flag ? 1 : 0)
         case (_, .date(let date)): put(date.timeIntervalSinceReferenceDate)
         case (_, .uuid(let uuid)): put(uuid.uuid)
-        default: preconditionFailure("A \(value.kindName) is no value of a column of fixed width.")
+        default: preconditionFailure("A \(value.kindName) is not a value of a column of fixed width.")
         }
     }
 
@@ -101,7 +101,7 @@ struct ColumnWriter {
     }
 }
 
-/// `attribute + n` and `attribute - n` over whole numbers, computed without the interpreter.
+/// `attribute + n` and `attribute - n` on integers, computed without the evaluator.
 struct IntegerStep {
     let source: StoredColumn
     let step: Int64
@@ -124,7 +124,7 @@ struct IntegerStep {
         self.range = range
     }
 
-    /// True if no cell of the column leaves the type's range by the step; cells of null rows are zero.
+    /// True if the addition keeps every cell in the range of its type. Cells of null rows are zero.
     func staysInRange(in view: TableView) throws(EngineError) -> Bool {
         let threads = ScanThreads()
         let windows = try view.windows(max(1, min(threads.most, view.count / threads.cellsEach)))
@@ -167,8 +167,8 @@ struct IntegerStep {
 
     private static let quarter: UInt64 = 1 << 62
 
-    /// True when all cells lie in the middle half of their range, so that a quarter of it more or less does not lead out of it. Sixteen
-    /// cells at a time, by their two highest bits, which are equal then: machines compare fewer whole numbers of this width at once.
+    /// True when all cells lie in the middle half of their range, so that adding at most a quarter of the range cannot overflow. Tests the two
+    /// highest bits, which are then equal, sixteen cells at a time: CPUs compare fewer integers of this width at once.
     private static func areSmall(_ cells: UnsafeRawBufferPointer) -> Bool {
         var (first, second) = (SIMD8<Int64>(), SIMD8<Int64>())
         let width = MemoryLayout<SIMD8<Int64>>.size
@@ -203,7 +203,7 @@ struct IntegerStep {
         return (Int64(least), Int64(most))
     }
 
-    /// Nil where the interpreter must say what follows: a null, an overflow.
+    /// Nil when the evaluator must compute the result: for null and on overflow.
     @inline(__always)
     func value(in row: RowView) -> Int64? {
         if row.isNull(source.column) { return nil }
@@ -213,7 +213,7 @@ struct IntegerStep {
 }
 
 extension CellType {
-    /// The bytes of a cell that a patch takes; nil for variable ones.
+    /// The width of a cell that can be set in place; nil for variable widths.
     var fixedWidth: Int? {
         switch self {
         case .bool: 1

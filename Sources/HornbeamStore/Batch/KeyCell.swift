@@ -1,9 +1,9 @@
 internal import Foundation
 internal import HornbeamModel
 
-/// The cell of a column that index keys are made of, kept beside the row while a batch fills it: the raw bytes of the cell.
+/// The raw bytes of a cell that is part of an index key, kept beside the row while a batch fills it.
 struct KeyCell {
-    /// False for columns that no index looks at.
+    /// False for columns without an index.
     let isNeeded: Bool
     private(set) var isNull = true
     private(set) var bytes: [UInt8] = []
@@ -22,7 +22,7 @@ struct KeyCell {
         bytes.append(contentsOf: raw)
     }
 
-    /// A value that was coerced to the column's type.
+    /// Sets a value that was converted to the column's type.
     mutating func set(_ value: PropertyValue) {
         clear()
         switch value {
@@ -42,11 +42,11 @@ struct KeyCell {
         case .dictionary(let parts):
             isNull = false
             bytes = CompositeCode.encode(parts)
-        case .array, .set: preconditionFailure("A \(value.kindName) is no value of an attribute.")
+        case .array, .set: preconditionFailure("A \(value.kindName) is not a value of an attribute.")
         }
     }
 
-    /// The value of the cell, as conditions and keys of indexes see it.
+    /// The value of the cell for conditions and keys of indexes.
     func value(of type: CellType) -> PropertyValue {
         guard !isNull else { return .null }
         return bytes.withUnsafeBytes { raw in
@@ -77,7 +77,7 @@ struct KeyCell {
 }
 
 extension IndexKey {
-    /// The component of a raw cell. Numbers may be wider than the column is: they were checked.
+    /// Appends the component of a raw cell. A number may be wider than its column, because its range was checked.
     mutating func append(_ cell: KeyCell, _ element: ValueIndex.Element) {
         guard !cell.isNull else { return appendNull(element) }
         cell.bytes.withUnsafeBytes { append(raw: $0, element) }

@@ -1,13 +1,13 @@
 internal import HornbeamEngine
 internal import HornbeamModel
 
-/// New values of rows, gathered from a batch before they are written, with the other ends of one-to-one relationships kept in step.
+/// New values of rows, collected by a batch before they are written. Keeps both ends of one-to-one relationships consistent.
 struct PendingRows {
     private let transaction: WriteTransaction
     private let reader: RowReader
     private var order: [ObjectReference] = []
     private var values: [ObjectReference: [Int: PropertyValue]] = [:]
-    /// True for rows that the batch deletes, which take no more values.
+    /// True for rows that the batch deletes; they receive no values.
     private let isGone: (ObjectReference) -> Bool
 
     init(
@@ -21,7 +21,7 @@ struct PendingRows {
 
     var isEmpty: Bool { order.isEmpty }
 
-    /// Sets an attribute or a to-one. Where the inverse is a to-one, partners let go of each other as they do in objects.
+    /// Sets an attribute or a to-one. If the inverse is a to-one, the former partners are set to null, as for objects.
     mutating func set(_ property: PropertyDescription, of object: ObjectReference, to value: PropertyValue) throws {
         guard property.hasToOneInverse, let inverse = property.inverse else { return put(value, property, object) }
         let target = try target(value, property)
@@ -32,7 +32,7 @@ struct PendingRows {
         if let target { try meet(target, property, object) }
     }
 
-    /// Lets the target of a one-to-one relationship name its new partner, and the old partner nobody.
+    /// Sets the inverse of the target to its new partner, and that of the old partner to null.
     mutating func meet(_ target: ObjectReference, _ property: PropertyDescription, _ object: ObjectReference) throws {
         guard let inverse = property.inverse else { return }
         if let rival = try current(inverse, of: target), rival != object { put(.null, property, rival) }
@@ -63,7 +63,7 @@ struct PendingRows {
         return target ?? nil
     }
 
-    /// Writes what was gathered and forgets it.
+    /// Writes the collected values, then removes them.
     mutating func write(_ change: inout StoreChange) throws {
         let execution = SaveExecution(ChangeSet(), transaction: transaction, reader: reader)
         var updates: [UpdateValues] = []
@@ -100,7 +100,7 @@ extension UpdateValues {
 }
 
 extension StoreChange {
-    /// Adds what another part of the same commit changed.
+    /// Adds the changes that another part of the same commit made.
     mutating func merge(_ other: StoreChange) {
         inserted += other.inserted
         if !other.deleted.isEmpty { deleted += other.deleted }

@@ -1,6 +1,6 @@
 internal import HornbeamModel
 
-/// What holds of values in a batch, which makes no objects to validate.
+/// Validation of values in a batch, which makes no objects.
 extension PropertyDescription {
     /// The error for a required attribute or to-one without a value (ATT-3).
     var missingInBatch: HornbeamError {
@@ -9,7 +9,7 @@ extension PropertyDescription {
         return error
     }
 
-    /// Checks a value that a batch gives: one that is required must be there; limits hold where the request asks for that.
+    /// Validates a value of a batch. A required value must not be null; limits are checked if the request asks for it.
     func checkInBatch(_ value: PropertyValue, validating: Bool) throws {
         if value.isNull {
             if !isOptional, !isDerived { throw missingInBatch }

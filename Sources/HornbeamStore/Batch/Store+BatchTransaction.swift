@@ -2,7 +2,7 @@ internal import HornbeamEngine
 internal import HornbeamModel
 
 extension Store {
-    /// A transaction, and the state that it starts from: nobody else writes before it ends, so what is read there holds.
+    /// A transaction and the snapshot on which it starts. Only this transaction writes until it ends, so reads of the snapshot stay valid.
     func beginOnSnapshot() throws -> (transaction: WriteTransaction, base: StoreSnapshot) {
         try requireWritable()
         try requireOwnRows()
@@ -12,7 +12,7 @@ extension Store {
             let base = try snapshot()
             precondition(
                 base.transaction == transaction.baseTransaction.rawValue,
-                "What is durable can be read, and nobody else writes now.")
+                "The durable state can be read, and no other transaction writes now.")
             return (transaction, base)
         } catch {
             transaction.abort()
@@ -20,7 +20,7 @@ extension Store {
         }
     }
 
-    /// Runs the body in a transaction that is committed when it returns, and dropped when it throws.
+    /// Runs the body in a transaction that commits when the body returns and aborts when it throws.
     func inBatchTransaction(
         _ origin: BatchOrigin, collectsObjects: Bool,
         _ body: (WriteTransaction, StoreSnapshot) throws -> (change: StoreChange, outcome: BatchOutcome)

@@ -1,13 +1,13 @@
 internal import HornbeamModel
 
-/// What a store knows of itself: which number each entity, property, index and relationship has, and which trees hold it.
+/// The catalogue of a store: the number of each entity, property, index and relationship, and the trees that hold them.
 ///
-/// Kept as JSON in the store under the name `catalogue`. Numbers come from one counter and are never used again, so that rows
-/// written under an older model are never read as something else; names may change, trees are named by number.
+/// It is stored as JSON under the name `catalogue`. Numbers come from one counter and are never reused, so rows written under an older model
+/// are never misread. Names may change, because trees are named by number.
 struct Catalogue: Codable, Hashable {
-    /// The version of the formats of rows, keys and this catalogue. A larger one is refused.
+    /// The version of the formats of rows, keys and this catalogue. Stores with a larger one are refused.
     static let currentFormat = 1
-    /// The version of the tables by which text is folded in keys; another one makes folded indexes unusable until they are built anew.
+    /// The version of the folding tables for text in keys. An index with folded keys of another version is unusable until it is rebuilt.
     static let currentCollation = Folding.version
 
     var format = Catalogue.currentFormat
@@ -16,7 +16,7 @@ struct Catalogue: Codable, Hashable {
     var entities: [StoredEntity] = []
     var relationships: [StoredRelationship] = []
     var indexes: [StoredIndex] = []
-    /// The checksums of the models that the store had before, the oldest first; nil when it was never migrated.
+    /// The checksums of earlier models of the store, the oldest first; nil when it was never migrated.
     var pastVersions: [String]?
 
     struct StoredEntity: Codable, Hashable {
@@ -24,24 +24,24 @@ struct Catalogue: Codable, Hashable {
         var name: String
         var parent: String?
         var isAbstract: Bool
-        /// Declared here; inherited ones are with the parent.
+        /// The columns that the entity declares itself. Inherited ones are listed with the parent.
         var columns: [StoredProperty]
-        /// The number of the table, where it is not the entity's: a migration wrote the rows anew.
+        /// The number of the table, if it differs from the entity's number because a migration rewrote the rows.
         var table: Int?
     }
 
-    /// An attribute or a to-one: what has a column.
+    /// A property with a column: an attribute or a to-one.
     struct StoredProperty: Codable, Hashable {
         var number: Int
         var name: String
         var type: CellType
-        /// To-ones: the destination, and the number of the column that says which entity the key is of, where it can be several.
+        /// For to-ones: the destination. If it can be several entities, also the number of the column with the entity of the key.
         var destination: String?
         var inverse: String?
         var entityColumn: Int?
     }
 
-    /// A to-many: the index of its members.
+    /// A to-many, which has an index of its members.
     struct StoredRelationship: Codable, Hashable {
         var number: Int
         var entity: String
@@ -49,11 +49,11 @@ struct Catalogue: Codable, Hashable {
         var destination: String
         var inverse: String?
         var isOrdered: Bool
-        /// True when the destination can be several entities, so that entries say which.
+        /// True when the destination can be several entities, so that entries contain the entity.
         var isPolymorphic: Bool
-        /// How the members are told.
+        /// How the members are stored.
         var kind: Kind
-        /// The number of the trees, where it is not the relationship's: a migration wrote the entries anew.
+        /// The number of the trees, if it differs from the relationship's number because a migration rewrote the entries.
         var trees: Int?
 
         enum Kind: String, Codable {
@@ -61,7 +61,7 @@ struct Catalogue: Codable, Hashable {
             case mirror
             /// The inverse is a to-many with members of its own.
             case mutual
-            /// There is no inverse: a second index leads from the members to the owners.
+            /// There is no inverse: a second index maps members to owners.
             case oneWay
         }
     }
@@ -73,7 +73,7 @@ struct Catalogue: Codable, Hashable {
         /// Nil for a unique constraint.
         var name: String?
         var elements: [Element]
-        /// True when the index covers several entities, so that entries say which.
+        /// True when the index covers several entities, so that entries contain the entity.
         var isPolymorphic: Bool
         /// The predicate of a partial index.
         var condition: String?
@@ -83,7 +83,7 @@ struct Catalogue: Codable, Hashable {
             var property: String
             var isAscending = true
             var collation = KeyCollation.binary
-            /// True for an expression; absent for others.
+            /// True for an expression; else absent.
             var isExpression: Bool?
         }
     }

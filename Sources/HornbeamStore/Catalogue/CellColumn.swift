@@ -1,4 +1,4 @@
-/// Where a property's cell is, and what it holds.
+/// The column and type of a property's cell.
 struct CellColumn {
     let position: Int
     /// Nil for properties without a column: to-many and transient ones.
@@ -10,7 +10,7 @@ struct CellColumn {
         case .int16: Int64(Int16(truncatingIfNeeded: bits))
         case .int32: Int64(Int32(truncatingIfNeeded: bits))
         case .int64, .bool: Int64(bitPattern: bits)
-        default: preconditionFailure("The property is no whole number or boolean.")
+        default: preconditionFailure("The property is not an integer or boolean.")
         }
     }
 
@@ -19,7 +19,7 @@ struct CellColumn {
         switch type {
         case .double, .date: Double(bitPattern: bits)
         case .float: Double(Float(bitPattern: UInt32(truncatingIfNeeded: bits)))
-        default: preconditionFailure("The property is no double, float or date.")
+        default: preconditionFailure("The property is not a double, float or date.")
         }
     }
 }

@@ -1,11 +1,11 @@
 internal import HornbeamModel
 
-/// Which derived attributes depend on which properties of which entities (ATT-11), worked out once per schema.
+/// The dependencies between derived attributes and properties (ATT-11), computed once per schema.
 final class DerivationPlan: Sendable {
     /// A derived attribute of an object that depends on a property of the same object.
     struct Own: Sendable {
         let derived: PropertyDescription
-        /// Nil for `now()`, which every write of the object renews.
+        /// Nil for `now()`, which every write of the object computes again.
         let source: Int?
     }
 
@@ -14,11 +14,11 @@ final class DerivationPlan: Sendable {
         let derived: PropertyDescription
         /// The property of the other object.
         let source: Int
-        /// The relationships that lead from the derived attribute's object to the other one.
+        /// The relationships from the derived attribute's object to the other object.
         let path: [PropertyDescription]
     }
 
-    /// By the index of the entity whose object was written.
+    /// By the index of the written object's entity.
     let own: [[Own]]
     let remote: [[Remote]]
     let isEmpty: Bool
@@ -59,7 +59,7 @@ final class DerivationPlan: Sendable {
 }
 
 extension Derivation {
-    /// The names that lead to the values that it is made of.
+    /// The key path of the values that the expression reads.
     fileprivate var path: [String] {
         switch self {
         case .value(let path), .text(_, let path): path

@@ -1,9 +1,9 @@
 internal import HornbeamEngine
 internal import HornbeamModel
 
-/// Where the rows of one concrete entity are, and which column holds which property.
+/// The table of one concrete entity, and the column of each property.
 final class EntityTable: Sendable {
-    /// The column of the version number: four bytes, 1 at insertion, one more with every save.
+    /// The column of the version number: four bytes, 1 at insertion, incremented by each save.
     static let versionColumn = 0
     static let versionColumnID = ColumnID(0)
 
@@ -15,15 +15,15 @@ final class EntityTable: Sendable {
     let number: UInt32
     let tree: TreeID
     let layout: ColumnLayout
-    /// By property index; nil for what has no column.
+    /// By property index; nil for a property without a column.
     let columns: [StoredColumn?]
-    /// The same for getters, which must not count references. By property index.
-    nonisolated(unsafe) let cells: UnsafePointer<CellColumn>  // fixed at init
+    /// The same for getters, which must avoid reference counting. By property index.
+    nonisolated(unsafe) let cells: UnsafePointer<CellColumn>  // fixed in `init`
     /// Unique constraints and fetch indexes over the entity's rows.
     let indexes: [ValueIndex]
-    /// The to-ones whose inverse is a to-many: each change moves an entry of its members.
+    /// The to-ones whose inverse is a to-many. A change of such a to-one moves an entry in the index of the members.
     let mirrors: [Mirror]
-    /// The relationships whose links must go when a row goes: n-n and one-way, as owner and as member.
+    /// The relationships whose links are removed with a row: many-to-many and one-way, as owner and as member.
     let linksAsOwner: [LinkIndex]
     let linksAsMember: [LinkIndex]
 
@@ -75,7 +75,7 @@ struct StoredColumn: Sendable {
     let type: CellType
     /// The position in the table's layout.
     let column: Int
-    /// The column with the destination's entity number; -1 where the destination is always `destination`.
+    /// The column with the destination's entity number; -1 when the destination is always `destination`.
     let entityColumn: Int
     /// The index of the only destination entity; -1 when there is none.
     let destination: Int32

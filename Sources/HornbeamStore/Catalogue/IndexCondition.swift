@@ -1,11 +1,11 @@
 internal import HornbeamModel
 
-// Partial and expression indexes (MOD-9). A store keeps those whose entries follow from the row alone; others it ignores, as it may.
+// Partial and expression indexes (MOD-9). A store keeps an index whose entries depend on the row alone and ignores others, as MOD-9 allows.
 
-/// Which rows a partial index holds.
+/// The rows that a partial index contains.
 struct IndexCondition: Sendable {
     let predicate: FetchPredicate
-    /// Its conditions as the planner compares them with a request's.
+    /// Its conditions in the form in which the planner compares them with those of a request.
     let conjuncts: [PredicateAnalysis.Conjunct]
 
     init(_ predicate: FetchPredicate) {
@@ -13,7 +13,7 @@ struct IndexCondition: Sendable {
         conjuncts = PredicateAnalysis(predicate).conjuncts
     }
 
-    /// A row whose evaluation fails is in no partial index; predicates that can fail are not kept (see `followsFromRow`).
+    /// A row whose evaluation fails is in no partial index. Predicates that can fail are not stored (see `followsFromRow`).
     func holds(_ values: [String: PropertyValue]) -> Bool { (try? predicate.evaluate(with: values)) ?? false }
 
     /// True when every object that satisfies a request's conditions is in the index.
@@ -23,7 +23,7 @@ struct IndexCondition: Sendable {
 }
 
 extension PredicateAnalysis.Conjunct {
-    /// True when a comparison can only hold where another one does, as far as constants tell.
+    /// True when a comparison implies another one, judged by their constants.
     fileprivate func implies(_ other: Self) -> Bool {
         guard case .term(let term) = self, case .term(let wanted) = other, term.path == wanted.path,
             term.modifier == .direct, wanted.modifier == .direct
@@ -46,12 +46,12 @@ extension PredicateAnalysis.Conjunct {
 }
 
 extension PredicateAnalysis.Term {
-    /// True when the comparison is false where there is no value.
+    /// True when the comparison is false for null.
     fileprivate var excludesNull: Bool { holds(.null) == false }
 
-    /// True when the comparison holds for whatever equals a constant.
+    /// True when the comparison is true for every value that equals a constant.
     ///
-    /// Numbers of different kinds are not trusted: a decimal equals the double nearest to it, and several do.
+    /// Numbers of different types count as unknown: several decimals equal the same nearest double.
     fileprivate func holds(surely constant: PropertyValue) -> Bool {
         switch (constant, value) {
         case (.int, .int), (.double, .double), (.decimal, .decimal): break
@@ -63,13 +63,12 @@ extension PredicateAnalysis.Term {
 }
 
 extension FetchIndex {
-    /// The partial predicate, parsed; nil when the index holds all rows.
+    /// The parsed predicate of a partial index; nil when the index contains all rows.
     var condition: FetchPredicate? {
         definition.partialPredicate.flatMap { $0.isEmpty ? nil : try? FetchPredicate(format: $0) }
     }
 
-    /// True when the store keeps this index: its elements have keys, and entries follow from the row alone.
-    /// Others are ignored, as MOD-9 allows.
+    /// True when the store keeps this index: its elements have keys, and entries depend on the row alone. Others are ignored, as MOD-9 allows.
     var isStorable: Bool {
         guard !definition.elements.isEmpty else { return false }
         if let condition, !condition.node.followsFromRow(of: entity) { return false }
@@ -78,7 +77,7 @@ extension FetchIndex {
 }
 
 extension FetchIndexElement {
-    /// The type of the element's keys; nil when the store cannot make any.
+    /// The type of the element's keys; nil when the store has no keys for it.
     func keyType(in entity: EntityDescription) -> CellType? {
         guard isExpression else { return PropertyPath(property, in: entity)?.keyType }
         guard let expression = try? FetchExpression(format: property), expression.node.followsFromRow(of: entity) else { return nil }
@@ -91,7 +90,7 @@ extension FetchIndexElement {
 }
 
 extension PropertyPath {
-    /// The type of keys made of the property, or of the element of a composite that the path leads to.
+    /// The type of keys of the property, or of the element of a composite at the path.
     var keyType: CellType? {
         guard !compositeSteps.isEmpty else { return property.cellType == .composite ? nil : property.cellType }
         guard !property.isTransient, let type = attribute.flatMap({ CellType($0.type) }) else { return nil }
@@ -100,7 +99,7 @@ extension PropertyPath {
 }
 
 extension FetchPredicate.Node {
-    /// True when one row tells whether the predicate holds, today as tomorrow, and evaluating it cannot fail.
+    /// True when the predicate's result depends on the row alone, does not change with time, and its evaluation cannot fail.
     func followsFromRow(of entity: EntityDescription) -> Bool {
         switch self {
         case .constant: true
@@ -139,7 +138,7 @@ extension FetchExpression.Node {
         return names
     }
 
-    /// An own attribute, an element of a composite one, or a to-one by itself.
+    /// True for an attribute of the entity, an element of a composite, or a to-one.
     private static func isStored(_ steps: [FetchExpression.Step], in entity: EntityDescription) -> Bool {
         guard case .name(let name)? = steps.first, let property = entity.propertiesByName[name],
             let type = property.cellType, type != .objectID

@@ -2,11 +2,11 @@ internal import HornbeamEngine
 internal import HornbeamModel
 
 extension Schema {
-    /// The trees of a catalogue, by name, as a snapshot or a transaction knows them.
+    /// Returns the tree of a name in a snapshot or a transaction.
     typealias TreeFinder = (String) -> TreeID?
 
     /// Resolves a catalogue against its model.
-    /// - Throws: `damaged` when a tree is missing or a name is not the model's.
+    /// - Throws: `damaged` when a tree is missing or the model lacks a name.
     convenience init(_ catalogue: Catalogue, model: ManagedObjectModel, find: @escaping TreeFinder) throws(EngineError) {
         let resolver = SchemaResolver(catalogue: catalogue, model: model, find: find)
         let links = try resolver.links()
@@ -25,7 +25,7 @@ extension Schema {
     }
 }
 
-/// Finds what the words of a catalogue stand for.
+/// Resolves the names of a catalogue.
 private struct SchemaResolver {
     let catalogue: Catalogue
     let model: ManagedObjectModel
@@ -171,14 +171,14 @@ private struct SchemaResolver {
     }
 }
 
-/// The names of the trees. Numbers are the catalogue's.
+/// The names of the trees. The numbers are those of the catalogue.
 enum TreeName {
     static func rows(_ number: Int) -> String { "rows/\(number)" }
     static func members(_ number: Int) -> String { "members/\(number)" }
     static func owners(_ number: Int) -> String { "owners/\(number)" }
     static func order(_ number: Int) -> String { "order/\(number)" }
     static func index(_ number: Int, isUnique: Bool) -> String { (isUnique ? "unique/" : "index/") + "\(number)" }
-    /// The named value that says of an index that some of its keys are cut.
+    /// The name of the stored value that marks an index with truncated keys.
     static func cutKeys(_ tree: String) -> String { "cut" + tree[(tree.lastIndex(of: "/") ?? tree.startIndex)...] }
 }
 

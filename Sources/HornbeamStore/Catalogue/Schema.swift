@@ -1,7 +1,7 @@
 internal import HornbeamEngine
 internal import HornbeamModel
 
-/// The catalogue of an open store, resolved: for each entity of the model its table, columns, indexes and relationships, found by position.
+/// The resolved catalogue of an open store: for each entity of the model its table, columns, indexes and relationships, found by position.
 final class Schema: Sendable {
     let model: ManagedObjectModel
     let catalogue: Catalogue
@@ -12,11 +12,11 @@ final class Schema: Sendable {
     /// All unique and fetch indexes.
     let indexes: [ValueIndex]
     let derivations: DerivationPlan
-    /// Entity numbers → `entity.index`; -1 where there is none.
+    /// Entity numbers → `entity.index`; -1 for unknown numbers.
     private let entityIndexes: [Int32]
     /// Members indexes that mirror a to-one column, and links in which an entity takes part, by `entity.index`.
     private let linksByOwner: [[LinkIndex?]]
-    /// Indexes of the values of one property alone, by that property; constraints before others.
+    /// Indexes on exactly one property, by that property; constraints are preferred.
     private let lookUps: [ObjectIdentifier: ValueIndex]
 
     init(
@@ -30,7 +30,7 @@ final class Schema: Sendable {
         derivations = DerivationPlan(model)
         var numbers = [Int32](repeating: -1, count: catalogue.nextNumber)
         for stored in catalogue.entities {
-            // Rows are of concrete entities only: a damaged cell that names an abstract one names nothing.
+            // Rows belong to concrete entities only. A damaged cell that names an abstract one resolves to no entity.
             guard let entity = model.entitiesByName[stored.name], tables[entity.index] != nil else { continue }
             numbers[stored.number] = Int32(entity.index)
         }
@@ -57,7 +57,7 @@ final class Schema: Sendable {
         return table
     }
 
-    /// The index in the model of an entity number found in a row; nil for a number that the catalogue does not know.
+    /// The model's index of an entity number that a row contains; nil for a number that the catalogue lacks.
     func entityIndex(number: UInt32) -> Int32? {
         guard number < entityIndexes.count, entityIndexes[Int(number)] >= 0 else { return nil }
         return entityIndexes[Int(number)]
@@ -69,7 +69,7 @@ final class Schema: Sendable {
         return entity.isAbstract ? [] : [table(entity)]
     }
 
-    /// The members of a to-many, as seen from any entity that has it.
+    /// The link index of a to-many, for any entity that has the relationship.
     func link(_ relationship: PropertyDescription) -> LinkIndex {
         guard let link = linksByOwner[relationship.entity.index][relationship.index] else {
             preconditionFailure("“\(relationship.name)” of \(relationship.entity.name) is not a stored to-many relationship.")
@@ -77,7 +77,7 @@ final class Schema: Sendable {
         return link
     }
 
-    /// The index that leads from a value of a property to its objects; it may be declared further down than the property.
+    /// The index that maps a value of a property to its objects. A subentity may declare it.
     func lookUpIndex(of property: PropertyDescription) -> ValueIndex? { lookUps[ObjectIdentifier(property)] }
 
     /// The to-many relationships of an entity by property index; nil elsewhere.
@@ -85,7 +85,7 @@ final class Schema: Sendable {
 }
 
 extension ValueIndex {
-    /// True when it holds the values of one attribute as they are, of every row that has one.
+    /// True when it contains the unmodified values of one attribute, of every row that has a value.
     fileprivate var isLookUp: Bool {
         isPlain && elements.count == 1 && elements[0].collation == .binary && elements[0].type != .reference
             && elements[0].type != .objectID

@@ -1,13 +1,13 @@
 internal import Foundation
 internal import HornbeamModel
 
-/// The identities that a store gives to its objects: one shared `Origin` per entity.
+/// The store identities of objects: one shared `Origin` per entity.
 package struct StoreOrigins: Sendable {
     private let identifier: UUID
     private let origins: [ManagedObjectID.Origin]
     /// Entity numbers → `entity.index`.
     private let indexes: [Int: Int32]
-    /// The names of entities by those that they had in older versions.
+    /// Current names of entities by the names in older versions.
     private let formerNames: [String: String]
 
     init(identifier: UUID, model: ManagedObjectModel, catalogue: Catalogue) {
@@ -29,7 +29,7 @@ package struct StoreOrigins: Sendable {
         ManagedObjectID(origin: origins[Int(reference.entityIndex)], reference: reference.key)
     }
 
-    /// Nil for temporary IDs, and for those of other stores.
+    /// Nil for temporary IDs and for IDs of other stores.
     func reference(_ id: ManagedObjectID) -> ObjectReference? {
         guard let index = entityIndex(id.origin) else { return nil }
         return ObjectReference(entityIndex: index, key: id.reference)
@@ -40,7 +40,7 @@ package struct StoreOrigins: Sendable {
         return indexes[origin.entityNumber]
     }
 
-    /// The ID that a cell of type `objectID` spells, of this store or another.
+    /// The ID that a cell of type `objectID` contains as URI, of this store or another.
     func storedID(_ url: URL) -> ManagedObjectID? {
         guard let parts = ManagedObjectID.URIParts(url), !parts.isTemporary else { return nil }
         let name = formerNames[parts.entityName] ?? parts.entityName

@@ -15,11 +15,11 @@ struct StoredSchema {
         self.modelBytes = modelBytes
     }
 
-    /// Nil when the store has none yet. A model that is the stored one is taken instead of decoding that.
+    /// Nil when the store has none yet. If `expected` is the stored model, it is used and decoding is skipped.
     init?(_ snapshot: Snapshot, _ location: String, expecting given: ManagedObjectModel? = nil) throws {
         guard let bytes = try snapshot.value(StoredValue.catalogue) else { return nil }
         let catalogue = Catalogue.decoded(bytes)
-        // A newer catalogue need not be one that this version can decode.
+        // A newer catalogue may have a format that this version cannot decode.
         let format = try? catalogue?.format ?? JSONDecoder().decode(FormatOnly.self, from: Data(bytes)).format
         if let format, format > Catalogue.currentFormat {
             throw HornbeamError(
@@ -51,11 +51,11 @@ struct StoredSchema {
 }
 
 extension ManagedObjectModel {
-    /// The definitions last found to be stored as some bytes: comparing two takes less time than encoding one.
+    /// The definitions that were last found equal to stored bytes: comparing two definitions is faster than encoding one.
     private static let storedLast = Guarded<[(bytes: [UInt8], definition: ModelDefinition)]>([])
     private static let storedMost = 8
 
-    /// True if these are the bytes that a store keeps of the model.
+    /// True if the stored bytes encode this model.
     func isStored(as bytes: [UInt8]) throws -> Bool {
         if let known = Self.storedLast.withLock({ $0.first { $0.bytes == bytes }?.definition }), known == definition { return true }
         guard try encoded() == bytes else { return false }
@@ -68,7 +68,7 @@ extension ManagedObjectModel {
 }
 
 extension Catalogue {
-    /// The last ones that were decoded, since decoding takes a good part of an opening and a process opens the same store again and again.
+    /// The catalogues decoded last. Decoding is a large part of an opening, and a process often opens the same store again.
     private static let decodedLast = Guarded<[(bytes: [UInt8], catalogue: Catalogue)]>([])
     private static let decodedMost = 8
 

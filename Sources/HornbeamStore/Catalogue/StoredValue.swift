@@ -1,4 +1,4 @@
-/// The names of the values that a store keeps of itself.
+/// The names of the store's own metadata.
 enum StoredValue {
     static let catalogue = "catalogue"
     static let model = "model"

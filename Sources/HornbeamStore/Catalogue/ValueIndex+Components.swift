@@ -1,9 +1,9 @@
 internal import HornbeamEngine
 internal import HornbeamModel
 
-/// Where the components of a key end. Keys that were cut cannot be read so.
+/// The ends of the components in a key. Truncated keys cannot be read this way.
 extension ValueIndex {
-    /// The length of the first components; all of the key when its bytes make no sense.
+    /// The length of the first components; the length of the key when its bytes are invalid.
     func end(ofElements count: Int, in key: UnsafeRawBufferPointer) -> Int {
         var offset = 0
         for element in elements.prefix(count) {
@@ -34,7 +34,7 @@ extension ValueIndex.Element {
 
     private func whole(_ end: Int, _ key: UnsafeRawBufferPointer) -> Int? { end <= key.count ? end : nil }
 
-    /// Two zeros end a text; a zero in it is followed by a one.
+    /// Two zeros end a text; a zero inside the text is followed by a one.
     private func textEnd(_ key: UnsafeRawBufferPointer, _ start: Int, _ flip: UInt8) -> Int? {
         var place = start
         while place + 1 < key.count {
@@ -47,7 +47,7 @@ extension ValueIndex.Element {
         return nil
     }
 
-    /// As drawn at `DecimalCode`.
+    /// The format is described at `DecimalCode`.
     private func decimalEnd(_ key: UnsafeRawBufferPointer, _ start: Int, _ flip: UInt8) -> Int? {
         guard start < key.count else { return nil }
         let kind = key[start] ^ flip

@@ -1,15 +1,15 @@
 internal import HornbeamEngine
 internal import HornbeamModel
 
-/// A unique constraint or a fetch index: which properties make its keys, and where its entries are.
+/// A unique constraint or a fetch index: the properties of its keys, and its tree.
 ///
-/// Entries of a fetch index are `components, object key` (8 bytes, big-endian) with an empty value, or the entity number (4 bytes) where
+/// Entries of a fetch index are `components, object key` (8 bytes, big-endian) with an empty value, or with the entity number (4 bytes) if
 /// several entities share the index. Entries of a unique constraint are `components` with the object key as value (8 bytes,
-/// little-endian), and the entity number behind it where several entities share it; rows with a null among the properties have none,
-/// so that nil never collides.
+/// little-endian), followed by the entity number if several entities share it. A row with a null among the properties has no entry, so
+/// nulls never conflict.
 final class ValueIndex: Sendable {
     struct Element: Sendable {
-        /// The property whose value it is; of an expression, the first one that it reads.
+        /// The property of the value; for an expression, the first one that it reads.
         let property: PropertyDescription
         /// The type of the keys.
         let type: CellType
@@ -17,13 +17,13 @@ final class ValueIndex: Sendable {
         let collation: KeyCollation
         var source = Source.cell
 
-        /// Where the value of a key comes from.
+        /// The source of a key's value.
         enum Source: Sendable, Hashable {
             /// The property's cell.
             case cell
             /// An element of a composite attribute.
             case part([String])
-            /// A calculation over the row.
+            /// An expression over the row.
             case expression(FetchExpression.Node)
         }
     }
@@ -34,17 +34,17 @@ final class ValueIndex: Sendable {
     let name: String?
     let elements: [Element]
     let isPolymorphic: Bool
-    /// The index of the only entity in it, where there is one only.
+    /// The index of the only entity with entries, if there is only one.
     let onlyEntity: Int32
     let tree: TreeID
     let number: Int
-    /// Set for a partial index, which holds some of the rows.
+    /// Set for a partial index, which contains a part of the rows.
     let condition: IndexCondition?
     /// The properties on which the entries of a row depend.
     let properties: [PropertyDescription]
-    /// True when keys are cells of the row and every row is in it.
+    /// True when keys are cells of the row and every row has an entry.
     let isPlain: Bool
-    /// Of a constraint of one text within one entity: which objects were found by which texts.
+    /// For a constraint on one text within one entity: a cache of the objects found by text.
     let memo: KeyMemo?
 
     init(
@@ -72,10 +72,10 @@ final class ValueIndex: Sendable {
 
     var isUnique: Bool { name == nil }
 
-    /// True when keys hold text or bytes, which may be cut.
+    /// True when keys contain text or bytes, which may be truncated.
     var mayCutKeys: Bool { elements.contains { $0.type.isVariable } }
 
-    /// The value of the store that is set once the index holds a key that was cut.
+    /// The name of the stored value that is set when the index contains a truncated key.
     var cutKeysName: String { "cut/\(number)" }
 
     /// `Book(title, year desc)`
@@ -101,7 +101,7 @@ extension ValueIndex.Element {
         if case .part(let steps) = source { steps } else { [] }
     }
 
-    /// The value of a row's key, from the values of the properties that the index reads.
+    /// The value of a row's key, computed from the properties that the index reads.
     func value(in values: [String: PropertyValue]) -> PropertyValue {
         let whole = values[property.name] ?? .null
         switch source {
@@ -110,7 +110,7 @@ extension ValueIndex.Element {
         case .expression(let node):
             let result = try? FetchExpression(node: node).value(with: values).propertyValue
             guard type == .double else { return result ?? .null }
-            // Numbers of any type are kept as the nearest double; fetches look at the row again.
+            // Numbers of any type are stored as the nearest double; fetches test the row again.
             return result?.doubleValue.map { .double($0) } ?? .null
         }
     }
@@ -118,24 +118,24 @@ extension ValueIndex.Element {
 
 /// The members of a to-many.
 ///
-/// Entries are `owner, member` (8 bytes each, big-endian). The value is the member's entity number where it can be several (4 bytes), then,
-/// in an ordered relationship, the member's position (8 bytes, big-endian). An ordered relationship has a second tree
+/// Entries are `owner, member` (8 bytes each, big-endian). The value is the member's entity number if there can be several entities (4 bytes),
+/// then, in an ordered relationship, the member's position (8 bytes, big-endian). An ordered relationship has a second tree
 /// with entries `owner, position, member` and the entity number as value.
 final class LinkIndex: Sendable {
     let relationship: PropertyDescription
     let kind: Catalogue.StoredRelationship.Kind
     let isPolymorphic: Bool
-    /// The index of the only member entity, where there is one only.
+    /// The index of the only member entity, if there is only one.
     let onlyMember: Int32
     let members: TreeID
     let order: TreeID?
-    /// The tree that leads back: members of the inverse, or the owners of a one-way relationship; nil for `mirror`.
+    /// The reverse tree: members of the inverse, or the owners of a one-way relationship; nil for `mirror`.
     let reverse: Reverse?
 
     struct Reverse: Sendable {
         let members: TreeID
         let isPolymorphic: Bool
-        /// Set when the inverse keeps an order of its own.
+        /// Set when the inverse has an order of its own.
         let order: TreeID?
     }
 

@@ -1,6 +1,6 @@
 internal import HornbeamThreads
 
-/// Tells observers of commits. The engine calls it for one published commit after the other, in commit order.
+/// Publishes commits to subscribers. The engine calls it for each published commit, in commit order.
 final class Announcer: Sendable {
     typealias Observer = @Sendable (StoreChange) -> Void
 
@@ -15,7 +15,7 @@ final class Announcer: Sendable {
         for observer in state.withLock({ $0.observers }) { observer.body(change) }
     }
 
-    /// True when nobody listens, so that changes need not be gathered.
+    /// True without subscribers, so that changes need not be collected.
     var isIdle: Bool { state.withLock { $0.observers.isEmpty } }
 
     func add(_ body: @escaping Observer) -> UInt64 {
@@ -31,7 +31,7 @@ final class Announcer: Sendable {
     }
 }
 
-/// Keeps an observer listening until it is cancelled or let go.
+/// A subscription. It ends when it is cancelled or released.
 package final class StoreObservation: Sendable {
     private let announcer: Announcer
     private let id: UInt64

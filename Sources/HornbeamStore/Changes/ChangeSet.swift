@@ -1,14 +1,14 @@
 internal import Foundation
 package import HornbeamModel
 
-/// What a save asks of a store: all of it is written, or nothing.
+/// The changes of one save. A store writes all of them or none.
 package struct ChangeSet: Sendable {
     /// A new object. To-ones are `.objectID` with a permanent ID.
     package struct Insert: Sendable {
         package var entity: EntityDescription
-        /// From `Store.reserveKeys`.
+        /// A key from `Store.reserveKeys`.
         package var key: UInt64
-        /// By property index; `.null` for what has no value. What has no column, or is derived, is passed over.
+        /// By property index; `.null` for no value. Properties that are derived or have no column are ignored.
         package var row: [PropertyValue]
 
         package init(entity: EntityDescription, key: UInt64, row: [PropertyValue]) {
@@ -17,19 +17,19 @@ package struct ChangeSet: Sendable {
             self.row = row
         }
 
-        /// What is absent from `values` is null.
+        /// Properties that `values` lacks are null.
         package init(entity: EntityDescription, key: UInt64, values: [(PropertyDescription, PropertyValue)]) {
             self.init(entity: entity, key: key, row: Array(repeating: .null, count: entity.properties.count))
             for (property, value) in values { row[property.index] = value }
         }
 
-        /// The values that are to be stored, null or not.
+        /// The values to store, null or not.
         var values: [(PropertyDescription, PropertyValue)] {
             entity.properties.filter { !$0.isToMany && !$0.isTransient && !$0.isDerived }.map { ($0, row[$0.index]) }
         }
     }
 
-    /// Changed attributes and to-ones of a stored object. `values` may be empty: the version goes up all the same.
+    /// Changed attributes and to-ones of a stored object. `values` may be empty; the version is incremented anyway.
     package struct Update: Sendable {
         package var entity: EntityDescription
         package var key: UInt64
@@ -47,7 +47,7 @@ package struct ChangeSet: Sendable {
         }
     }
 
-    /// An object to remove, with its index entries and its links. To-ones that name it are the caller's business (delete rules).
+    /// An object to remove, with its index entries and its links. The caller clears to-ones that refer to it (delete rules).
     package struct Delete: Sendable {
         package var entity: EntityDescription
         package var key: UInt64
@@ -60,16 +60,16 @@ package struct ChangeSet: Sendable {
         }
     }
 
-    /// Members of a to-many whose inverse is not a to-one, and the order of any ordered one.
+    /// Changed members of a to-many whose inverse is not a to-one, or a new order of an ordered to-many.
     ///
-    /// A to-many with a to-one inverse changes through the to-one's values; a member that comes in that way goes to the end of an
-    /// ordered one. Of a mutual pair it is enough to name one side.
+    /// A to-many with a to-one inverse changes through the to-one's values; a new member is added at the end of an ordered one.
+    /// For a many-to-many pair it is sufficient to name one side.
     package struct Link: Sendable {
         package var relationship: PropertyDescription
         package var owner: ObjectReference
         package var added: [ObjectReference]
         package var removed: [ObjectReference]
-        /// Ordered relationships: all members in their new order.
+        /// For ordered relationships: all members in their new order.
         package var order: [ObjectReference]?
 
         package init(
@@ -84,7 +84,7 @@ package struct ChangeSet: Sendable {
         }
     }
 
-    /// An unchanged object that must not have changed in the store either (MOC-26).
+    /// An unchanged object that must be unchanged in the store too (MOC-26).
     package struct Check: Sendable {
         package var entity: EntityDescription
         package var key: UInt64
@@ -97,7 +97,7 @@ package struct ChangeSet: Sendable {
         }
     }
 
-    /// What a save of new objects without a name does not have.
+    /// The rarely used parts: a save of new objects without a named author has none of them.
     private struct Rest: Sendable {
         var updates: [Update] = []
         var deletes: [Delete] = []
@@ -108,9 +108,9 @@ package struct ChangeSet: Sendable {
     }
 
     package var inserts: [Insert] = []
-    /// The caller's mark, which comes back in `StoreChange.originator`.
+    /// An identifier of the caller, returned in `StoreChange.originator`.
     package var originator: UInt64 = 0
-    /// One or none: a change set is copied some times on its way to the store.
+    /// Zero or one element. It keeps the struct small, because a change set is copied several times on its way to the store.
     private var rest: [Rest] = []
 
     package init() {}
@@ -169,10 +169,10 @@ package struct ChangeSet: Sendable {
         if rest.isEmpty { rest.append(Rest()) }
     }
 
-    /// True when there is nothing but new objects, and nobody is named.
+    /// True when there are only new objects, and neither author nor context has a name.
     var onlyInserts: Bool { rest.isEmpty }
 
-    /// What carrying it out takes: the objects and members that it names, and the KiB of its values.
+    /// The cost of executing it: the number of objects and members, and the KiB of its values.
     var weight: Int {
         var bytes = 0
         for insert in inserts { for index in insert.row.indices { bytes += insert.row[index].heldBytes } }
@@ -188,7 +188,7 @@ package struct ChangeSet: Sendable {
 }
 
 extension PropertyValue {
-    /// The bytes of a text or of data, also inside a composite; 0 for what is small in any case.
+    /// The bytes of a text or of data, also inside a composite; 0 for values of fixed size.
     fileprivate var heldBytes: Int {
         switch self {
         case .string(let text): text.utf8.count
@@ -200,7 +200,7 @@ extension PropertyValue {
     }
 }
 
-/// The answer to a save: rows inserted have version 1, rows updated one more than was expected.
+/// The result of a save. Inserted rows have version 1, updated rows one more than expected.
 package struct SaveReceipt: Sendable {
     package var transaction: UInt64
 }

@@ -1,13 +1,13 @@
 internal import HornbeamEngine
 internal import HornbeamModel
 
-/// Rows of one entity that a batch changed alike. They are named one by one only for those who want to know each.
+/// Rows of one entity that a batch changed in the same way. They are listed one by one only on request.
 struct ChangedRows: Sendable {
     let entityIndex: Int32
     let rows: RowSelection
-    /// What was changed in each; empty for rows that were deleted.
+    /// The changed properties of each row; empty for deleted rows.
     var properties = PropertyMask()
-    /// Where the store is among those of a coordinator.
+    /// The slot of the store in its coordinator.
     var slot = StoreSlot.first
 
     var references: [ObjectReference] {
@@ -19,7 +19,7 @@ struct ChangedRows: Sendable {
 }
 
 extension StoreChange {
-    /// Objects with other values, and owners of to-many relationships with other members.
+    /// Objects with changed values, and owners of to-many relationships with changed members.
     package var updated: [Updated] {
         get {
             updatedRows.isEmpty
@@ -48,7 +48,7 @@ extension StoreChange {
         }
     }
 
-    /// The number of objects; cheap.
+    /// The number of objects, in O(1).
     package var count: Int {
         if onlyInserts { return inserted.count }
         return inserted.count + namedUpdates.count + namedDeletions.count + (updatedRows + deletedRows).reduce(0) { $0 + $1.rows.count }

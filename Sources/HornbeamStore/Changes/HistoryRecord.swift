@@ -1,20 +1,20 @@
 package import Foundation
 package import HornbeamModel
 
-/// One commit as history has it: who changed what, and when.
+/// One commit in history: its author, its time and its changes.
 package struct HistoryRecord: Sendable {
-    /// Where a commit came from.
+    /// The origin of a commit.
     package enum Kind: UInt8, Sendable {
         case save = 0
         case batch = 1
         case migration = 2
     }
 
-    /// Objects of one entity to which the same happened.
+    /// Objects of one entity with the same kind of change.
     package struct Group: Sendable {
         package enum Change: Sendable {
             case inserted
-            /// With the properties changed, by index.
+            /// With the indexes of the changed properties.
             case updated([Int])
             /// With preserved values by property index, one dictionary per object, or none at all.
             case deleted([[Int: PropertyValue]])
@@ -22,7 +22,7 @@ package struct HistoryRecord: Sendable {
 
         package var entity: EntityDescription
         package var change: Change
-        /// The keys of the objects, as runs of neighbours; ascending.
+        /// The keys of the objects, as runs of consecutive keys, ascending.
         package var runs: [Range<UInt64>]
 
         package var count: Int { runs.reduce(0) { $0 + $1.count } }
@@ -32,10 +32,10 @@ package struct HistoryRecord: Sendable {
         }
     }
 
-    /// The commit's number, which is what tokens hold.
+    /// The number of the commit. Tokens contain it.
     package var number: UInt64
     package var kind: Kind
-    /// Never before that of an earlier commit, whatever the clock did.
+    /// Never before that of an earlier commit, even when the clock is set back.
     package var timestamp: Date
     package var processIdentifier: Int32
     package var processName: String?
@@ -43,6 +43,6 @@ package struct HistoryRecord: Sendable {
     package var contextName: String?
     /// The stage of a migration.
     package var label: String?
-    /// Inserted, updated and deleted objects; those of entities that the model has no more are left out.
+    /// Inserted, updated and deleted objects, without those of entities that the model no longer has.
     package var groups: [Group]
 }

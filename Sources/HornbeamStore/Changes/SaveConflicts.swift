@@ -1,8 +1,8 @@
 package import HornbeamModel
 
-/// Why a save was refused: rows changed meanwhile, or values that must be unique exist already. Nothing was written.
+/// Why a save was refused: rows changed meanwhile, or unique values already exist. Nothing was written.
 ///
-/// Version conflicts are reported alone; constraints are checked once all versions agree (SAV-10).
+/// Version conflicts are reported alone; constraints are checked only when all versions agree (SAV-10).
 package struct SaveConflicts: Error, Sendable {
     package var versions: [VersionConflict] = []
     package var uniques: [UniqueConflict] = []
@@ -10,14 +10,14 @@ package struct SaveConflicts: Error, Sendable {
     package var isEmpty: Bool { versions.isEmpty && uniques.isEmpty }
 }
 
-/// A row that is not as the save expected it to be.
+/// A row whose version differs from the expected one.
 package struct VersionConflict: Sendable {
     package var reference: ObjectReference
     package var objectID: ManagedObjectID
     package var expectedVersion: UInt32
-    /// 0 when the row is gone.
+    /// 0 when the row is deleted.
     package var storedVersion: UInt32
-    /// By property index; nil when the row is gone.
+    /// By property index; nil when the row is deleted.
     package var storedValues: [PropertyValue]?
 
     package init(
@@ -32,19 +32,19 @@ package struct VersionConflict: Sendable {
     }
 }
 
-/// A value that must be unique and that several objects want.
+/// A unique value that several objects want.
 package struct UniqueConflict: Sendable {
     /// The entity that declares the constraint.
     package var entity: EntityDescription
     package var properties: [PropertyDescription]
     package var values: [PropertyValue]
-    /// The objects of the save that want the values, in the order in which it names them.
+    /// The objects of the save that want the values, in the order of the change set.
     package var objects: [ObjectReference]
-    /// The IDs of these, in the same order; empty in a batch insert, whose rows are no objects yet.
+    /// Their IDs, in the same order; empty in a batch insert, whose rows have no IDs yet.
     package var objectIDs: [ManagedObjectID]
     /// The row of a batch insert that wants the values, counted from 1.
     package var row: Int?
-    /// The stored object that has them; nil when only objects of this save collide.
+    /// The stored object with the values; nil when only objects of this save conflict.
     package var existing: ObjectReference?
     package var existingID: ManagedObjectID?
     package var existingVersion: UInt32 = 0
@@ -52,10 +52,10 @@ package struct UniqueConflict: Sendable {
 }
 
 extension SaveConflicts {
-    /// What a context without a merge policy throws: 133020 for changed rows, 133021 for values that are taken.
+    /// The error of a context without a merge policy: 133020 for changed rows, 133021 for unique values.
     package var error: HornbeamError { error { $0 } }
 
-    /// - Parameter named: The ID by which an object is known to the reader of the error.
+    /// - Parameter named: Returns the ID under which the error names an object.
     package func error(named: (ManagedObjectID) -> ManagedObjectID) -> HornbeamError {
         let details = versions.map { $0.error(named) } + uniques.map { $0.error(named) }
         if details.count == 1 { return details[0] }
@@ -105,9 +105,9 @@ extension UniqueConflict {
 }
 
 extension ManagedObjectID {
-    /// `Book/p12`: the end of the URI, which tells objects of one store apart. Holds no user data.
+    /// `Book/p12`: the end of the URI, which identifies an object within a store. Contains no user data.
     package var shortName: String {
-        // Temporary numbers have the top bit set, which says nothing to people.
+        // Temporary numbers have the top bit set, which is left out.
         "\(entityName)/\(isTemporaryID ? "t" : "p")\(reference & ~(1 << 63))"
     }
 }

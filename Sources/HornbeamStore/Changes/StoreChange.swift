@@ -1,11 +1,11 @@
-/// What one commit changed, as told to observers.
+/// The published change of one commit.
 package struct StoreChange: Sendable {
     package struct Updated: Sendable {
         package var reference: ObjectReference
         package var properties: PropertyMask
     }
 
-    /// What a save of new objects without a name does not have.
+    /// The rarely used parts: a save of new objects without a named author has none of them.
     private struct Rest: Sendable {
         var author: String?
         var contextName: String?
@@ -20,11 +20,11 @@ package struct StoreChange: Sendable {
     package var transaction: UInt64 = 0
     package var originator: UInt64 = 0
     package var inserted: [ObjectReference] = []
-    /// True when anything may have changed: a store opened for reading moved to what another process has saved.
+    /// True when the changes are not known: a store opened for reading switched to a state of another process.
     package var isUnknown = false
-    /// What history says of the commit beside its changes.
+    /// The kind of the commit in history.
     package var kind = HistoryRecord.Kind.save
-    /// One or none: a change is copied some times on its way to those who are told of it.
+    /// Zero or one element. It keeps the struct small, because a change is copied for each subscriber.
     private var rest: [Rest] = []
 
     package init() {}
@@ -56,7 +56,7 @@ package struct StoreChange: Sendable {
         }
     }
 
-    // `updated` and `deleted` are in ChangedRows.swift.
+    // `updated` and `deleted` are declared in ChangedRows.swift.
 
     var namedUpdates: [Updated] {
         get { rest.isEmpty ? [] : rest[0].namedUpdates }
@@ -90,7 +90,7 @@ package struct StoreChange: Sendable {
         }
     }
 
-    /// What history keeps of deleted objects, encoded.
+    /// The encoded values that history keeps of deleted objects.
     var preserved: [ObjectReference: [UInt8]] {
         get { rest.isEmpty ? [:] : rest[0].preserved }
         _modify {
@@ -103,10 +103,10 @@ package struct StoreChange: Sendable {
         if rest.isEmpty { rest.append(Rest()) }
     }
 
-    /// True when only `inserted` can name objects.
+    /// True when there are no changes except `inserted`.
     var onlyInserts: Bool { rest.isEmpty }
 
-    /// Without what only history is to have.
+    /// The change without the parts for history.
     package var forContexts: StoreChange {
         if preserved.isEmpty { return self }
         var change = self

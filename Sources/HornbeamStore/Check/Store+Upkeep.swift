@@ -1,9 +1,9 @@
 internal import HornbeamEngine
 package import HornbeamModel
 
-/// Looking after a store while it is in use.
+/// Maintenance of an open store.
 extension Store {
-    /// How much room the store takes, and what keeps it.
+    /// The size of the store, and the snapshots and files that prevent it from shrinking.
     package func space() throws -> StoreSpace {
         let figures = try engineStatistics()
         var space = StoreSpace()
@@ -16,7 +16,7 @@ extension Store {
         return space
     }
 
-    /// Rewrites all pages without gaps and lets go of what nobody needs.
+    /// Rewrites all pages without gaps and removes the old page files.
     package func compact(progress: ((StoreProgress) throws -> Void)? = nil) throws {
         try requireNoBatchHere()
         try finishDeferredMigration()

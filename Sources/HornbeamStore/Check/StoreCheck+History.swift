@@ -12,7 +12,7 @@ extension StoreCheck {
             try reading.forEach(after: 0) { record in
                 if record.number > floor, record.number <= snapshot.transaction { return true }
                 throw HornbeamError(
-                    .damaged, "Transaction \(record.number) is told of by a history that reaches from \(floor + 1) to \(snapshot.transaction).")
+                    .damaged, "Transaction \(record.number) has a record, but the history covers only \(floor + 1) to \(snapshot.transaction).")
             }
         } catch let error as HornbeamError where error.code == .damaged {
             damage = error

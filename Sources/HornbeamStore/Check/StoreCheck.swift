@@ -3,9 +3,9 @@ package import HornbeamModel
 
 extension Store {
     /// Checks everything: pages and trees, each row against its indexes and each index against its rows, relationships against
-    /// their inverses. Reads the whole store; saves may go on meanwhile.
+    /// their inverses. Reads the whole store; saves may run at the same time.
     ///
-    /// - Throws: Only what keeps the check from being made, and what `progress` throws. What is wrong with the store is in the report.
+    /// - Throws: Errors that prevent the check, and errors of `progress`. The report contains the faults of the store.
     package func check(progress: ((StoreProgress) throws -> Void)? = nil) throws -> StoreCheckReport {
         let relay = ProgressRelay(progress)
         let engineReport = try relay.translated { () throws(EngineError) in
@@ -25,14 +25,14 @@ struct StoreCheck {
     var report = StoreCheckReport()
     let snapshot: StoreSnapshot
     private let progress: ProgressRelay
-    /// Beyond this many problems of one part only their number is told.
+    /// Problems of one part beyond this number are only counted.
     private static let problemsMax = 20
     private var problemsOfPart = 0
     /// How many entries each index should have.
     private var expected: [Int: Int] = [:]
     /// How many members each mirroring relationship should have.
     private var mirrored: [ObjectIdentifier: Int] = [:]
-    /// Tables of which not all rows could be read: how many entries their indexes should have is not known.
+    /// Tables with unreadable rows: the expected number of their index entries is unknown.
     private var unread: [EntityTable] = []
 
     init(_ snapshot: StoreSnapshot, _ progress: ProgressRelay) {
@@ -50,7 +50,7 @@ struct StoreCheck {
         try guarded("history") { try $0.checkHistory() }
     }
 
-    /// Damage ends the check of one part, not of the rest.
+    /// Damage ends the check of one part. The other parts are still checked.
     private mutating func guarded(_ part: String, _ body: (inout StoreCheck) throws -> Void) throws {
         endPart(part)
         do {
@@ -156,7 +156,7 @@ struct StoreCheck {
         case other(ObjectReference?)
     }
 
-    /// What the inverse to-one of a to-one's target says.
+    /// The value of the inverse to-one in the target of a to-one.
     private func backReference(
         _ column: StoredColumn, _ target: ObjectReference, _ table: EntityTable
     ) throws(EngineError) -> BackReference {

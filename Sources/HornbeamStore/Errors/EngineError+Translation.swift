@@ -2,7 +2,7 @@ internal import HornbeamEngine
 internal import HornbeamModel
 
 extension EngineError {
-    /// Runs work of the engine and turns its failure into the error that users see.
+    /// Runs code of the engine and translates its errors into `HornbeamError`.
     @inline(__always)
     static func translated<R>(_ body: () throws(EngineError) -> R) throws -> R {
         do {
@@ -13,7 +13,7 @@ extension EngineError {
     }
 }
 
-/// What each failure of the engine is called above it. The engine's sentence says what to do; the path names the file.
+/// The code of each engine error above the engine. The engine's message contains the remedy; the path names the file.
 extension HornbeamError {
     init(_ error: EngineError) {
         let place = error.path.map { " [\($0)]" } ?? ""

@@ -1,10 +1,10 @@
 internal import HornbeamEngine
 internal import HornbeamModel
 
-/// Passes the progress of the engine on to whoever asked for the work, and an error of theirs back through the engine.
+/// Passes the progress of the engine to the caller, and an error of the caller's closure back through the engine.
 final class ProgressRelay {
     private let report: ((StoreProgress) throws -> Void)?
-    /// What ended the work, which the engine's own error only stands for.
+    /// The error that ended the work. The engine's own error only represents it.
     private var failure: (any Error)?
 
     init(_ report: ((StoreProgress) throws -> Void)?) { self.report = report }
@@ -13,7 +13,7 @@ final class ProgressRelay {
         do { try report?(StoreProgress(part: part, done: done, total: total)) } catch { throw stop(error) }
     }
 
-    /// For the engine; nil when nobody asked.
+    /// For the engine; nil when the caller wants no reports.
     var engineReport: ProgressReport? {
         guard report != nil else { return nil }
         return { (progress) throws(EngineError) in try self.report(progress.part, progress.done, progress.total) }
@@ -25,7 +25,7 @@ final class ProgressRelay {
         return .workCancelled
     }
 
-    /// Runs work of the engine; throws what ended it.
+    /// Runs engine calls; throws the error that ended them.
     func translated<R>(_ body: () throws(EngineError) -> R) throws -> R {
         do { return try body() } catch { throw failure ?? HornbeamError(error) }
     }

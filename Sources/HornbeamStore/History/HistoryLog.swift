@@ -3,14 +3,14 @@ internal import HornbeamEngine
 internal import HornbeamModel
 internal import HornbeamThreads
 
-/// Writes history: one record per commit, in the commit's own transaction, so that rows and history are never apart.
+/// Writes history: one record per commit, in the same transaction, so that rows and history always agree.
 ///
-/// Records lie in one index under the number of their commit, cut into parts that fit a leaf. At each commit what retention no
-/// longer wants goes from the front, a step at a time, so that no save pays for many.
+/// Records lie in one index under the number of their commit, split into parts that fit into a leaf. Each commit removes expired records
+/// from the front, a limited number at a time, so that no single save bears the cost.
 final class HistoryLog: Sendable {
     /// The longest part of a record: a quarter of the smallest page, so that no part becomes a large value with a sync of its own.
     private static let partBytesMax = 1_000
-    /// Parts that one commit removes at most.
+    /// The largest number of parts that one commit removes.
     private static let trimStep = 256
 
     let tree: TreeID
@@ -19,9 +19,9 @@ final class HistoryLog: Sendable {
     private let clock: @Sendable () -> Date
     private let state: Guarded<State>
 
-    /// What the last commit knew; hints, since commits may be undone.
+    /// The state after the last commit. These are hints, because commits may be undone.
     private struct State {
-        /// Of the newest record, so that time never goes back.
+        /// Of the newest record; timestamps never decrease.
         var newestTime = -Double.infinity
         /// Of the oldest record; nil when it must be looked up.
         var oldestTime: Double?
@@ -45,7 +45,7 @@ final class HistoryLog: Sendable {
 
     // MARK: Recording
 
-    /// Records a change that the transaction is about to commit.
+    /// Records a change of the transaction before its commit.
     func record(_ change: StoreChange, in transaction: WriteTransaction) throws(EngineError) {
         let now = clock().timeIntervalSinceReferenceDate
         let time = state.withLock { state in
@@ -53,7 +53,7 @@ final class HistoryLog: Sendable {
             return state.newestTime
         }
         let bytes = coding.encode(change, .current, at: time)
-        // Before the record is there: who looks at a tree that was changed has the change carried out at once, which makes a small commit slower.
+        // Trim before the record is added: reading a changed tree applies deferred changes at once, which makes a small commit slower.
         try trim(transaction, now: now, adding: max((bytes.count + Self.partBytesMax - 1) / Self.partBytesMax, 1))
         try put(bytes, number: transaction.number.rawValue, in: transaction)
     }
@@ -79,7 +79,7 @@ final class HistoryLog: Sendable {
         let oldest = now - retention.ageSeconds
         let (knownOldest, readers) = state.withLock { ($0.oldestTime, $0.consumers.map(\.position.number).min()) }
         let oldestTime = if let knownOldest { knownOldest } else { try timeOfFirst(index) }
-        // A little more than is kept, so that most commits find nothing to remove.
+        // History exceeds its limit by some records, so that most commits find nothing to remove.
         guard excess > min(64, retention.recordCount / 8) || oldestTime < oldest - retention.ageSeconds / 64 else { return }
         let hardExcess = count - retention.unreadRecordCount
         var doomed: [[UInt8]] = []
@@ -87,7 +87,7 @@ final class HistoryLog: Sendable {
         try index.forEach(in: KeyRange()) { (key, value) throws(EngineError) -> Bool in
             let number = HistoryKey.number(key)
             if number != last {
-                // Records go whole: a cut one would be damage.
+                // Records are removed whole: a partial one would count as damage.
                 if doomed.count >= Self.trimStep { return false }
                 let isUnread = readers.map { number > $0 } ?? false
                 let isTooMuch = doomed.count < (isUnread ? hardExcess : excess)
@@ -111,7 +111,7 @@ final class HistoryLog: Sendable {
         return time
     }
 
-    /// Forgets what it knew, after records or consumers changed otherwise.
+    /// Clears the hints, after records or consumers changed otherwise.
     func refresh(_ consumers: [HistoryConsumerRecord]? = nil) {
         state.withLock { state in
             state.oldestTime = nil

@@ -2,7 +2,7 @@ internal import Foundation
 internal import HornbeamEngine
 internal import HornbeamModel
 
-/// Reads the history of one state of the store.
+/// Reads the history in one state of the store.
 struct HistoryReading {
     private let snapshot: Snapshot
     private let tree: TreeID
@@ -14,7 +14,7 @@ struct HistoryReading {
         self.coding = coding
     }
 
-    /// Lends records after a commit, oldest first; false ends.
+    /// Calls `body` with the records after a commit, oldest first, until it returns false.
     func forEach(after number: UInt64, _ body: (HistoryRecord) throws -> Bool) throws {
         guard number < .max else { return }
         var failure: (any Error)?
@@ -45,7 +45,7 @@ struct HistoryReading {
         if let failure { throw failure }
     }
 
-    /// When the newest commit with a record, up to a number, happened; nil when there is no record so old.
+    /// The time of the newest commit with a record, up to a number; nil when all records are newer.
     func time(upTo number: UInt64) throws -> Double? {
         let range = KeyRange(to: number == .max ? nil : HistoryKey.key(number + 1))
         return try EngineError.translated { () throws(EngineError) -> Double? in
@@ -60,7 +60,7 @@ struct HistoryReading {
         }
     }
 
-    /// The last commit that is older than a date; nil when all are younger. O(log² n), since times ascend.
+    /// The last commit before a date; nil when all are newer. O(log² n), because times ascend.
     func lastNumber(before date: Date) throws -> UInt64? {
         let wanted = date.timeIntervalSinceReferenceDate
         return try EngineError.translated { () throws(EngineError) -> UInt64? in
@@ -75,7 +75,7 @@ struct HistoryReading {
         }
     }
 
-    /// The time of the record that an entry is a part of.
+    /// The time of the record that contains an entry.
     private func time(ofEntry n: Int, _ index: IndexView) throws(EngineError) -> Double {
         guard let entry = try index.entry(at: n) else { return .infinity }
         let number = entry.key.withBytes { HistoryKey.number($0) }

@@ -2,14 +2,14 @@ package import Foundation
 internal import HornbeamEngine
 internal import HornbeamModel
 
-/// A place in the history of one store.
+/// A position in the history of one store.
 ///
-/// Numbers alone do not do: after a crash of a store with lazy durability, and in a copy brought back from a backup, a number may
-/// stand for another commit.
+/// A number alone is not sufficient: after a crash of a store with lazy durability, and in a store restored from a backup, a number may
+/// belong to another commit.
 package struct HistoryPosition: Codable, Hashable, Sendable {
-    /// The newest commit that is known.
+    /// The newest known commit.
     package var number: UInt64
-    /// The bits of the time of the newest record up to there; 0 when there is none.
+    /// The bits of the time of the newest record up to that commit; 0 when there is none.
     package var time: UInt64
 
     package init(number: UInt64, time: UInt64) {
@@ -18,19 +18,19 @@ package struct HistoryPosition: Codable, Hashable, Sendable {
     }
 }
 
-/// Somebody who reads history from time to time, and how far it has come.
+/// A registered reader of history, and the position that it has reached.
 package struct HistoryConsumerRecord: Codable, Hashable, Sendable {
     package var name: String
     package var position: HistoryPosition
-    /// When it last said so.
+    /// The time of its last report.
     package var date: Date
 }
 
-/// How much history is kept. Each commit is one record, and one more for each kilobyte that its changes take.
+/// How much history is kept. Each commit is one record, plus one for each kilobyte of its changes.
 package struct HistoryRetention: Hashable, Sendable {
-    /// Records kept at most.
+    /// The largest number of records.
     package var recordCount: Int
-    /// Records kept at most while a registered consumer has not read them.
+    /// The largest number of records while a registered consumer has not read them.
     package var unreadRecordCount: Int
     package var ageSeconds: Double
 
@@ -40,18 +40,18 @@ package struct HistoryRetention: Hashable, Sendable {
         self.ageSeconds = ageSeconds
     }
 
-    /// A week, and some megabytes at most.
+    /// A week, and at most some megabytes.
     package static let standard = HistoryRetention(recordCount: 20_000, unreadRecordCount: 100_000, ageSeconds: 7 * 86_400)
 }
 
-/// The values beside the records: the last commit that is no longer in history, and the consumers.
+/// The stored values beside the records: the last commit that is no longer in history, and the consumers.
 enum HistoryState {
     private static let floorName = "history"
     private static let consumersName = "history/consumers"
 
     static func owns(_ name: String) -> Bool { name == floorName || name == consumersName }
 
-    /// The newest commit that history may not tell of; 0 when it tells of all.
+    /// The newest commit whose record is missing; 0 when history is complete.
     static func floor(in snapshot: Snapshot) throws -> UInt64 {
         let bytes = try EngineError.translated { () throws(EngineError) in try snapshot.value(floorName) }
         guard let bytes, bytes.count == 8 else { return 0 }
@@ -71,7 +71,7 @@ enum HistoryState {
             return try JSONDecoder().decode([HistoryConsumerRecord].self, from: Data(bytes))
         } catch {
             throw HornbeamError(
-                .damaged, "The list of the history's consumers cannot be read. Register them anew.", cause: "\(error)")
+                .damaged, "The list of the history's consumers cannot be read. Register them again.", cause: "\(error)")
         }
     }
 

@@ -1,12 +1,12 @@
 internal import HornbeamEngine
 internal import HornbeamModel
 
-/// How the values of a property are kept in a row and in keys. Stored in the catalogue by its word.
+/// The representation of a property's values in rows and keys. Stored in the catalogue as its raw value.
 package enum CellType: String, Sendable, Codable, CaseIterable {
     case int16, int32, int64, double, float, bool
-    /// Seconds since 2001-01-01 00:00 UTC as a double: Foundation's own number, so that a date survives bit by bit.
+    /// Seconds since 2001-01-01 00:00 UTC as a double, Foundation's representation, so that a date is stored without rounding.
     case date
-    /// The digits in key order (see `DecimalCode`), so that cells compare as bytes.
+    /// The encoding of `DecimalCode`, so that cells order as bytes.
     case decimal
     case string, uri
     case data
@@ -15,10 +15,10 @@ package enum CellType: String, Sendable, Codable, CaseIterable {
     case objectID
     /// The elements of a composite attribute (see `CompositeCode`).
     case composite
-    /// The key of the object that a to-one names.
+    /// The key of a to-one's destination.
     case reference
 
-    /// Nil for the types that have no cell of their own.
+    /// Nil for types without a cell.
     init?(_ type: AttributeType) {
         switch type {
         case .integer16: self = .int16
@@ -51,7 +51,7 @@ package enum CellType: String, Sendable, Codable, CaseIterable {
         }
     }
 
-    /// True when the bytes of a key can be of any length.
+    /// True when the bytes of a key have variable length.
     var isVariable: Bool { columnKind == .bytes }
 
     /// True for the types whose cells are text.

@@ -1,26 +1,26 @@
 internal import Foundation
 internal import HornbeamModel
 
-/// The cell of a composite attribute (ATT-13): its elements by name, each with its kind and content.
+/// The cell of a composite attribute (ATT-13): its elements by name, each with its type and content.
 ///
 /// ```
 /// count  2 bytes
-/// then for each element that has a value, in the order of names by their bytes:
+/// then for each element that has a value, in the byte order of the names:
 ///   name     2 bytes of length, UTF-8
 ///   kind     1 byte
 ///   content  4 bytes of length, bytes
 /// ```
-/// Numbers are little-endian. Equal composites have equal cells, so that cells compare as values do. Elements have their names with
-/// them, so that an element that is added or removed rewrites no row.
+/// Numbers are little-endian. Equal composites have equal cells, so that cells compare like values. Each element contains its name,
+/// so that adding or removing an element rewrites no row.
 enum CompositeCode {
     private enum Kind: UInt8 {
         case int = 1, double, bool, date, decimal, string, data, uuid, uri, composite
     }
 
-    /// Composites inside composites; no model goes deeper.
+    /// The maximum depth of nested composites; no model is deeper.
     private static let depthMax = 32
 
-    /// The cell of a dictionary whose values were coerced to the elements' types.
+    /// The cell of a dictionary whose values are already converted to the elements' types.
     static func encode(_ parts: [String: PropertyValue]) -> [UInt8] {
         var bytes: [UInt8] = []
         let present = parts.filter { !$0.value.isNull }.sorted { Array($0.key.utf8).lexicographicallyPrecedes(Array($1.key.utf8)) }
@@ -49,7 +49,7 @@ enum CompositeCode {
         case .uri(let url): (.uri, Array(url.absoluteString.utf8))
         case .dictionary(let parts): (.composite, encode(parts))
         case .null, .objectID, .array, .set:
-            preconditionFailure("A \(value.kindName) is no element of a composite: coerce it first.")
+            preconditionFailure("A \(value.kindName) is not an element of a composite. Convert it first.")
         }
     }
 
@@ -65,7 +65,7 @@ enum CompositeCode {
 
     private static func append<T: FixedWidthInteger>(_ number: T, to bytes: inout [UInt8]) { bytes += raw(number) }
 
-    /// The elements of a cell; nil when its bytes are not a composite's.
+    /// The elements of a cell; nil when its bytes are invalid.
     static func decode(_ cell: [UInt8]) -> [String: PropertyValue]? { decode(cell[...], depth: 0) }
 
     private static func decode(_ cell: ArraySlice<UInt8>, depth: Int) -> [String: PropertyValue]? {
@@ -101,7 +101,7 @@ enum CompositeCode {
         }
     }
 
-    /// Takes bytes from the front, nil where there are too few.
+    /// Reads bytes from the front; nil when there are too few.
     private struct Reader {
         var rest: ArraySlice<UInt8>
 

@@ -1,13 +1,13 @@
 internal import Foundation
 
-/// Decimals as bytes that sort as the numbers do, and that are equal when the numbers are.
+/// Encodes decimals as bytes that order like the numbers and are equal for equal numbers.
 ///
 ///     not a number   00
 ///     negative       01, then the bytes of the magnitude, each complemented
 ///     zero           02
 ///     positive       03, then the magnitude:
-///                    place of the first digit + 0x8000 (2 bytes, most significant first),
-///                    two digits a byte as 10 × first + second + 1, without trailing zeros, and 00 at the end
+///                    exponent of the first digit + 0x8000 (2 bytes, most significant first),
+///                    two digits per byte as 10 × first + second + 1, without trailing zeros, then 00
 enum DecimalCode {
     static func append(_ value: Decimal, to bytes: inout [UInt8]) {
         if value.isNaN { return bytes.append(0x00) }
@@ -33,7 +33,7 @@ enum DecimalCode {
         bytes.append(0)
     }
 
-    /// Nil when the bytes are not a decimal's.
+    /// Nil when the bytes do not encode a decimal.
     static func decode(_ bytes: some Collection<UInt8>) -> Decimal? {
         guard let kind = bytes.first else { return nil }
         switch kind {

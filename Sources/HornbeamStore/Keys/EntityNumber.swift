@@ -1,4 +1,4 @@
-/// The four bytes that say which entity an entry is of, little-endian.
+/// The four bytes with the entity number of an entry, little-endian.
 enum EntityNumber {
     static func bytes(_ number: UInt32) -> [UInt8] {
         withUnsafeBytes(of: number.littleEndian) { [UInt8]($0) }

@@ -1,8 +1,8 @@
-/// Bytes of keys: each value is written so that comparing bytes compares values.
+/// The encoding of values as bytes of keys. The order of the bytes is the order of the values.
 ///
-/// A component of an index key is one mark (0 for null, 1 for a value) and the value's bytes. Values of variable
-/// length end with two zero bytes and write a zero inside as 00 01, so that no value's bytes begin another's. The bytes of a
-/// descending component are complemented as a whole, mark included. Numbers are big-endian with the sign turned.
+/// A component of an index key is one type byte (0 for null, 1 for a value) and the value's bytes. Values of variable
+/// length end with two zero bytes and encode a zero byte as 00 01, so that no encoded value is a prefix of another. A descending
+/// component is complemented as a whole, type byte included. Numbers are big-endian with the sign bit inverted.
 enum KeyBytes {
     static let null: UInt8 = 0
     static let present: UInt8 = 1
@@ -16,12 +16,12 @@ enum KeyBytes {
         append(number ^ (1 << (T.bitWidth - 1)), to: &bytes)
     }
 
-    /// −0 as 0; every NaN as one that sorts before all numbers, as it does in memory.
+    /// Encodes −0 as 0, and every NaN as one value that orders before all numbers, as in memory.
     static func append(_ number: Double, to bytes: inout [UInt8]) { append(ordered(number), to: &bytes) }
 
     static func append(_ number: Float, to bytes: inout [UInt8]) { append(ordered(number), to: &bytes) }
 
-    /// A number that compares, unsigned, as the double does.
+    /// A number that orders, unsigned, like the double.
     static func ordered(_ number: Double) -> UInt64 {
         if number.isNaN { return 0 }
         let bits = (number == 0 ? 0 : number).bitPattern
@@ -53,7 +53,7 @@ enum KeyBytes {
         bytes.append(0)
     }
 
-    /// The bytes that begin the key of every text that begins with `content`.
+    /// Appends the common key prefix of all texts that begin with `content`.
     static func appendEscapedPrefix(_ content: UnsafeRawBufferPointer, to bytes: inout [UInt8]) {
         appendEscaped(content, to: &bytes)
         bytes.removeLast(2)

@@ -1,12 +1,12 @@
 internal import HornbeamModel
 
-/// How text is turned into key bytes. Words are stored in the catalogue.
+/// The conversion of text into key bytes. Stored in the catalogue as its raw value.
 enum KeyCollation: String, Sendable, Codable, Hashable {
     case binary
     case caseInsensitive
     case diacriticInsensitive
     case caseAndDiacriticInsensitive
-    /// As people sort names. For sorting only; no index has it.
+    /// Finder-like order for names. For sorting only; no index uses it.
     case localizedStandard
 
     init(_ collation: IndexCollation) {
@@ -20,7 +20,7 @@ enum KeyCollation: String, Sendable, Codable, Hashable {
 }
 
 extension KeyCollation {
-    /// `[cd]`, as predicates write it.
+    /// `[cd]`, as in predicates.
     var suffix: String {
         switch self {
         case .binary: ""
@@ -33,7 +33,7 @@ extension KeyCollation {
 }
 
 extension KeyCollation {
-    /// The options of a comparison that this collation answers.
+    /// The comparison options with which this collation agrees.
     var options: FetchPredicate.Options {
         switch self {
         case .binary: []

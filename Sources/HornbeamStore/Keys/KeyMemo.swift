@@ -2,16 +2,16 @@ internal import Glibc
 internal import HornbeamEngine
 internal import Synchronization
 
-/// Remembers which object has a unique value: a word for each, found by the value's hash.
+/// Unique-lookup cache: remembers which object has a unique value, in one word found by the value's hash.
 ///
-/// A memory, not a promise: whoever asks looks into the row whether the object still has the value, in the state that it reads, and
-/// goes to the index otherwise. So nothing here is ever told of changes, any thread may read and write any word at any time, and what
-/// is forgotten costs a walk down the index.
+/// Entries are hints: the caller verifies in the row of its snapshot that the object still has the value, and searches the index otherwise.
+/// So changes need no invalidation, every thread may read and write every word without a lock, and a lost entry costs one search of
+/// the index.
 final class KeyMemo: Sendable {
-    /// Words that share a cache line; a value may be in any of its line's.
+    /// Words in a cache line; a value may be in any word of its line.
     private static let lineWords = 8
     private static let keyMask: UInt64 = 1 << 48 - 1
-    /// Look-ups that found an object, from which on it is worth having.
+    /// The number of successful lookups after which the cache is allocated.
     private static let usesMin = 64
 
     private typealias Word = Atomic<UInt64>
@@ -40,8 +40,8 @@ final class KeyMemo: Sendable {
         return nil
     }
 
-    /// Remembers the object that has a value. `entries` and `bytes` are what the index has and what the memory may take; they count when
-    /// the room is made.
+    /// Remembers the object that has a value. `entries` is the number of entries in the index and `bytes` the memory limit; both are used
+    /// when the cache is allocated.
     func note(_ hash: UInt64, _ key: UInt64, entries: Int, bytes: Int) {
         guard key <= Self.keyMask else { return }
         guard let line = line(of: hash) else { return makeRoom(entries: entries, bytes: bytes) }
@@ -60,19 +60,19 @@ final class KeyMemo: Sendable {
         return start.assumingMemoryBound(to: Word.self) + line * Self.lineWords
     }
 
-    /// Once there were enough uses: room for every entry, or for as many as may be.
+    /// After enough lookups, allocates a word for every entry, up to the memory limit.
     private func makeRoom(entries: Int, bytes: Int) {
         guard uses.wrappingAdd(1, ordering: .relaxed).newValue > Self.usesMin,
             makesRoom.compareExchange(expected: false, desired: true, ordering: .acquiringAndReleasing).exchanged
         else { return }
         var lines = 16
         while lines * Self.lineWords < entries + entries / 2, lines * 128 <= bytes { lines *= 2 }
-        // Zeroed by the kernel, a page when it is first touched.
+        // The kernel zeroes each page at the first access.
         let count = lines * 64 + 4096
         guard let memory = mmap(nil, count, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), memory != MAP_FAILED else {
             return
         }
-        if count >= 4 << 20 { madvise(memory, count, 14) }  // MADV_HUGEPAGE: a look-up is one miss of the cache, not one of the page tables too
+        if count >= 4 << 20 { madvise(memory, count, 14) }  // MADV_HUGEPAGE: a lookup then costs one cache miss without a page-table walk
         mapping.store(UInt(bitPattern: memory), ordering: .relaxed)
         mappedBytes.store(count, ordering: .relaxed)
         lineMask.store(lines - 1, ordering: .relaxed)

@@ -1,10 +1,10 @@
 internal import HornbeamModel
 
-/// The place of a store among those of a coordinator: given when it is added, never to another store.
+/// The slot of a store in its coordinator. It is assigned when the store is added, and never reused.
 ///
-/// Stores give their keys independently, so a reference that is to be looked up in a stack says which store it is of: above the
-/// 48 bits of the key are 15 bits of slot. The first store's slot is 0, and its references are the same with and without it. The top
-/// bit stays free for temporary keys.
+/// Stores assign their keys independently, so a reference in a stack contains its store: a key has 48 bits of local key and above
+/// them 15 bits of slot. The first store has slot 0, so its references are equal to local ones. The top bit is reserved for
+/// temporary keys.
 package struct StoreSlot: Hashable, Comparable, Sendable, CustomStringConvertible {
     private static let keyBits: UInt64 = 48
     private static let keyMask: UInt64 = (1 << keyBits) - 1
@@ -13,7 +13,7 @@ package struct StoreSlot: Hashable, Comparable, Sendable, CustomStringConvertibl
     package let index: Int
 
     package init(_ index: Int) {
-        precondition(index < 1 << 15, "A coordinator takes \(1 << 15) stores in its life.")
+        precondition(index < 1 << 15, "A coordinator accepts at most \(1 << 15) stores, including removed ones.")
         self.index = index
     }
 
@@ -21,10 +21,10 @@ package struct StoreSlot: Hashable, Comparable, Sendable, CustomStringConvertibl
     @inline(__always)
     package init(ofKey key: UInt64) { index = Int((key << 1) >> (Self.keyBits + 1)) }
 
-    /// What the keys of the slot's objects have above the store's own key.
+    /// The bits of the slot above the local key.
     package var bits: UInt64 { UInt64(index) << Self.keyBits }
 
-    /// The store's own key, of one of a stack.
+    /// The local key of a stack's key.
     @inline(__always)
     package static func local(_ key: UInt64) -> UInt64 { key & keyMask }
 
@@ -34,13 +34,13 @@ package struct StoreSlot: Hashable, Comparable, Sendable, CustomStringConvertibl
 }
 
 extension ObjectReference {
-    /// The store that an object of a stack is in.
+    /// The store of an object in a stack.
     package var slot: StoreSlot { StoreSlot(ofKey: key) }
 
-    /// The reference in its own store.
+    /// The reference local to its store.
     package var local: ObjectReference { ObjectReference(entityIndex: entityIndex, key: StoreSlot.local(key)) }
 
-    /// The reference of a store's own, in a stack.
+    /// The reference in a stack, from a local one.
     package func inSlot(_ slot: StoreSlot) -> ObjectReference {
         ObjectReference(entityIndex: entityIndex, key: key | slot.bits)
     }

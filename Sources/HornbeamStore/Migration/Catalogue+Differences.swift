@@ -1,12 +1,12 @@
 internal import HornbeamModel
 
-// What keeps a store from being opened with a model: the one comparison of the two.
+// The comparison of a stored model with a given one. A difference prevents the store from being opened.
 
 extension StoredSchema {
-    /// What differs between the stored model and a given one, a sentence part each; empty when the store can be opened with it as it is.
+    /// The differences between the stored model and a given one, one part of a sentence each; empty when the store can be opened as it is.
     ///
-    /// First the shape of rows, relationships and constraints; where that is the same, the version hashes (MDL-9), which cover in
-    /// addition what values may be: optional, transient, derivation, elements of composites, counts, modifiers.
+    /// Compares the structure of rows, relationships and constraints first. If it is equal, compares the version hashes (MDL-9), which also cover
+    /// the permitted values: optional, transient, derivation, elements of composites, counts, modifiers.
     func differences(to given: ManagedObjectModel, _ wanted: Catalogue) throws -> [String] {
         let shape = catalogue.differences(to: wanted)
         guard shape.isEmpty else { return shape }
@@ -24,7 +24,7 @@ extension StoredSchema {
         }
     }
 
-    /// The entity itself, and those of its properties whose version hash differs, as `ModelDifference` names them.
+    /// The entity and those of its properties whose version hash differs, with the names that `ModelDifference` uses.
     private func versionedSubjects(of name: String, _ given: ManagedObjectModel) -> [String] {
         let old = model.entitiesByName[name]
         let new = given.entitiesByName[name]
@@ -37,7 +37,8 @@ extension StoredSchema {
 }
 
 extension Catalogue {
-    /// What differs in the shape of rows, relationships and constraints, a sentence part each; empty when rows can be read as they are.
+    /// The differences in the structure of rows, relationships and constraints, one part of a sentence each; empty when rows are readable as
+    /// they are.
     func differences(to wanted: Catalogue) -> [String] {
         let own = facts
         let other = wanted.facts
@@ -46,7 +47,7 @@ extension Catalogue {
         return missing + fresh
     }
 
-    /// The shape, one fact a line.
+    /// The structure, one fact per line.
     private var facts: [String] {
         entities.flatMap(facts) + relationships.map(fact)
             + indexes.filter { $0.name == nil }.map { index in

@@ -1,10 +1,10 @@
 internal import HornbeamEngine
 internal import HornbeamModel
 
-/// What happens to one constraint or fetch index of the new version.
+/// The migration of one constraint or fetch index of the new version.
 struct IndexStep {
     var stored: Catalogue.StoredIndex
-    /// True when its entries are made of the rows.
+    /// True when its entries are built from the rows.
     var isBuilt: Bool
 }
 
@@ -25,7 +25,7 @@ extension MigrationDraft {
         catalogue.indexes = indexes.map(\.stored)
     }
 
-    /// The index of the old version whose entries are those of a wanted one.
+    /// The index of the old version whose entries can be used for a wanted one.
     private func keptIndex(_ wanted: Catalogue.StoredIndex, _ entity: EntityDescription) throws(EngineError) -> Catalogue.StoredIndex? {
         for old in old.catalogue.indexes where (old.name == nil) == (wanted.name == nil) {
             guard !indexes.contains(where: { $0.stored.number == old.number }), old.isPolymorphic == wanted.isPolymorphic else { continue }
@@ -48,7 +48,7 @@ extension MigrationDraft {
         for before in oldEntity.concreteDescendants where !covered.contains(oldNumber(of: before)) {
             if try oldRowCount(before) > 0 { return false }
         }
-        // Without rows nothing tells the definitions apart but themselves.
+        // Without rows only the definitions can be compared.
         return covered.isEmpty ? false : elementsAgree(wanted, old, entity)
     }
 
@@ -77,7 +77,7 @@ extension MigrationDraft {
         return names.allSatisfy { keptName(of: $0, in: step) == $0 }
     }
 
-    /// The old name of a property whose cells stay what they are; nil for others.
+    /// The old name of a property whose cells do not change; else nil.
     private func keptName(of name: String, in step: TableStep) -> String? {
         guard let column = step.columns.first(where: { $0.property.name == name }), column.isKept(asNumber: column.stored.number),
             case .column(let old, _) = column.source

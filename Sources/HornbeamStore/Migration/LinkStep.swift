@@ -1,15 +1,15 @@
 internal import HornbeamEngine
 internal import HornbeamModel
 
-/// What happens to the trees of one to-many relationship of the new version.
+/// The migration of the trees of one to-many relationship of the new version.
 struct LinkStep {
     let relationship: PropertyDescription
     var stored: Catalogue.StoredRelationship
-    /// The relationship that the trees are of now; nil for a new one.
+    /// The relationship to which the trees belong now; nil for a new one.
     var old: Catalogue.StoredRelationship?
-    /// Where entries come from, when they are written anew.
+    /// The sources of the entries, when they are rewritten.
     var sources: [LinkSource] = []
-    /// The ordered relationship that gives the members their places, where the sources do not.
+    /// The ordered relationship that determines the members' positions, when the sources do not.
     var places: PropertyDescription?
 
     var isBuilt: Bool { !sources.isEmpty }
@@ -23,11 +23,11 @@ enum LinkSource {
     case toOne(PropertyDescription, of: EntityDescription)
     /// The rows of an entity whose to-one names the owner.
     case namedOwner(PropertyDescription, of: EntityDescription)
-    /// The members of a to-many that leads the other way.
+    /// The members of a to-many in the reverse direction.
     case reversed(PropertyDescription)
 }
 
-/// A relationship that needs an object now, where it needed none before.
+/// A relationship that becomes required in the new version.
 struct RequiredLink {
     let relationship: PropertyDescription
     let entity: EntityDescription
@@ -87,7 +87,7 @@ extension MigrationDraft {
     private func linkSources(of relationship: PropertyDescription) throws(EngineError) -> [LinkSource] {
         var found: [LinkSource] = []
         if relationship.linkKind == .mirror, let inverse = relationship.inverse {
-            // What the rows say is what the members are, also where they name an object that is gone.
+            // The rows determine the members, also when they name a deleted object.
             let named = sources(of: inverse).filter(\.property.isToOne)
             if !named.isEmpty { return named.map { .namedOwner($0.property, of: $0.oldEntity) } }
         }

@@ -2,7 +2,7 @@ internal import HornbeamEngine
 internal import HornbeamModel
 
 extension MigrationBuild {
-    /// Fills a constraint or a fetch index from the rows, and notes the objects that share a unique value.
+    /// Fills a constraint or a fetch index from the rows, and records objects with the same unique value.
     func build(_ step: IndexStep) throws {
         guard let index = schema.indexes.first(where: { $0.number == step.stored.number }) else { return }
         var duplicates = Duplicates()
@@ -99,7 +99,7 @@ extension MigrationBuild {
     }
 }
 
-/// The objects that share a unique value, one group for each value.
+/// The objects with the same unique value, one group for each value.
 private struct Duplicates {
     private var order: [[UInt8]] = []
     private var objects: [[UInt8]: [ObjectReference]] = [:]

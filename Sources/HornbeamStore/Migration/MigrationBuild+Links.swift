@@ -8,7 +8,7 @@ private struct LinkPair {
     /// The numbers of their entities; nil when they must be looked up.
     var ownerNumber: UInt32?
     var memberNumber: UInt32?
-    /// The member's place in an ordered relationship.
+    /// The member's position in an ordered relationship.
     var position: UInt64?
 }
 
@@ -26,7 +26,7 @@ private struct LinkEntries {
         let entity = step.stored.isPolymorphic ? EntityNumber.bytes(memberNumber) : []
         var value = entity
         if trees.order != nil {
-            // Members without a place stand in the order of their keys, with room between them.
+            // Members without a position are ordered by key, with gaps between them.
             let position = pair.position ?? MemberWriter.firstPosition + min(pair.member, 1 << 50) << 10
             KeyBytes.append(position, to: &value)
             order.append(MemberTrees.orderKey(owner: pair.owner, position: position, member: pair.member), entity)
@@ -80,7 +80,7 @@ extension MigrationBuild {
         }
         guard let number, entries.allowed.contains(number) else { return }
         if case .toOne(let property, _) = source, let destination = property.destinationEntity {
-            // An object that is gone is no member, though a to-one may name it.
+            // A to-one may name a deleted object, which is no member.
             guard try oldNumber(ofKey: pair.member, below: destination) != nil else { return }
         }
         var ownerNumber: UInt32?
@@ -96,7 +96,7 @@ extension MigrationBuild {
         entries.append(pair, memberNumber: number, ownerNumber: ownerNumber)
     }
 
-    /// The place that a member had in an ordered relationship.
+    /// The former position of a member in an ordered relationship.
     private func position(of pair: LinkPair, in relationship: PropertyDescription) throws(EngineError) -> UInt64? {
         let key = MemberTrees.memberKey(owner: pair.owner, member: pair.member)
         return try draft.snapshot.index(oldReader.schema.link(relationship).members).get(key).flatMap(MemberTrees.position)
@@ -142,7 +142,7 @@ extension MigrationBuild {
             guard key.count >= 16 else { return true }
             var pair = LinkPair(owner: KeyBytes.number(key, at: 0), member: KeyBytes.suffix(key))
             pair.memberNumber = link.isPolymorphic ? (value.count >= 4 ? EntityNumber.read(value, at: 0) : nil) : only
-            // Places that were left behind when an order was given up count no more.
+            // Positions left over from a former order are ignored.
             if link.order != nil, value.count >= 8 { pair.position = KeyBytes.number(value, at: value.count - 8) }
             try body(pair)
             return true
@@ -167,7 +167,7 @@ extension MigrationBuild {
 }
 
 extension LinkSource {
-    /// True when owners may be among the pairs that do not have the relationship any more.
+    /// True when the pairs may contain owners that no longer have the relationship.
     fileprivate var mayLoseOwners: Bool {
         if case .toOne = self { false } else { true }
     }

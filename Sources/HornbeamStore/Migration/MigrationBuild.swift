@@ -4,29 +4,29 @@ internal import HornbeamModel
 
 /// Fills the trees that a migration builds, in transactions of bounded size, before the store switches to them.
 ///
-/// Readers do not see these trees: the catalogue does not name them yet. The value `migration` does, so that the next opening drops
-/// what an interrupted migration left.
+/// Readers do not see these trees, because the catalogue does not contain them yet. The stored value `migration` lists them, so that the next
+/// opening removes the trees of an interrupted migration.
 final class MigrationBuild {
     let draft: MigrationDraft
     let engine: Engine
     let options: MigrationOptions
     let progress: ProgressRelay
     let oldReader: RowReader
-    /// The schema of the new version over trees that are partly built.
+    /// The new version's schema with trees that are still being built.
     let reader: RowReader
     var transaction: WriteTransaction
     private var written = 0
-    /// Rows and entries that were read, and about how many there are.
+    /// The number of rows and entries read, and their estimated total.
     private var workDone = 0
     private let workTotal: Int
-    /// What the new version forbids and the data does.
+    /// Violations of the new model by the data.
     var violations: [HornbeamError] = []
-    /// False where code fills required values afterwards.
+    /// False when code fills required values afterwards.
     let checksRequired: Bool
     private var cachedOldState: StoreSnapshot?
     static let violationsMax = 1_000
 
-    /// - Throws: Before anything is written.
+    /// - Throws: Before it writes.
     init(
         _ draft: MigrationDraft, _ engine: Engine, _ options: MigrationOptions, _ progress: ProgressRelay, checksRequired: Bool = true
     ) throws {
@@ -64,13 +64,13 @@ final class MigrationBuild {
 
     // MARK: Transactions
 
-    /// Counts what was written; begins a new transaction when this one is large enough.
+    /// Counts written rows and entries; begins a new transaction when the current one is large enough.
     func wrote(_ count: Int) throws(EngineError) {
         written += count
         if written >= options.batchSize { try flush() }
     }
 
-    /// Counts what was read, for those who wait; throws when they want no more.
+    /// Reports the progress of reading; throws when the migration is cancelled.
     func advance(_ part: String, by count: Int) throws(EngineError) {
         workDone = min(workDone + count, workTotal)
         try progress.report(part, workDone, workTotal)
@@ -82,22 +82,22 @@ final class MigrationBuild {
         transaction = try engine.begin()
     }
 
-    /// Runs work of the engine whose closures may fail with other errors.
+    /// Runs engine calls whose closures may throw other errors.
     func translated(_ body: () throws(EngineError) -> Void) throws { try progress.translated(body) }
 
-    /// A step that may throw anything, inside a closure of the engine.
+    /// Runs a step that may throw any error inside a closure of the engine.
     func attempt<R>(_ body: () throws -> R) throws(EngineError) -> R {
         do { return try body() } catch let error as EngineError { throw error } catch { throw progress.stop(error) }
     }
 
-    /// The rows of an entity as the new version sees them.
+    /// The rows of an entity in the new version.
     func rows(_ step: TableStep) throws(EngineError) -> TableView {
         let snapshot = try engine.snapshot()
         let tree = schema.table(step.entity).tree
         return step.changesLayout ? try snapshot.table(tree, seenAs: step.layout) : try snapshot.table(tree)
     }
 
-    /// The old version, for expressions, which may read other objects.
+    /// The old version, for expressions that read other objects.
     func oldState() throws(EngineError) -> StoreSnapshot {
         if let cachedOldState { return cachedOldState }
         let state = try StoreSnapshot(draft.snapshot, reader: oldReader)
@@ -138,19 +138,19 @@ final class MigrationBuild {
     }
 }
 
-/// The trees that a migration under way has made, as the store keeps them.
+/// The list of trees that an unfinished migration has created, as the store keeps it.
 struct PendingMigration: Codable {
     static let valueName = "migration"
     var trees: [String]
 
-    /// Notes trees that are made, beside those that were noted before.
+    /// Adds created trees to the list.
     static func add(_ trees: [String], to transaction: WriteTransaction) throws {
         let known = try transaction.value(valueName).map { try JSONDecoder().decode(PendingMigration.self, from: Data($0)) }
         let pending = PendingMigration(trees: (known?.trees ?? []) + trees)
         try transaction.setValue(valueName, [UInt8](try JSONEncoder().encode(pending)))
     }
 
-    /// Drops what an interrupted migration left; does nothing when there is none.
+    /// Removes the trees of an interrupted migration, if there is one.
     static func clear(_ engine: Engine) throws {
         guard let bytes = try engine.snapshot().value(valueName) else { return }
         let pending = try JSONDecoder().decode(PendingMigration.self, from: Data(bytes))

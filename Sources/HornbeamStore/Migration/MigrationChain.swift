@@ -1,6 +1,6 @@
 internal import HornbeamModel
 
-/// The versions over which a store is migrated (MIG-14), and what keeps it from being.
+/// The versions through which a store is migrated (MIG-14), and the checks before the migration.
 struct MigrationChain {
     let settings: MigrationOptions
     let location: Store.Location
@@ -10,9 +10,9 @@ struct MigrationChain {
         self.location = location
     }
 
-    /// The versions on the way to a model, the model at the end.
+    /// The versions between the store and a model, ending with the model.
     ///
-    /// - Throws: `modelReferenceNotFound` for a store of a version that is not known, `stagedMigrationBackwards` for one of a newer version.
+    /// - Throws: `modelReferenceNotFound` for a store of an unknown version, `stagedMigrationBackwards` for one of a newer version.
     func versions(
         from stored: ManagedObjectModel, to model: ManagedObjectModel, isRequired: Bool
     ) throws -> [ManagedObjectModel] {
@@ -30,7 +30,7 @@ struct MigrationChain {
         return settings.versions[min(start + 1, end) ..< end] + [model]
     }
 
-    /// Infers the mapping of each step before the first one is taken, so that a store does not stop half way for want of code.
+    /// Infers the mapping of each step before the first one is executed, so that a migration does not stop in the middle for lack of code.
     ///
     /// - Throws: `inferredMappingFailed` with the obstacles of all steps.
     func checkInference(from stored: ManagedObjectModel, over versions: [ManagedObjectModel]) throws {
@@ -42,7 +42,7 @@ struct MigrationChain {
         if !problems.isEmpty { throw refusal(problems, stored, versions[versions.count - 1]) }
     }
 
-    /// An older version of the app must not take away what a newer one has added.
+    /// An older version of the app must not remove data that a newer one has added.
     func checkDirection(_ stored: StoredSchema, _ model: ManagedObjectModel) throws {
         if stored.catalogue.pastVersions?.contains(model.versionChecksum) == true { throw backwards(stored.model, model) }
     }
@@ -50,7 +50,7 @@ struct MigrationChain {
     private func backwards(_ stored: ManagedObjectModel, _ model: ManagedObjectModel) -> HornbeamError {
         HornbeamError(
             .stagedMigrationBackwards,
-            "“\(location)” is of \(settings.name(of: stored)), which is newer than \(settings.name(of: model)), and is not taken back. Open "
+            "“\(location)” is of \(settings.name(of: stored)), which is newer than \(settings.name(of: model)), and is not migrated backwards. Open "
                 + "it with the newer model, or for reading with its own stored model.")
     }
 

@@ -1,10 +1,10 @@
 internal import HornbeamEngine
 internal import HornbeamModel
 
-/// Copies all rows and entries of a version to trees of their own, which code may change while the store stays what it is.
+/// Copies all rows and entries of a version to new trees, which code may change while the old trees stay unchanged.
 ///
-/// Transactions are of bounded size. The value `migration` names the new trees, so that the next opening drops what an interrupted
-/// migration left.
+/// Transactions have bounded size. The stored value `migration` lists the new trees, so that the next opening removes the trees of
+/// an interrupted migration.
 struct MigrationCopy {
     private let engine: Engine
     private let batchSize: Int
@@ -15,7 +15,7 @@ struct MigrationCopy {
     private var done = 0
     private var total = 0
 
-    /// The same version over new trees.
+    /// The same version with new trees.
     static func run(_ stored: StoredSchema, _ engine: Engine, _ options: MigrationOptions, _ progress: ProgressRelay) throws -> StoredSchema {
         var copy = try MigrationCopy(engine, options, progress)
         defer { copy.transaction.abort() }
@@ -58,7 +58,7 @@ struct MigrationCopy {
 
     private mutating func copyRows(_ old: String, to new: String, _ layout: ColumnLayout) throws {
         guard let rows = try rows(old), let tree = transaction.tree(named: new) else { return }
-        // A layout that was changed has its columns in the order of the catalogue too; their numbers say so for certain.
+        // A changed layout may have another order of columns than the catalogue, so columns are found by number.
         let columns = layout.columns.map { column in rows.layout.columns.firstIndex { $0.id == column.id } }
         let buffer = RowBuffer(layout: layout)
         var copy = self
@@ -113,7 +113,7 @@ struct MigrationCopy {
 }
 
 extension Catalogue {
-    /// The same catalogue over trees that do not exist yet.
+    /// The same catalogue with trees that do not exist yet.
     fileprivate mutating func giveNewTrees() {
         func next(_ catalogue: inout Catalogue) -> Int {
             defer { catalogue.nextNumber += 1 }

@@ -1,16 +1,16 @@
 internal import HornbeamEngine
 internal import HornbeamModel
 
-/// How much a migration writes, estimated before it begins.
+/// The estimated amount of data that a migration writes.
 struct MigrationCost {
-    /// Rows that are written anew.
+    /// Rows that are rewritten.
     private(set) var rows = 0
-    /// Entries of relationships and indexes that are written anew.
+    /// Entries of relationships and indexes that are rewritten.
     private(set) var entries = 0
-    /// Bytes on disk, with the old trees, which stay until the end.
+    /// Bytes on disk, including the old trees, which are removed at the end.
     private(set) var bytes = 0
 
-    /// Bytes that an entry of an index takes, about.
+    /// The approximate size of an index entry.
     private static let entryBytes = 48
 
     init(_ draft: MigrationDraft, _ engine: Engine) throws(EngineError) {

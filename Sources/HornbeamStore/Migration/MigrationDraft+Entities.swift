@@ -2,7 +2,7 @@ internal import Foundation
 internal import HornbeamEngine
 internal import HornbeamModel
 
-/// The entities and columns of the new version, with the numbers of what they come from.
+/// The entities and columns of the new version, with the numbers of their sources.
 extension MigrationDraft {
     mutating func makeEntities() throws(EngineError) {
         for entity in new.entities {
@@ -21,7 +21,7 @@ extension MigrationDraft {
         separateNumbers()
     }
 
-    /// A column with the number of the old column that most of its rows have.
+    /// A column with the number of the old column of most rows.
     private mutating func column(of property: PropertyDescription, _ type: CellType) throws(EngineError) -> Catalogue.StoredProperty {
         var best: (column: Catalogue.StoredProperty, rows: Int)?
         for source in sources(of: property) {
@@ -37,7 +37,7 @@ extension MigrationDraft {
         return column
     }
 
-    /// Gives a column a new number where another one of the same table has it.
+    /// Assigns a new number to a column whose number is already used in the table.
     private mutating func separateNumbers() {
         for entity in new.entities where !entity.isAbstract {
             var seen: Set<Int> = []
@@ -54,7 +54,7 @@ extension MigrationDraft {
 }
 
 extension PropertyValue {
-    /// The bytes of a cell that holds the value, a fill value of the engine; nil for null.
+    /// The cell of a value as a fill value of the engine; nil for null.
     func cellBytes(_ type: CellType) -> [UInt8]? {
         func raw<T>(_ value: T) -> [UInt8] { withUnsafeBytes(of: value) { [UInt8]($0) } }
         switch (type, self) {

@@ -1,10 +1,10 @@
 internal import HornbeamEngine
 internal import HornbeamModel
 
-/// Default values that are written into the cells of a table as it is, which takes as long as a batch update.
+/// Default values that are written into the cells of an existing table, at the cost of a batch update.
 extension MigrationDraft {
-    /// The cells of a table that get default values; nil where its rows must be written anew for another reason, where an index has the
-    /// cells, or where the leaves are too many for one transaction.
+    /// The columns of a table whose null cells get default values; nil when its rows must be rewritten for another reason, when an index contains
+    /// the cells, or when one transaction cannot change so many leaves.
     func fillsInPlace(_ step: TableStep, _ rows: TableView) throws(EngineError) -> [ColumnFill]? {
         var fills: [ColumnFill] = []
         var leaves = 0
@@ -34,7 +34,7 @@ extension MigrationDraft {
 }
 
 extension TableView {
-    /// The rows that are null in a column; nil when they lie in more leaves than wanted.
+    /// The rows that are null in a column; nil when they lie in too many leaves.
     fileprivate func rowsWithoutValue(inColumn column: Int, leavesMax: Int) throws(EngineError) -> RowSelection? {
         var rows = RowSelection()
         try forEachLeaf { (leaf) throws(EngineError) -> Bool in

@@ -1,27 +1,27 @@
 internal import HornbeamEngine
 internal import HornbeamModel
 
-/// What a migration does to each tree of a store: worked out from the catalogue, the mapping and the row counts before anything is written.
+/// The planned change of each tree of a store, computed from the catalogue, the mapping and the row counts before anything is written.
 ///
 /// Invariants:
-/// - An entity, a column and a relationship that survive keep their numbers, whatever their names are.
-/// - A column that is new has a number that was never used, so that older leaves show its fill value.
-/// - A tree that is built anew has a name of its own; the old one stays as it is until the commit that switches to the new catalogue.
+/// - An entity, a column and a relationship that survive keep their numbers, also when they are renamed.
+/// - A new column has a number that was never used, so that older leaves return its fill value.
+/// - A rebuilt tree has a new name; the old tree is unchanged until the commit that switches to the new catalogue.
 struct MigrationDraft {
     let old: StoredSchema
     let new: ManagedObjectModel
     let mapping: MappingModel
     let snapshot: Snapshot
-    /// Leaves of one table that the commit of the new version may replace.
+    /// The maximum number of leaves of one table that the commit of the new version replaces.
     let leavesInPlaceMax: Int
     /// The catalogue of the new version.
     var catalogue = Catalogue()
     var tables: [TableStep] = []
     var links: [LinkStep] = []
     var indexes: [IndexStep] = []
-    /// The trees of the old version that the new one does not have.
+    /// The trees of the old version that the new one does not use.
     var dropped: [String] = []
-    /// Values that the new model requires and the old data may lack.
+    /// Values that the new model requires and that the old data may lack.
     var required: [RequiredLink] = []
 
     init(
@@ -31,7 +31,7 @@ struct MigrationDraft {
         self.new = new
         self.mapping = mapping
         self.snapshot = snapshot
-        // The leaves of a transaction stay in the pool until its commit.
+        // The leaves changed by a transaction stay in the pool until its commit.
         leavesInPlaceMax = engine.options.poolBytes / engine.options.pageSize / 4
         catalogue.collation = old.catalogue.collation
         catalogue.nextNumber = old.catalogue.nextNumber
@@ -51,12 +51,12 @@ struct MigrationDraft {
 
     // MARK: The old version
 
-    /// The source of an entity; nil for one that is new.
+    /// The source of an entity; nil for a new one.
     func predecessor(of entity: EntityDescription) -> EntityDescription? {
         mapping.mapping(toEntityNamed: entity.name)?.sourceEntityName.flatMap { old.model.entitiesByName[$0] }
     }
 
-    /// The source property of a property of a concrete entity; nil where there is none.
+    /// The source of a property of a concrete entity; nil when it has none.
     func sourceProperty(of property: PropertyDescription, in entity: EntityDescription) -> PropertyDescription? {
         guard let before = predecessor(of: entity), let found = mapping.mapping(toEntityNamed: entity.name)?.mapping(ofPropertyNamed: property.name)
         else { return nil }
@@ -118,7 +118,7 @@ struct MigrationDraft {
         dropped = before.subtracting(after).sorted()
     }
 
-    /// The trees that the new version has and the old one has not.
+    /// The trees that only the new version has.
     var createdTables: [(name: String, layout: ColumnLayout)] {
         let before = Set(old.catalogue.tables.map(\.name))
         return tables.filter { !before.contains($0.stored.tree) }.map { ($0.stored.tree, $0.layout) }
@@ -132,10 +132,10 @@ struct MigrationDraft {
     /// True when trees are filled before the commit that switches to the new version.
     var builds: Bool { tables.contains(where: \.isRewritten) || links.contains(where: \.isBuilt) || indexes.contains(where: \.isBuilt) }
 
-    /// True when rows or entries are written, before the commit or by it.
+    /// True when rows or entries are written, in or before that commit.
     var writesRows: Bool { builds || tables.contains { $0.way == .fill } }
 
-    /// True when the store's rows, relationships or constraints are not those of the new model already.
+    /// True when the store's rows, relationships or constraints differ from those of the new model.
     var changesShape: Bool {
         tables.contains { $0.way != .keep } || links.contains { $0.isBuilt || $0.stored != $0.old } || !dropped.isEmpty
             || catalogue.entities != old.catalogue.entities || catalogue.relationships != old.catalogue.relationships

@@ -1,7 +1,7 @@
 internal import HornbeamEngine
 internal import HornbeamModel
 
-/// Values that are converted or computed; those that cannot be are reported with their object.
+/// Values that are converted or computed. A value that cannot be computed is reported with its object.
 extension RowRewrite {
     func computed(
         _ source: PropertyMapping.Source, _ property: PropertyDescription, _ row: RowView, _ key: UInt64
@@ -33,7 +33,7 @@ extension RowRewrite {
         do {
             if let value = try expression.readingSource.value(with: subject).propertyValue { return value }
             build.violate(
-                .typeMismatch, "The expression for “\(property.name)” gives no value of an attribute.", step.entity, property.name, [object])
+                .typeMismatch, "The expression for “\(property.name)” does not give an attribute value.", step.entity, property.name, [object])
         } catch let error as EngineError {
             throw error
         } catch {
@@ -46,7 +46,7 @@ extension RowRewrite {
         return nil
     }
 
-    /// What stands for a value that there is not.
+    /// The value in place of a missing one: null, or the default. Reports a required property without a default.
     private func missing(_ property: PropertyDescription, _ object: ObjectReference) -> PropertyValue {
         guard !property.isOptional else { return .null }
         if property.defaultValue.isNull, build.checksRequired {

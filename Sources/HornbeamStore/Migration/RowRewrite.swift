@@ -3,7 +3,7 @@ internal import HornbeamModel
 
 /// Makes rows of the new version from rows of the old one.
 struct RowRewrite {
-    /// Where one cell of the new row comes from; found out once for all rows.
+    /// The source of one cell of the new row, determined once for all rows.
     private enum Source {
         case column(StoredColumn, ColumnStep.Conversion)
         case value(PropertyValue)
@@ -76,7 +76,7 @@ struct RowRewrite {
         if target.entityColumn >= 0 { buffer.set(target.entityColumn, number) }
     }
 
-    /// The one object that has this one among its members.
+    /// The single object that has this object as a member.
     private func writeOwner(
         of key: UInt64, through relationship: PropertyDescription, _ property: PropertyDescription, to target: StoredColumn,
         _ buffer: RowBuffer
@@ -85,7 +85,7 @@ struct RowRewrite {
         if owners.count > 1 {
             build.violate(
                 .migrationConstraintViolation,
-                "\(owners.count) objects have this one among their “\(relationship.name)”, and “\(property.name)” leads to one only.",
+                "\(owners.count) objects have this one among their “\(relationship.name)”, and “\(property.name)” holds only one.",
                 step.entity, property.name, [ObjectReference(step.entity, key)])
         }
         guard let owner = owners.first else { return target.writeNull(to: buffer) }
@@ -101,7 +101,7 @@ extension MigrationBuild {
         return column.property.destinationEntity?.concreteDescendants.first.map { draft.oldNumber(of: $0) } ?? 0
     }
 
-    /// The owners of an object in a to-many of the old version that leads back to them.
+    /// The owners of an object in a to-many of the old version.
     func owners(of member: UInt64, through relationship: PropertyDescription) throws(EngineError) -> [(key: UInt64, number: UInt32)] {
         guard let backward = oldReader.schema.link(relationship).backward else { return [] }
         var found: [(key: UInt64, number: UInt32)] = []
@@ -117,7 +117,7 @@ extension MigrationBuild {
         return found
     }
 
-    /// The number of the concrete entity that an object of the old version is of; nil for an object that is gone.
+    /// The entity number of an object of the old version; nil for a deleted object.
     func oldNumber(ofKey key: UInt64, below entity: EntityDescription) throws(EngineError) -> UInt32? {
         for candidate in entity.concreteDescendants {
             if let rows = try draft.oldRows(candidate), try rows.contains(key) { return draft.oldNumber(of: candidate) }
@@ -127,7 +127,7 @@ extension MigrationBuild {
 }
 
 extension RowBuffer {
-    /// Takes over one cell of a stored row into another column.
+    /// Copies one cell of a stored row to another column.
     func copy(_ row: RowView, _ source: Int, to target: Int, _ kind: ColumnKind) throws(EngineError) {
         switch kind {
         case .bit: setBit(target, row.bit(source))

@@ -1,9 +1,9 @@
 internal import HornbeamEngine
 
-/// Entries on their way into an index that is built: sorted in runs, so that neighbours go to the same leaf.
+/// Entries of an index that is being built, sorted in runs, so that neighbouring entries are written to the same leaf.
 struct SortedEntries {
     private var entries: [(key: [UInt8], value: [UInt8])] = []
-    /// True while every key was larger than the one before.
+    /// True while the keys arrive in ascending order.
     private var isSorted = true
 
     var count: Int { entries.count }
@@ -13,7 +13,7 @@ struct SortedEntries {
         entries.append((key, value))
     }
 
-    /// Puts the entries into an index and forgets them; reports those whose key was there already.
+    /// Writes the entries into an index, then removes them; reports entries whose key already exists.
     mutating func write(
         to tree: TreeID, in transaction: WriteTransaction, taken: (_ key: [UInt8], _ value: [UInt8]) throws(EngineError) -> Void = { _, _ in }
     ) throws(EngineError) {

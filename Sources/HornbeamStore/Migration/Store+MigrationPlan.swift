@@ -3,10 +3,10 @@ internal import HornbeamEngine
 package import HornbeamModel
 
 extension Store {
-    /// What opening a store with a model would do to it, over the versions of the options; nil when it needs no migration. Writes nothing.
+    /// Describes the migration that opening a store with a model would execute; nil when it needs none. Writes nothing.
     ///
-    /// - Throws: `inferredMappingFailed` with every obstacle; `modelReferenceNotFound` and `stagedMigrationBackwards` as opening does; what
-    ///   keeps the store from being opened for reading.
+    /// - Throws: `inferredMappingFailed` with every obstacle; `modelReferenceNotFound` and `stagedMigrationBackwards` like opening; errors
+    ///   of opening for reading.
     package static func migrationPlan(
         of location: Location, to model: ManagedObjectModel, options: Options = Options()
     ) throws -> StoreMigrationPlan? {
@@ -46,7 +46,7 @@ extension Store {
         return nil
     }
 
-    /// What a stage with code costs beside its mapping: it copies all rows and entries first.
+    /// The additional cost of a stage with code: it first copies all rows and entries.
     private func addCopy(to plan: inout StoreMigrationPlan, _ draft: MigrationDraft, _ snapshot: Snapshot) throws(EngineError) {
         plan.runsCode = true
         plan.rowCount += draft.tables.reduce(0) { $0 + $1.rowCount }
@@ -56,7 +56,7 @@ extension Store {
         plan.byteCount = Int(try engine.statistics().liveBytes) * 2 + 1 << 20
     }
 
-    /// The model that a store holds. Writes nothing.
+    /// The stored model of a store. Writes nothing.
     package static func storedModel(of location: Location, options: Options = Options()) throws -> ManagedObjectModel {
         var reading = options
         reading.readOnly = true
@@ -66,19 +66,19 @@ extension Store {
         return store.model
     }
 
-    /// True while trees of an older version wait to be dropped (PSC-20).
+    /// True while trees of an older version are not removed yet (PSC-20).
     package var hasDeferredMigration: Bool {
         get throws { try EngineError.translating { try !LeftoverTrees.names(in: engine.snapshot()).isEmpty } }
     }
 
-    /// Drops the trees that migrations left behind; does nothing when there are none.
+    /// Removes the trees that migrations left over, if there are any.
     package func finishDeferredMigration() throws {
         try requireWritable()
         try EngineError.translating { try LeftoverTrees.drop(in: engine) }
     }
 }
 
-/// The trees of older versions that are dropped later, since that takes longer the larger they are.
+/// The trees of older versions that are removed later, because removing large trees takes long.
 enum LeftoverTrees {
     private static let valueName = "leftover"
 
@@ -92,7 +92,7 @@ enum LeftoverTrees {
         try transaction.setValue(valueName, [UInt8](try JSONEncoder().encode(all)))
     }
 
-    /// One tree in a transaction, so that none is larger than needed.
+    /// Each transaction removes one tree, to limit its size.
     static func drop(in engine: Engine) throws {
         var rest = try names(in: engine.snapshot())
         while let name = rest.popLast() {
@@ -133,7 +133,7 @@ extension StoreMigrationPlan {
 }
 
 extension EngineError {
-    /// Runs work that throws errors of the engine among others; users see those of the library only.
+    /// Runs code that also throws engine errors, and translates these into the library's error.
     static func translating<R>(_ body: () throws -> R) throws -> R {
         do { return try body() } catch let error as EngineError { throw HornbeamError(error) }
     }

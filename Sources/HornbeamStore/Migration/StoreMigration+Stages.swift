@@ -4,9 +4,9 @@ internal import HornbeamModel
 
 /// A stage whose code reads old objects and writes new ones.
 ///
-/// The version is copied to trees of their own; the objects of the copy are changed, then its shape, then the objects of the new version are
-/// written. All of that is committed in transactions that no reader sees. One commit switches to the copy and drops the trees of the old
-/// version. Until then the store is the old version.
+/// The version is copied to new trees. Code changes the objects of the copy, then the copy gets the new structure, then code writes
+/// the objects of the new version. These transactions are invisible to readers. One commit switches to the copy and removes the trees of
+/// the old version. Until then the store has the old version.
 extension StoreMigration {
     func run(_ stage: MigrationStep, _ stored: StoredSchema, to model: ManagedObjectModel, backsUp: Bool) throws -> StoredSchema {
         try MigrationChain(settings, location).checkDirection(stored, model)
@@ -16,7 +16,7 @@ extension StoreMigration {
         do {
             return try convert(stage, stored, to: model)
         } catch {
-            // The first error is what matters; what was written is dropped by the next opening if not now.
+            // The first error is reported. If the cleanup fails, the next opening removes the trees.
             try? PendingMigration.clear(engine)
             throw failure(error, of: stage)
         }
@@ -39,7 +39,7 @@ extension StoreMigration {
         return result
     }
 
-    /// Gives the copy the shape of the new version.
+    /// Changes the structure of the copy to that of the new version.
     private func reshape(_ draft: MigrationDraft, _ result: StoredSchema, _ relay: ProgressRelay) throws {
         let transaction = try engine.begin()
         defer { transaction.abort() }
@@ -50,7 +50,7 @@ extension StoreMigration {
         _ = try EngineError.translated { () throws(EngineError) in try transaction.commit(.lazy(maxDelay: .seconds(1))) }
     }
 
-    /// A store over trees that no catalogue names yet; of one state, which is only read, where one is given.
+    /// A store with trees that no catalogue contains yet. With `state`, it is fixed to that state and read-only.
     private func privateStore(_ schema: StoredSchema, at state: Snapshot? = nil) throws -> Store {
         var options = options
         options.readOnly = state != nil
@@ -91,7 +91,7 @@ extension StoreMigration {
         guard check.violations.isEmpty else { throw rulesBroken(check.violations, from: old, to: result.model) }
     }
 
-    /// Errors of the store, and those that name objects already, pass as they are.
+    /// Errors of the store, and errors that already name objects, are passed on unchanged.
     private func failure(_ error: any Error, of stage: MigrationStep) -> any Error {
         let error = (error as? EngineError).map { HornbeamError($0) } ?? error
         let passing: [HornbeamError.Code] = [
@@ -109,7 +109,7 @@ extension StoreMigration {
     }
 }
 
-/// Finds the objects that have no value where the model requires one.
+/// Finds the objects without a value for a required property.
 struct RequiredCheck {
     private let snapshot: StoreSnapshot
     private(set) var violations: [HornbeamError] = []

@@ -2,23 +2,23 @@ internal import Foundation
 internal import HornbeamEngine
 internal import HornbeamModel
 
-/// One migration in place: from the version that a store holds to the version that it is opened with.
+/// One migration in place: from the version of the store to the version with which it is opened.
 ///
-/// What changes no row is one small commit. What does is built beside the old trees first; then one commit switches to the new
-/// catalogue and drops the old trees. Until that commit the store is the old version, and everything that was built is dropped by the
-/// next opening for writing.
+/// Changes without changed rows are one small commit. Otherwise new trees are built beside the old ones, and one commit switches to the
+/// new catalogue and removes the old trees. Until that commit the store has the old version, and the next opening for writing removes
+/// the new trees of a migration that did not finish.
 struct StoreMigration {
     let engine: Engine
     let location: Store.Location
     let options: Store.Options
     let settings: MigrationOptions
 
-    /// Trees with more entries than this are dropped by upkeep, so that the switch takes the same time whatever their size.
+    /// Trees with more entries are removed later, so that the switch takes constant time.
     private static let droppedAtOnceMax = 20_000
 
     /// The migrated schema; nil when the store needs no migration for the model.
     ///
-    /// With versions, from each to the next: a step that is finished stays so.
+    /// Migrates through the given versions. Each completed step is durable.
     func run(_ stored: StoredSchema, to model: ManagedObjectModel, isRequired: Bool) throws -> StoredSchema? {
         let chain = MigrationChain(settings, location)
         let versions = try chain.versions(from: stored.model, to: model, isRequired: isRequired)
@@ -42,7 +42,7 @@ struct StoreMigration {
         if isRequired { try chain.checkDirection(stored, model) }
         let mapping: MappingModel
         do { mapping = try stage?.mapping ?? MappingModel.inferred(from: stored.model, to: model) } catch {
-            // The model differs in what rows do not show: it is taken as it is.
+            // The model differs only in parts without influence on rows, so it is stored without a migration.
             if !isRequired { return nil }
             throw chain.refusal([error], stored.model, model)
         }
@@ -60,7 +60,7 @@ struct StoreMigration {
             try build(draft, relay)
             try finish(draft, result, label: stage?.label, relay)
         } catch {
-            // The first error is what matters; what was built is dropped by the next opening if not now.
+            // The first error is reported. If the cleanup fails, the next opening removes the trees.
             try? PendingMigration.clear(engine)
             throw error
         }
@@ -98,11 +98,11 @@ struct StoreMigration {
         _ = try EngineError.translated { () throws(EngineError) in try transaction.commit(.full) }
     }
 
-    /// Gives the tables that stay their new default values and layouts, and makes the trees that were not built.
+    /// Writes default values and new layouts into the tables that stay, and creates the trees that were not built.
     func setLayouts(_ draft: MigrationDraft, _ transaction: WriteTransaction, _ relay: ProgressRelay) throws {
         for step in draft.tables {
             guard let tree = transaction.tree(named: step.stored.tree) else { continue }
-            // Leaves of the layout that is current are changed side by side, so the new layout comes afterwards.
+            // The bulk leaf rewrite needs the current layout, so the new layout is set afterwards.
             for fill in step.fills {
                 try relay.translated { () throws(EngineError) in try relay.report(step.entity.name, 1, 2) }
                 try transaction.alter(fill.rows, by: [.set(column: fill.column, cell: fill.cell)], in: tree)
@@ -159,7 +159,7 @@ struct StoreMigration {
 
     // MARK: Before anything is written
 
-    /// A model that has none of the store's entities is that of another store, and would remove everything.
+    /// A model without any of the store's entities belongs to another store; migrating to it would remove all objects.
     private func checkKinship(_ draft: MigrationDraft) throws {
         guard !draft.mapping.entityMappings.contains(where: { $0.sourceEntityName != nil && $0.destinationEntityName != nil }) else { return }
         for entity in draft.old.model.entities where try draft.oldRowCount(entity) > 0 {
@@ -170,7 +170,7 @@ struct StoreMigration {
         }
     }
 
-    /// Rows of an entity that becomes abstract would have no table.
+    /// The rows of an entity that becomes abstract would have no table.
     private func checkAbstract(_ draft: MigrationDraft) throws {
         var problems: [HornbeamError] = []
         for entity in draft.new.entities where entity.isAbstract {
@@ -178,7 +178,8 @@ struct StoreMigration {
             problems.append(
                 HornbeamError(
                     .migrationConstraintViolation,
-                    "The entity becomes abstract and has \(try draft.oldRowCount(before)) objects. Delete them with the old model, or let it be.",
+                    "The entity becomes abstract and has \(try draft.oldRowCount(before)) objects. Delete them with the old model, "
+                        + "or keep the entity concrete.",
                     entity: entity.name))
         }
         if let error = HornbeamError.combining(problems) { throw error }

@@ -3,10 +3,10 @@ internal import HornbeamEngine
 internal import HornbeamModel
 
 extension StoredSchema {
-    /// The schema to work with when the store is opened with a model; itself when it is opened without.
+    /// The schema for opening the store with a model; itself when it is opened without a model.
     ///
-    /// What is not part of the version hashes may differ: class names, defaults, validation, delete rules, notes. Fetch indexes may
-    /// differ too: those that are new are built, those that are gone are dropped. Anything else is a mismatch.
+    /// Differences outside the version hashes are allowed: class names, defaults, validation, delete rules, notes. Fetch indexes may
+    /// differ too: new ones are built, removed ones are dropped. All other differences are a mismatch.
     func reconciled(
         with given: ManagedObjectModel?, in engine: Engine, _ options: Store.Options, _ location: Store.Location
     ) throws -> StoredSchema {
@@ -37,7 +37,7 @@ extension StoredSchema {
                 + "Open it with the model it was made with, or migrate it.")
     }
 
-    /// Drops and builds fetch indexes as the given model asks, and stores that model, in one commit.
+    /// Drops and builds fetch indexes for the given model, and stores that model, in one commit.
     private mutating func takeIndexes(of wanted: Catalogue, in engine: Engine) throws {
         let transaction = try engine.begin()
         let kept = catalogue.indexes.filter { old in old.name == nil || wanted.indexes.contains { $0.isSame(as: old) } }
@@ -62,7 +62,7 @@ extension StoredSchema {
 }
 
 extension Catalogue.StoredIndex {
-    /// True when both have the same entries, whatever their numbers.
+    /// True when both have the same elements; numbers may differ.
     func isSame(as other: Catalogue.StoredIndex) -> Bool {
         entity == other.entity && name == other.name && elements == other.elements
             && isPolymorphic == other.isPolymorphic && condition == other.condition

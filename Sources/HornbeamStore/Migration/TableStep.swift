@@ -1,16 +1,16 @@
 internal import HornbeamEngine
 internal import HornbeamModel
 
-/// What happens to the table of one concrete entity of the new version.
+/// The migration of the table of one concrete entity of the new version.
 struct TableStep {
     enum Way: String, Equatable {
         /// The entity had no rows before.
         case create
-        /// The table stays as it is.
+        /// The table does not change.
         case keep
-        /// The table gets another layout; no row is touched.
+        /// The table gets another layout; no row is written.
         case alter
-        /// Cells get default values where they are, as by a batch update; the table may get another layout too.
+        /// Null cells get default values in place, like in a batch update; the layout may change too.
         case fill
         /// All rows are written to a new table.
         case rewrite
@@ -25,7 +25,7 @@ struct TableStep {
     /// The layout of the table in the new version.
     var layout: ColumnLayout
     var rowCount: Int
-    /// Why the rows are written anew.
+    /// The reasons for rewriting the rows.
     var reasons: [String] = []
     /// The default values of `fill`.
     var fills: [ColumnFill] = []
@@ -35,24 +35,24 @@ struct TableStep {
     var isRewritten: Bool { way == .rewrite }
 }
 
-/// The rows that have no value in a column, and the cell that they get.
+/// The null cells of a column, and the cell that replaces them.
 struct ColumnFill {
-    /// The column's place in the old layout.
+    /// The column's position in the old layout.
     let column: Int
     let cell: [UInt8]
     let rows: RowSelection
 }
 
-/// Where the cells of one column of the new version come from.
+/// The source of the cells of one column of the new version.
 struct ColumnStep {
     enum Source {
         /// A column of the old table.
         case column(Catalogue.StoredProperty, PropertyDescription)
         /// The default value, or null.
         case fill
-        /// The object that has the row's object among its members.
+        /// The object that has the row's object as a member.
         case inverse(PropertyDescription)
-        /// A conversion or an expression of the old object.
+        /// A conversion, or an expression of the old object.
         case computed(PropertyMapping.Source)
     }
 
@@ -70,7 +70,7 @@ struct ColumnStep {
     var source: Source
     var conversion = Conversion.none
 
-    /// True when the cells of the old table are the cells of the new one.
+    /// True when the cells of the old table can be used unchanged in the new one.
     func isKept(asNumber number: Int) -> Bool {
         guard case .column(let column, _) = source, case .none = conversion else { return false }
         return column.number == number
@@ -78,7 +78,7 @@ struct ColumnStep {
 }
 
 extension MigrationDraft {
-    /// Fill values may take so many bytes of a row before the rows are written anew instead.
+    /// The maximum size of fill values in a row. Above it, the rows are rewritten.
     private static let fillBytesMax = 512
 
     mutating func planTables() throws(EngineError) {
@@ -172,8 +172,8 @@ extension MigrationDraft {
         return hasNull ? .fillNull : .none
     }
 
-    /// References to objects of entities that the relationship cannot lead to any more become null. Also those to objects that are gone,
-    /// which a delete rule may have left behind.
+    /// References to objects of entities that are no longer a possible destination become null, and so do references to deleted
+    /// objects, which a delete rule may leave.
     private func referenceConversion(
         _ old: PropertyDescription, _ column: Catalogue.StoredProperty, _ property: PropertyDescription, _ rows: TableView
     ) throws(EngineError) -> ColumnStep.Conversion {
@@ -185,7 +185,7 @@ extension MigrationDraft {
         return leads ? .keepReferences(to: allowed) : .none
     }
 
-    /// The layout over rows that stay where they are: fill values of older columns stay, new columns show their default value.
+    /// The layout over unchanged rows: older columns keep their fill values, new columns return their default value.
     private func layout(of step: TableStep, over rows: TableView) -> ColumnLayout {
         var layout = catalogue.layout(of: step.entity.name)
         layout.version = rows.layout.version + 1
@@ -206,7 +206,7 @@ extension MigrationDraft {
                 guard source(of: column.property, in: step.entity)?.usesDefaultValue == true else { return nil }
                 return column.property.defaultValue.cellBytes(column.stored.type)
             }
-            // References that had one destination only now say which.
+            // References that had one possible destination before now store the entity.
             if Int(id.rawValue) == column.stored.entityColumn, case .column(_, let old) = column.source,
                 let only = old.destinationEntity?.concreteDescendants.first
             {

@@ -3,20 +3,20 @@ package import HornbeamEngine
 internal import HornbeamModel
 internal import HornbeamThreads
 
-// Stores as folders of files: copied, put in another's place, removed.
+// Copying, replacing and removing the folder of a store.
 
 extension Store {
-    /// A copy of a store, kept in memory where it is there that it was made.
+    /// A copy of a store. The copy of a memory store exists while this value is held.
     package struct Copy: Sendable {
         private let memory: MemoryLocation?
 
         fileprivate init(_ memory: MemoryLocation?) { self.memory = memory }
     }
 
-    /// Copies the store, identity and all, to a place where there is nothing; what was saved before the call is in it.
+    /// Copies the store with its identity to an empty place. The copy contains everything saved before the call.
     ///
-    /// The result is to be held until the copy is open. Others may save meanwhile, which the copy does not show.
-    /// - Throws: `notAStore` when there is something at the place; `full`, `inputOutput`.
+    /// Hold the result until the copy is open. Saves made during the call may be missing from the copy.
+    /// - Throws: `notAStore` when the target exists; `full`, `inputOutput`.
     package func copy(to target: Location, progress: ProgressReport? = nil) throws -> Copy {
         let memory = MemoryLocation(target)
         let fileSystem: any FileSystem = memory?.fileSystem ?? PosixFileSystem()
@@ -26,17 +26,17 @@ extension Store {
         return Copy(memory)
     }
 
-    /// Runs the body while nobody saves into the store or takes keys for new objects.
+    /// Runs the body while no thread saves into the store or reserves keys for new objects.
     package func withoutSaves<Result>(_ body: () throws -> Result) throws -> Result {
         if isReadOnly { return try body() }
         try joint.hold(for: location)
         defer { joint.release() }
-        // Saves that had begun have ended when the writer's turn is to be had.
+        // The writer's turn is granted after the saves that have begun.
         try EngineError.translated { () throws(EngineError) in try engine.begin().abort() }
         return try keys.withLock { _ in try body() }
     }
 
-    /// Runs the body on the path of a store on disk that nobody has open, in this process or another. The path may be empty.
+    /// Runs the body with the path of a store on disk that no process has open. The path may be empty.
     ///
     /// - Throws: `storeInUse`, `inputOutput`.
     package static func withUnusedFolder<Result>(_ location: Location, _ body: (String) throws -> Result) throws -> Result {
@@ -55,7 +55,7 @@ extension Store {
 }
 
 extension Store.Location {
-    /// Where the files are.
+    /// The path of the store's folder.
     var path: String {
         switch self {
         case .directory(let path): path

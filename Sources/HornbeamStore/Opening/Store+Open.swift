@@ -3,11 +3,11 @@ internal import HornbeamEngine
 package import HornbeamModel
 
 extension Store {
-    /// Opens a store, or makes one.
+    /// Opens a store, or creates one.
     ///
-    /// - Parameter model: What the objects are. Nil opens with the model stored inside, for tools.
-    /// - Throws: `HornbeamError`: `modelMismatch` with every difference when the store was made with another model; `notAStore`,
-    ///   `newerFormat`, `storeInUse`, `damaged` and the like for what is wrong with the files.
+    /// - Parameter model: The model of the objects. With nil, the store is opened with its stored model; tools use this.
+    /// - Throws: `HornbeamError`: `modelMismatch` with every difference when the store was created with another model;
+    ///   `notAStore`, `newerFormat`, `storeInUse`, `damaged` and others for faults of the files.
     package static func open(
         _ location: Location, model: ManagedObjectModel?, options: Options = Options()
     ) throws -> Store {
@@ -18,7 +18,7 @@ extension Store {
         do {
             return try open(engine, location, model, options, memory)
         } catch {
-            // The first error is what matters; an engine that cannot even close changes nothing about it.
+            // The first error is reported; a second one from closing adds nothing.
             try? engine.close()
             throw (error as? EngineError).map { HornbeamError($0) } ?? error
         }
@@ -76,7 +76,7 @@ extension Store {
 }
 
 extension UUID {
-    /// The engine's sixteen bytes, marked as a random UUID.
+    /// The engine's sixteen bytes with the version bits of a random UUID.
     init(_ identifier: StoreIdentifier) {
         var bytes = [UInt8]()
         KeyBytes.append(identifier.high, to: &bytes)

@@ -2,9 +2,9 @@ internal import Foundation
 package import HornbeamModel
 internal import HornbeamThreads
 
-/// One use of a store that this process has open: coordinators that add the same store share it (PSC-22).
+/// One use of an open store. Coordinators of this process that add the same store share it (PSC-22).
 ///
-/// The store closes with the end of its last lease. Another process that wants to write gets `storeInUse` meanwhile.
+/// The store closes when its last lease ends. Until then, another process that wants to write gets `storeInUse`.
 package final class StoreLease: Sendable {
     package let store: Store
     private let key: OpenStoreKey?
@@ -15,12 +15,12 @@ package final class StoreLease: Sendable {
         self.key = key
     }
 
-    /// The use of a store that nobody else can find.
+    /// A lease of a store that is not shared.
     package convenience init(ofOwn store: Store) { self.init(store, nil) }
 
-    /// Gives the store up; the second time nothing happens.
+    /// Ends the lease. A second call does nothing.
     ///
-    /// - Throws: The error of closing, where this was the last use.
+    /// - Throws: The error of closing the store, if this was its last lease.
     package func end() throws {
         let wasOver = isOver.withLock { isOver in
             defer { isOver = true }
@@ -31,11 +31,11 @@ package final class StoreLease: Sendable {
         try OpenStores.release(key)
     }
 
-    /// Gives up a store that failed, and opens it as it was opened before.
+    /// Ends the lease of a failed store, and opens the store again with the same options.
     ///
-    /// - Throws: `storeInUse` while another coordinator of this process has it; what keeps it from being opened.
+    /// - Throws: `storeInUse` while another coordinator of this process uses the store; the errors of `open`.
     package func reopened() throws -> StoreLease {
-        // Closing says again what failed.
+        // Closing a failed store throws the known error again.
         try? end()
         let lease = try Store.lease(store.location, model: store.model, options: store.options)
         guard lease.store === store else { return lease }
@@ -45,13 +45,13 @@ package final class StoreLease: Sendable {
             "“\(store.location)” failed, and another container of this process still has it open. Close it there, then open it again.")
     }
 
-    /// A coordinator that is let go without being closed leaves the log as it is, to be replayed at the next opening.
+    /// A coordinator that is released without `close` skips the final checkpoint. The next opening replays the log.
     deinit {
         if let key, !isOver.withLock({ $0 }) { OpenStores.forget(key) }
     }
 }
 
-/// A place, and whether the store there is open for reading only, which takes no lock.
+/// A place, and whether the store is open for reading only. A store open for reading takes no lock.
 private struct OpenStoreKey: Hashable, Sendable {
     let location: Store.Location
     let isReadOnly: Bool
@@ -62,17 +62,17 @@ private struct OpenStoreKey: Hashable, Sendable {
     }
 }
 
-/// The stores that are open in this process.
+/// The open stores of this process.
 private enum OpenStores {
     private enum Entry {
-        /// Being opened or closed; others wait.
+        /// The store is being opened or closed; other threads wait.
         case changing
         case open(Store, uses: Int)
     }
 
     private static let entries = Guarded<[OpenStoreKey: Entry]>([:])
 
-    /// The open store with one use more; nil when there is none, and the caller is the one to open it.
+    /// The open store with one more use; nil when it is not open, and the caller must open it.
     static func use(_ key: OpenStoreKey, _ check: (Store) throws -> Void) throws -> Store? {
         let result: Result<Store?, any Error> = entries.wait { entries -> Result<Store?, any Error>? in
             switch entries[key] {
@@ -92,7 +92,7 @@ private enum OpenStores {
         return try result.get()
     }
 
-    /// The open store with one use more; nil when there is none, or it is just being opened or closed.
+    /// The open store with one more use; nil when it is not open, or is being opened or closed.
     static func join(_ key: OpenStoreKey, _ check: (Store) throws -> Void) throws -> Store? {
         try entries.withLock { entries in
             guard case .open(let store, let uses) = entries[key] else { return nil }
@@ -129,10 +129,10 @@ private enum OpenStores {
 }
 
 extension Store {
-    /// Opens a store, or joins in the use of it where this process has it open; the first one's options hold then. Readers join
-    /// a writer where there is one.
+    /// Opens a store, or shares it if this process has it open; then the options of the first opening apply. Readers share
+    /// a writer's store if there is one.
     ///
-    /// - Throws: As `open`; `modelMismatch` when it is open with another model.
+    /// - Throws: The errors of `open`; `modelMismatch` when the store is open with another model.
     package static func lease(_ location: Location, model: ManagedObjectModel, options: Options) throws -> StoreLease {
         guard options.fileSystem == nil else {
             return StoreLease(ofOwn: try open(location, model: model, options: options))
@@ -154,7 +154,7 @@ extension Store {
         }
     }
 
-    /// As above, for a custom store: coordinators share the rows that were read.
+    /// As above, for a custom store: coordinators share the cached rows.
     package static func lease(_ custom: any CustomStore, model: ManagedObjectModel) throws -> StoreLease {
         let key = OpenStoreKey(.memory(name: "custom " + custom.identifier.uuidString), isReadOnly: false)
         if let store = try OpenStores.use(key, { try $0.checkCompatible(model) }) { return StoreLease(store, key) }
@@ -183,7 +183,7 @@ extension Store {
 }
 
 extension Store.Location {
-    /// The same for all ways to write a path.
+    /// The same value for all spellings of a path.
     fileprivate var resolved: Self {
         switch self {
         case .memory: self
@@ -191,7 +191,7 @@ extension Store.Location {
         }
     }
 
-    /// The path without links; of a store that is not there yet, its folder's and its name.
+    /// The path with symbolic links resolved. For a missing store, the folder is resolved and the name appended.
     private static func resolved(_ path: String) -> String {
         if let real = real(path) { return real }
         let url = URL(filePath: path).standardizedFileURL
@@ -199,7 +199,7 @@ extension Store.Location {
         return (parent == "/" ? "" : parent) + "/" + url.lastPathComponent
     }
 
-    /// The C library's answer, which takes a tenth of the time that a `URL` takes; nil if nothing is there.
+    /// Calls the C library, which takes a tenth of the time of `URL`. Nil if the path does not exist.
     private static func real(_ path: String) -> String? {
         guard let real = realpath(path, nil) else { return nil }
         defer { free(real) }

@@ -1,13 +1,13 @@
 internal import HornbeamEngine
 internal import HornbeamModel
 
-/// The trees of one direction of a to-many, and the bytes of their entries (drawn at `LinkIndex`).
+/// The trees of one direction of a to-many, and the bytes of their entries (described at `LinkIndex`).
 struct MemberTrees: Sendable {
     let members: TreeID
     let order: TreeID?
-    /// True when entries say which entity the member is of.
+    /// True when entries contain the entity of the member.
     let isPolymorphic: Bool
-    /// The only member entity otherwise; -1 when there is none.
+    /// The only member entity if they do not; -1 when there is none.
     let onlyMember: Int32
 
     /// `owner, member`
@@ -35,7 +35,7 @@ struct MemberTrees: Sendable {
         return KeyRange(prefix: key)
     }
 
-    /// Entity number and position, as far as this relationship keeps them.
+    /// The entity number and the position, if this relationship stores them.
     func memberValue(_ member: ObjectReference, position: UInt64?, schema: Schema) -> [UInt8] {
         var value = entityValue(member, schema: schema)
         if let position { KeyBytes.append(position, to: &value) }
@@ -67,7 +67,7 @@ extension LinkIndex {
         MemberTrees(members: members, order: order, isPolymorphic: isPolymorphic, onlyMember: onlyMember)
     }
 
-    /// From member to owners; nil where the members' rows have a to-one column instead.
+    /// From member to owners; nil when the members' rows have a to-one column instead.
     var backward: MemberTrees? {
         guard let reverse else { return nil }
         let owner = relationship.entity.concreteDescendants.first.map { Int32($0.index) } ?? -1

@@ -23,7 +23,7 @@ package struct MemberReader {
         try members.get(MemberTrees.memberKey(owner: owner, member: member)) != nil
     }
 
-    /// Members in stored order: by position where the relationship is ordered, else by key.
+    /// The members in stored order: by position if the relationship is ordered, else by key.
     func references(owner: UInt64, skipping: Int = 0, limit: Int = .max) throws(EngineError) -> [ObjectReference] {
         var references: [ObjectReference] = []
         references.reserveCapacity(min(limit, 32))
@@ -47,7 +47,7 @@ package struct MemberReader {
         }
     }
 
-    /// The keys alone tell the members: neither whole keys nor values are read.
+    /// The last eight bytes of a key are the member, so neither whole keys nor values are read.
     private func forEachOfOneEntity(
         owner: UInt64, skipping: Int, _ body: (ObjectReference) -> Bool
     ) throws(EngineError) {

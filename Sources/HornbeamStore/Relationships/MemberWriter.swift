@@ -3,8 +3,8 @@ internal import HornbeamModel
 
 /// Changes the members of to-many relationships inside a transaction.
 ///
-/// Positions in an ordered relationship are numbers with gaps: a new member goes one gap behind the last, a moved one into the
-/// middle between its neighbours, so that a move writes one member. Only when a gap is used up are all positions of the owner dealt anew.
+/// Positions in an ordered relationship are numbers with gaps. A new member is placed one gap after the last, a moved one in the
+/// middle between its neighbours, so that a move writes one member. When a gap is used up, all positions of the owner are renumbered.
 struct MemberWriter {
     static let firstPosition: UInt64 = 1 << 62
     static let positionGap: UInt64 = 1 << 24
@@ -16,7 +16,7 @@ struct MemberWriter {
         try MemberReader(trees, schema: schema) { (id) throws(EngineError) in try transaction.index(id) }
     }
 
-    /// Adds a member at the end; does nothing when it is one already.
+    /// Adds a member at the end; does nothing when it is a member already.
     func add(_ member: ObjectReference, to owner: UInt64, _ trees: MemberTrees) throws(EngineError) {
         let key = MemberTrees.memberKey(owner: owner, member: member.key)
         guard let order = trees.order else {
@@ -27,7 +27,7 @@ struct MemberWriter {
         try put(member, owner: owner, position: position, trees)
     }
 
-    /// Removes a member; does nothing when it is none.
+    /// Removes a member; does nothing when it is not a member.
     func remove(_ member: UInt64, from owner: UInt64, _ trees: MemberTrees) throws(EngineError) {
         let key = MemberTrees.memberKey(owner: owner, member: member)
         if let order = trees.order, let value = try transaction.index(trees.members).get(key),
@@ -63,7 +63,7 @@ struct MemberWriter {
 
     // MARK: Both directions
 
-    /// Links two objects, from both sides.
+    /// Links two objects in both directions.
     func link(_ link: LinkIndex, owner: ObjectReference, member: ObjectReference) throws(EngineError) {
         try add(member, to: owner.key, link.forward)
         if let backward = link.backward { try add(owner, to: member.key, backward) }
@@ -74,7 +74,7 @@ struct MemberWriter {
         if let backward = link.backward { try remove(owner, from: member, backward) }
     }
 
-    /// Removes all links of an object that goes, and answers the objects at the other ends with the property that shows it there.
+    /// Removes all links of a deleted object. Returns the objects at the other ends with the property that referred to it.
     func unlinkAll(
         of object: ObjectReference, in table: EntityTable
     ) throws(EngineError) -> [(ObjectReference, Int)] {
@@ -97,7 +97,7 @@ struct MemberWriter {
 
     // MARK: Order
 
-    /// Puts the members of an ordered relationship into a new order. Members that `order` does not name keep their positions.
+    /// Changes the order of an ordered relationship's members. Members that `order` does not contain keep their positions.
     func reorder(_ order: [ObjectReference], owner: UInt64, _ trees: MemberTrees) throws(EngineError) {
         let stored = try reader(trees).positions(owner: owner)
         var positions = Dictionary(stored.map { ($0.member.key, $0.position) }, uniquingKeysWith: { a, _ in a })
@@ -108,7 +108,7 @@ struct MemberWriter {
         }
     }
 
-    /// Moves the members that are not kept into the gaps; false when a gap is too small, with nothing written.
+    /// Moves the members that are not kept into the gaps. Returns false, without writing, when a gap is too small.
     private func move(
         _ wanted: [ObjectReference], keeping kept: Set<Int>, _ positions: inout [UInt64: UInt64],
         owner: UInt64, _ trees: MemberTrees

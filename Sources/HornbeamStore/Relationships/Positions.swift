@@ -1,4 +1,4 @@
-/// The longest run of numbers that ascend already.
+/// The longest ascending subsequence of numbers.
 enum LongestRun {
     /// The indexes of a longest strictly ascending subsequence. O(n log n).
     static func ascending(_ numbers: [UInt64]) -> Set<Int> {
@@ -24,11 +24,11 @@ enum LongestRun {
     }
 }
 
-/// Finds positions for members that move between members that stay.
+/// Computes positions for moved members between members that stay.
 enum GapPlan {
-    /// New positions of the indexes that are not kept; nil when they do not fit between their neighbours.
+    /// New positions of the indexes that are not kept; nil when a gap is too small.
     ///
-    /// `positions` are the present ones in the wanted order; those of the kept indexes ascend.
+    /// `positions` are the current ones in the wanted order; those of the kept indexes ascend.
     static func moves(_ positions: [UInt64], keeping kept: Set<Int>, gap: UInt64) -> [(index: Int, position: UInt64)]? {
         var moves: [(index: Int, position: UInt64)] = []
         var start = 0
@@ -55,7 +55,7 @@ enum GapPlan {
             let step = (high - low) / (count64 + 1)
             return step == 0 ? nil : (1 ... count64).map { low + $0 * step }
         case (let low?, nil):
-            // Members that the new order does not name may stand there: half a gap keeps out of their way.
+            // Members that the new order does not contain may have positions there; half a gap avoids them.
             return low > UInt64.max / 2 ? nil : (1 ... count64).map { low + $0 * gap }
         case (nil, let high?):
             guard high > count64 * gap else { return nil }

@@ -2,7 +2,7 @@ internal import Foundation
 internal import HornbeamEngine
 internal import HornbeamModel
 
-/// Values ↔ cells. What each type looks like on disk is in `Docs/Rows.md`.
+/// Converts values to cells. `Docs/Rows.md` describes each type's format.
 extension StoredColumn {
     /// Writes a value into the column; null for `.null`.
     /// - Throws: `HornbeamError` when the value is not one of the property's type.
@@ -49,7 +49,7 @@ extension StoredColumn {
         write(try reference(value, schema: schema, origin: origin), to: row, schema: schema)
     }
 
-    /// The object that a to-one's value names.
+    /// The destination of a to-one's value.
     func reference(_ value: PropertyValue, schema: Schema, origin: StoreOrigins) throws -> ObjectReference {
         guard case .objectID(let id) = value else { throw wrongType(value) }
         guard let reference = origin.reference(id) else { throw foreignObject(id) }
@@ -59,7 +59,7 @@ extension StoredColumn {
         return reference
     }
 
-    /// The value as the property's type holds it.
+    /// The value converted to the property's type.
     func coerced(_ value: PropertyValue) throws -> PropertyValue {
         property.isAttribute ? try property.coerced(value) : value
     }
@@ -91,7 +91,7 @@ extension StoredColumn {
 }
 
 extension CellColumn {
-    /// True when the column holds the value just as it is, or there is no column; false when that takes a closer look.
+    /// True when the column stores the value without conversion, or there is no column; false when a conversion may be needed.
     func holds(_ value: PropertyValue) -> Bool {
         guard let type else { return true }
         switch value {
@@ -110,7 +110,7 @@ extension CellColumn {
         }
     }
 
-    /// Writes a value that the column holds just as it is into an empty row, without counting a reference; false for others.
+    /// Writes a value that needs no conversion into an empty row, without reference counting; false for other values.
     func write(_ value: PropertyValue, to row: RowBuffer) -> Bool {
         guard let type else { return true }
         switch value {
@@ -126,7 +126,7 @@ extension CellColumn {
     }
 }
 
-/// Cells → values.
+/// Converts cells to values.
 extension StoredColumn {
     /// The value in a row; a to-one as `.objectID`.
     func value(in row: RowView, schema: Schema, origin: StoreOrigins) throws(EngineError) -> PropertyValue {
@@ -142,7 +142,7 @@ extension StoredColumn {
         }
     }
 
-    /// The value as conditions and keys of indexes see it: an object is its key, an object ID its text.
+    /// The value for conditions and keys of indexes: an object is its key, an object ID its text.
     func indexedValue(in row: RowView) throws(EngineError) -> PropertyValue {
         if row.isNull(column) { return .null }
         switch type {
@@ -153,10 +153,10 @@ extension StoredColumn {
         }
     }
 
-    /// Where an object is from of which only the key matters.
+    /// The origin of objects of which only the key is used.
     static let anywhere = ManagedObjectID.Origin(entityName: "", storeIdentifier: nil, entityNumber: -1)
 
-    /// The value of a column that names no object.
+    /// The value of a column that does not refer to an object.
     private func plainValue(in row: RowView) throws(EngineError) -> PropertyValue {
         if row.isNull(column) { return .null }
         switch type {
@@ -175,7 +175,7 @@ extension StoredColumn {
         }
     }
 
-    /// The object that a to-one names; nil for null.
+    /// The destination of a to-one; nil for null.
     @inline(__always)
     func reference(in row: RowView, schema: Schema) -> ObjectReference? {
         if row.isNull(column) { return nil }
@@ -201,6 +201,6 @@ extension StoredColumn {
         EngineError(
             .damaged,
             "A value of “\(property.entity.name).\(property.name)” cannot be read: its bytes are not \(type.rawValue)."
-                + " Restore the object from a backup, or set the property anew.")
+                + " Restore the object from a backup, or set the property again.")
     }
 }

@@ -1,11 +1,11 @@
 internal import HornbeamEngine
 internal import HornbeamModel
 
-/// Reads single cells of one entity's rows in one snapshot, without counting references: what property getters use.
+/// Reads single cells of one entity's rows in one snapshot, without reference counting. Property getters use it.
 ///
-/// Valid for as long as its snapshot is held. Properties are named by index and must have a column of the kind asked for.
+/// Valid while its snapshot is held. A property is given by index and must have a column of the requested type.
 package struct CellReader {
-    private let unowned: Unmanaged<TableCells>  // the snapshot holds it
+    private let unowned: Unmanaged<TableCells>  // the snapshot retains it
     private let columns: UnsafePointer<CellColumn>
 
     init(_ table: TableCells, _ columns: UnsafePointer<CellColumn>) {
@@ -24,10 +24,10 @@ package struct CellReader {
     /// True when the property has a column: it is an attribute or a to-one, and not transient.
     package func holds(_ property: Int) -> Bool { columns[property].position >= 0 }
 
-    /// True when a row was seen in this very snapshot, so that it need not be looked up to know that it exists.
+    /// True when the hint comes from this snapshot, so that the row exists without a lookup.
     package func knows(_ hint: RowHint) -> Bool { withTable { $0.saw(hint.location) } }
 
-    /// Looks up where a row lies; false when there is none.
+    /// Finds the location of a row; false when there is none.
     package func find(_ key: UInt64, _ hint: inout RowHint) throws -> Bool {
         do { return try locate(key, &hint) } catch { throw HornbeamError(error) }
     }
@@ -36,25 +36,25 @@ package struct CellReader {
         try tryTable { table throws(EngineError) in try table.find(key, at: &hint.location) }
     }
 
-    /// Whether a row that was found has a text in a column.
+    /// True when a located row has a text in a column.
     func isText(
         _ key: UInt64, _ hint: inout RowHint, _ column: Int, _ text: UnsafeRawBufferPointer
     ) throws(EngineError) -> Bool {
         try tryTable { table throws(EngineError) in try table.isText(key, at: &hint.location, column, text) }
     }
 
-    /// Has the texts that are read as a rule fetched into the cache, for a row that was looked up some time ago.
+    /// Prefetches the texts that are usually read, for a row that was located earlier.
     package func fetchTexts(_ hint: RowHint) { withTable { $0.fetchTexts(at: hint.location) } }
 
     // MARK: Where a row was seen
 
-    /// The double, float or date of a row that lies where it was seen and has a value; nil sends to `double`.
+    /// The double, float or date of a located row with a value; nil means to call `double`.
     package func plainDouble(_ property: Int, _ hint: RowHint) -> Double? {
         let column = columns[property]
         return withTable { $0.plainCell(at: hint.location, column.position) }.map(column.double)
     }
 
-    /// The same for a whole number or a boolean.
+    /// The same for an integer or a boolean.
     package func plainInteger(_ property: Int, _ hint: RowHint) -> Int64? {
         let column = columns[property]
         return withTable { $0.plainCell(at: hint.location, column.position) }.map(column.integer)
@@ -65,25 +65,25 @@ package struct CellReader {
         withTable { $0.plainText(at: hint.location, columns[property].position) }
     }
 
-    /// Lends the bytes of such a text until they are given back; nil sends to `lendText`.
+    /// Borrows the bytes of such a text until they are returned; nil means to call `lendText`.
     package func borrowText(_ property: Int, _ hint: RowHint) -> LentText? {
         withTable { $0.borrowText(at: hint.location, columns[property].position) }.map { LentText(start: $0.start, count: $0.count, reader: $0.reader) }
     }
 
     // MARK: Any row
 
-    /// Lends the bytes of a string or URI as they are stored, nil where there is no value; false when there is no row.
+    /// Passes the stored bytes of a string or URI to `body`, nil when there is no value; false when there is no row.
     package func lendText(
         _ property: Int, _ key: UInt64, _ hint: inout RowHint, _ body: (UnsafeRawBufferPointer?) -> Void
     ) throws -> Bool {
         let column = columns[property]
-        precondition(column.type == .string || column.type == .uri, "The property is no text.")
+        precondition(column.type == .string || column.type == .uri, "The property is not a text.")
         do {
             return try tryTable { table throws(EngineError) in try table.lendText(key, at: &hint.location, column.position, body) }
         } catch { throw HornbeamError(error) }
     }
 
-    /// A whole number of any width, or a boolean as 0 and 1; nil when there is no row, `.some(nil)` when there is no value.
+    /// An integer of any width, or a boolean as 0 and 1; nil when there is no row, `.some(nil)` when there is no value.
     package func integer(_ property: Int, _ key: UInt64, _ hint: inout RowHint) throws -> Int64?? {
         let column = columns[property]
         let cell: FixedCell
@@ -108,7 +108,7 @@ package struct CellReader {
     /// The text of a string or URI; optionals as for `integer`.
     package func string(_ property: Int, _ key: UInt64, _ hint: inout RowHint) throws -> String?? {
         let column = columns[property]
-        precondition(column.type == .string || column.type == .uri, "The property is no text.")
+        precondition(column.type == .string || column.type == .uri, "The property is not a text.")
         do {
             let cell = try tryTable { table throws(EngineError) in try table.textCell(key, at: &hint.location, column.position) }
             return switch cell {
@@ -120,12 +120,12 @@ package struct CellReader {
     }
 }
 
-/// The bytes of a text in its page, to be given back by the thread that borrowed them.
+/// The borrowed bytes of a text in its page. The borrowing thread returns them.
 package struct LentText {
     package let start: UnsafeRawPointer
     package let count: Int
     package let reader: UnsafeMutableRawPointer?
 
-    /// - Parameter reader: of the text that is no longer needed.
+    /// - Parameter reader: The reader of the text that is no longer needed.
     package static func giveBack(_ reader: UnsafeMutableRawPointer?) { BorrowedBytes.giveBack(reader) }
 }

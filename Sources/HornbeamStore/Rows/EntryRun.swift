@@ -1,10 +1,10 @@
 internal import Foundation
 internal import HornbeamEngine
 
-/// Index entries on their way into a tree: keys back to back in one array, sorted when they are written.
+/// Collected index entries: the keys lie back to back in one array and are sorted when they are written.
 struct EntryRun {
     private struct Entry {
-        /// The first eight bytes of the key, so that most comparisons need no more.
+        /// The first eight bytes of the key. Most comparisons need no more.
         var head: UInt64
         var offset: Int
         var length: Int
@@ -38,7 +38,7 @@ struct EntryRun {
         return key.isEmpty ? 0 : head << UInt64(8 * (8 - key.count))
     }
 
-    /// Lends the entries in key order, equal ones in the order in which they came, and forgets them.
+    /// Passes the entries to `body` in key order, equal ones in insertion order, then removes them.
     mutating func forEachSorted<E: Error>(
         _ body: (UnsafeRawBufferPointer, ObjectReference) throws(E) -> Void
     ) throws(E) {

@@ -1,6 +1,6 @@
 internal import HornbeamModel
 
-// The small numbers, texts and keys that records of history are made of. Normative: `Docs/Rows.md`.
+// The encoding of numbers, texts and keys in history records. Normative: `Docs/Rows.md`.
 
 /// Writes the parts of a record.
 struct HistoryBytes {
@@ -10,7 +10,7 @@ struct HistoryBytes {
 
     mutating func append(_ byte: UInt8) { bytes.append(byte) }
 
-    /// Seven bits a byte, the lowest first; the highest bit says that more follow.
+    /// Seven bits per byte, the lowest first; the highest bit is set if more bytes follow.
     mutating func append(number: UInt64) {
         var rest = number
         while rest >= 0x80 {
@@ -24,7 +24,7 @@ struct HistoryBytes {
         withUnsafeBytes(of: double.bitPattern.littleEndian) { bytes.append(contentsOf: $0) }
     }
 
-    /// The length plus one, then UTF-8; 0 for no text.
+    /// The length plus one, then UTF-8; 0 for nil.
     mutating func append(text: String?) {
         guard let text else { return append(number: 0) }
         append(number: UInt64(text.utf8.count) + 1)
@@ -36,8 +36,8 @@ struct HistoryBytes {
         bytes.append(contentsOf: contents)
     }
 
-    /// Ascending keys: their number, the first one, then runs of neighbours: twice the distance from the end of the run before, plus one
-    /// and the run's length when it is longer than one. A million new rows take a few bytes, scattered ones about a byte each.
+    /// Ascending keys: their number, the first one, then runs of consecutive keys. A run is twice the distance from the end of the previous run;
+    /// for a run longer than one key, plus one, followed by its length. A million new rows take a few bytes, scattered ones about a byte each.
     mutating func append(keys: [UInt64]) {
         append(number: UInt64(keys.count))
         guard var next = keys.first else { return }
@@ -55,7 +55,7 @@ struct HistoryBytes {
     }
 }
 
-/// Takes the parts of a record from its front; nil where the bytes do not hold what they should.
+/// Reads the parts of a record from its front; nil if the bytes are invalid.
 struct HistoryReader {
     private let bytes: [UInt8]
     private var position = 0
@@ -87,7 +87,7 @@ struct HistoryReader {
         return raw.withUnsafeBytes { Double(bitPattern: UInt64(littleEndian: $0.loadUnaligned(as: UInt64.self))) }
     }
 
-    /// The outer optional is nil for broken bytes, the inner one for no text.
+    /// The outer optional is nil for invalid bytes, the inner one for an absent text.
     mutating func text() -> String?? {
         guard let length = number() else { return nil }
         if length == 0 { return .some(nil) }
@@ -103,7 +103,7 @@ struct HistoryReader {
         return Array(bytes[position ..< position + Int(count)])
     }
 
-    /// Runs of neighbouring keys, ascending.
+    /// Runs of consecutive keys, ascending.
     mutating func runs() -> [Range<UInt64>]? {
         guard let count = number() else { return nil }
         var runs: [Range<UInt64>] = []

@@ -2,7 +2,7 @@ internal import Foundation
 internal import HornbeamEngine
 internal import HornbeamModel
 
-/// The way of a change into bytes and back. Normative: `Docs/Rows.md`.
+/// Encodes and decodes the history record of a change. Normative: `Docs/Rows.md`.
 struct HistoryCoding: Sendable {
     static let format: UInt8 = 1
 
@@ -100,7 +100,7 @@ struct HistoryCoding: Sendable {
 
     func preservesValues(of table: EntityTable) -> Bool { !numbers.preserved(table.index).isEmpty }
 
-    /// The values that stay in history when a row goes; nil when its entity preserves none.
+    /// The values that history keeps of a deleted row; nil when its entity preserves none.
     func preservedValues(of row: RowView, in table: EntityTable) throws(EngineError) -> [UInt8]? {
         let properties = numbers.preserved(table.index)
         if properties.isEmpty { return nil }
@@ -198,7 +198,7 @@ struct HistoryCoding: Sendable {
     }
 }
 
-/// Who writes, as each record says it.
+/// The author and context that each record names.
 struct HistoryWriter: Sendable {
     let processIdentifier: Int32
     let processName: String
@@ -208,7 +208,7 @@ struct HistoryWriter: Sendable {
 }
 
 extension PropertyValue {
-    /// An ID as the URI that spells it.
+    /// An object ID replaced by its URI.
     fileprivate var withoutIdentity: PropertyValue {
         if case .objectID(let id) = self { .uri(id.uriRepresentation()) } else { self }
     }

@@ -1,6 +1,6 @@
 internal import HornbeamEngine
 
-/// The keys of history: the number of the commit, then that of the part, both big-endian.
+/// The keys of history: the number of the commit, then the number of the part, both big-endian.
 enum HistoryKey {
     static let treeName = "history"
 

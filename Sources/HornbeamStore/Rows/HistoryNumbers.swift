@@ -1,12 +1,12 @@
 internal import HornbeamModel
 
-/// Properties by the numbers that the catalogue gave them, which outlive renaming: what history names them by.
+/// Properties by their numbers in the catalogue. History names properties by number, so that records survive renaming.
 struct HistoryNumbers: Sendable {
-    /// By `entity.index`: numbers by property index, 0 for what is not stored.
+    /// By `entity.index`: numbers by property index, 0 for properties that are not stored.
     private let numbers: [[UInt64]]
     /// By `entity.index`: property indexes by number.
     private let indexes: [[UInt64: Int]]
-    /// By `entity.index`: the attributes whose values stay in history when their object is deleted (ATT-15).
+    /// By `entity.index`: the attributes whose values history preserves when their object is deleted (ATT-15).
     private let preserved: [[PropertyDescription]]
 
     init(_ catalogue: Catalogue, _ model: ManagedObjectModel) {
@@ -38,7 +38,7 @@ struct HistoryNumbers: Sendable {
     /// 0 for a property that is not stored.
     func number(of property: Int, entity: Int32) -> UInt64 { numbers[Int(entity)][property] }
 
-    /// Nil when the model has no such property any more.
+    /// Nil when the model no longer has the property.
     func property(number: UInt64, entity: Int32) -> Int? { number == 0 ? nil : indexes[Int(entity)][number] }
 
     func preserved(_ entity: Int32) -> [PropertyDescription] { preserved[Int(entity)] }

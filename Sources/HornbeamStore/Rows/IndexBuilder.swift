@@ -1,8 +1,8 @@
 internal import HornbeamEngine
 
-/// Fills an index from the rows that are there.
+/// Fills an index from the stored rows.
 enum IndexBuilder {
-    /// `snapshot` is the state that the transaction began with. Gives back how many rows a unique constraint has no room for.
+    /// `snapshot` is the state at the begin of the transaction. Returns the number of rows that violate a unique constraint.
     @discardableResult
     static func build(
         _ index: ValueIndex, from snapshot: Snapshot, in transaction: WriteTransaction, schema: Schema

@@ -2,14 +2,14 @@ internal import Foundation
 internal import HornbeamEngine
 internal import HornbeamModel
 
-/// The bytes of an index key, made component by component. Reused from key to key.
+/// A buffer for the bytes of an index key, built component by component and reused for further keys.
 struct IndexKey {
     private(set) var bytes: [UInt8] = []
-    /// True when a component was null: a unique index has no entry then.
+    /// True when a component is null; then a unique index has no entry.
     private(set) var hasNull = false
-    /// True when the components were longer than an index takes and end in a hash instead.
+    /// True when the components exceed the maximum length of a key and end in a hash instead.
     private(set) var isCut = false
-    /// True when the row is none of those that a partial index holds: it has no entry.
+    /// True when the row does not satisfy the condition of a partial index, so that it has no entry.
     private(set) var isOutside = false
 
     mutating func reset() {
@@ -26,7 +26,7 @@ struct IndexKey {
         bytes.append(element.isAscending ? KeyBytes.null : ~KeyBytes.null)
     }
 
-    /// A value that was coerced to the element's type.
+    /// Appends a value that was converted to the element's type.
     mutating func append(_ value: PropertyValue, _ element: ValueIndex.Element) {
         if value.isNull { return appendNull(element) }
         let start = begin()
@@ -34,7 +34,7 @@ struct IndexKey {
         end(element, from: start)
     }
 
-    /// The cell of a row.
+    /// Appends the cell of a row.
     mutating func append(
         _ column: StoredColumn, of row: RowView, _ element: ValueIndex.Element
     ) throws(EngineError) {
@@ -44,20 +44,20 @@ struct IndexKey {
         end(element, from: start)
     }
 
-    /// Text given as bytes, for `binary` collation.
+    /// Appends UTF-8 text with `binary` collation.
     mutating func append(utf8: UnsafeRawBufferPointer, _ element: ValueIndex.Element) {
         let start = begin()
         KeyBytes.appendEscaped(utf8, to: &bytes)
         end(element, from: start)
     }
 
-    /// The beginning that all texts starting with `prefix` share. Only as the last component, ascending.
+    /// Appends the common prefix of all texts that begin with `prefix`. Only as the last component, ascending.
     mutating func append(prefix: String, _ element: ValueIndex.Element) {
         bytes.append(KeyBytes.present)
         element.collation.folded(prefix.utf8).withUnsafeBytes { KeyBytes.appendEscapedPrefix($0, to: &bytes) }
     }
 
-    /// An object in the order of IDs: by entity name, then by key. For sorting only.
+    /// Appends an object in the order of IDs: by entity name, then by key. For sorting only.
     mutating func append(_ reference: ObjectReference?, of schema: Schema, _ element: ValueIndex.Element) {
         guard let reference else { return appendNull(element) }
         let start = begin()
@@ -92,11 +92,11 @@ struct IndexKey {
         case (.objectID, .string(let text)): append(text: text, .binary)
         case (.reference, .objectID(let id)): KeyBytes.append(id.reference, to: &bytes)
         case (.data, .data(let data)): data.withUnsafeBytes { KeyBytes.appendEscaped($0, to: &bytes) }
-        default: preconditionFailure("A \(value.kindName) has no key as \(element.type.rawValue): coerce it first.")
+        default: preconditionFailure("A \(value.kindName) has no key as \(element.type.rawValue). Convert it first.")
         }
     }
 
-    /// The raw bytes of a cell that is not null; numbers may be given wider than their column.
+    /// Appends the raw bytes of a cell that is not null. A number may be wider than its column.
     mutating func append(raw: UnsafeRawBufferPointer, _ element: ValueIndex.Element) {
         let start = begin()
         switch element.type {
@@ -159,12 +159,12 @@ struct IndexKey {
 
     // MARK: Length
 
-    /// The longest run of components that is kept as it is.
+    /// The maximum length of components that are not truncated.
     static let wholeMax = 999
-    /// What a longer one becomes: its beginning and 16 bytes of hash, together one byte longer than any whole one.
+    /// The length of a truncated key: a prefix and 16 bytes of hash. It is one byte longer than any complete key.
     static let cutCount = 1000
 
-    /// Cuts components that are too long. Called once, after the last one.
+    /// Truncates components that are too long. Called once, after the last one.
     mutating func finishComponents() {
         guard bytes.count > Self.wholeMax else { return }
         isCut = true
@@ -178,7 +178,7 @@ struct IndexKey {
     mutating func append(objectKey: UInt64) { KeyBytes.append(objectKey, to: &bytes) }
 }
 
-/// 128 bits that stand for the end of a long key. Equal hashes are verified in the rows.
+/// A 128-bit hash of the truncated part of a long key. Rows with equal hashes are compared.
 private struct KeyHash {
     var high: UInt64 = 0xCBF2_9CE4_8422_2325
     var low: UInt64 = 0x9E37_79B9_7F4A_7C15
@@ -193,7 +193,7 @@ private struct KeyHash {
 }
 
 extension IndexKey {
-    /// The components of a row from the values of the properties that the index reads; outside where its condition says so.
+    /// Builds the components of a row from the properties that the index reads; outside if the row does not satisfy its condition.
     mutating func fill(_ index: ValueIndex, values: [String: PropertyValue]) {
         reset()
         if let condition = index.condition, !condition.holds(values) {
@@ -206,7 +206,7 @@ extension IndexKey {
 }
 
 extension ValueIndex {
-    /// Starts with the components of a row, cut where they are too long.
+    /// Begins with the components of a row, truncated if they are too long.
     func fill(_ key: inout IndexKey, from row: RowView, of table: EntityTable) throws(EngineError) {
         guard isPlain else { return key.fill(self, values: try values(of: row, table, changes: nil)) }
         key.reset()
@@ -216,7 +216,7 @@ extension ValueIndex {
         key.finishComponents()
     }
 
-    /// Starts with the components of a row in which some values are replaced; `changes` is by property index.
+    /// Begins with the components of a row in which some values are replaced; `changes` is by property index.
     func fill(
         _ key: inout IndexKey, from row: RowView, of table: EntityTable, changes: [PropertyValue?]
     ) throws(EngineError) {
@@ -232,7 +232,7 @@ extension ValueIndex {
         key.finishComponents()
     }
 
-    /// Starts with the components of a row's values, by property index.
+    /// Begins with the components of a row's values, by property index.
     func fill(_ key: inout IndexKey, from values: [PropertyValue]) {
         guard isPlain else {
             let pairs = properties.map { ($0.name, values[$0.index]) }
@@ -259,7 +259,7 @@ extension ValueIndex {
 }
 
 extension UnsafeRawBufferPointer {
-    /// A little-endian whole number of any width.
+    /// A little-endian integer of any width.
     var integer: Int64 {
         switch count {
         case 2: Int64(loadUnaligned(as: Int16.self))

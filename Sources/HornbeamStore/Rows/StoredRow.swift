@@ -1,9 +1,9 @@
 internal import HornbeamEngine
 package import HornbeamModel
 
-/// One row, lent to a closure. Must not escape it.
+/// One row, valid only inside the closure that receives it.
 ///
-/// Properties are those of the row's entity; asking for a to-many or a transient property is a programmer error.
+/// Properties belong to the row's entity. Reading a to-many or a transient property is a programmer error.
 package struct StoredRow {
     package let key: UInt64
     let view: RowView
@@ -13,7 +13,7 @@ package struct StoredRow {
     /// The object that the row belongs to.
     package var reference: ObjectReference { ObjectReference(entityIndex: table.index, key: key) }
 
-    /// 1 after insertion, one more after every save that changed the object.
+    /// 1 after insertion, incremented by every save that changed the object.
     package var version: UInt32 { view.load(EntityTable.versionColumn, as: UInt32.self) }
 
     package func isNull(_ property: PropertyDescription) -> Bool { view.isNull(table.column(property).column) }
@@ -25,7 +25,7 @@ package struct StoredRow {
         return try EngineError.translated { () throws(EngineError) in try view.string(column) }
     }
 
-    /// Lends the bytes of a string, URI or binary attribute.
+    /// Passes the bytes of a string, URI or binary attribute to `body`.
     package func withBytes<R>(
         _ property: PropertyDescription, _ body: (UnsafeRawBufferPointer) -> R
     ) throws -> R? {
@@ -53,7 +53,7 @@ package struct StoredRow {
         return view.isNull(column) ? nil : view.bit(column)
     }
 
-    /// The object that a to-one names; it may be gone, where a delete rule left the reference behind.
+    /// The destination of a to-one. It may be deleted, because a delete rule can leave the reference.
     package func toOne(_ property: PropertyDescription) -> ObjectReference? {
         let stored = table.column(property)
         return view.isNull(stored.column) ? nil : stored.reference(in: view, schema: reader.schema)
@@ -67,13 +67,13 @@ package struct StoredRow {
         }
     }
 
-    /// All values by property index; `.null` for what has no column.
+    /// All values by property index; `.null` for properties without a column.
     package func values() throws -> [PropertyValue] {
         try EngineError.translated { () throws(EngineError) in try reader.values(of: view, in: table) }
     }
 }
 
-/// What turns cells into values.
+/// Converts cells to values.
 final class RowReader: Sendable {
     let schema: Schema
     let origins: StoreOrigins
@@ -132,7 +132,7 @@ package struct RowValues: Sendable {
     }
 }
 
-/// Where a row was last seen: a hint that is checked on use. `RowHint()` is "unknown".
+/// The last known location of a row: a hint that is checked on use. `RowHint()` means unknown.
 package struct RowHint: Sendable {
     var location: RowLocation
 

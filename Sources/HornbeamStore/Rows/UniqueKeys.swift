@@ -3,7 +3,7 @@ internal import HornbeamModel
 
 /// Entries of unique constraints.
 enum UniqueKeys {
-    /// Puts the entry of a key; when another object has the key already, changes nothing and answers that object.
+    /// Adds the entry of a key. If another object already has the key, changes nothing and returns that object.
     static func take(
         _ index: ValueIndex, _ key: inout IndexKey, for object: ObjectReference, in transaction: WriteTransaction,
         schema: Schema
@@ -16,7 +16,7 @@ enum UniqueKeys {
         }
     }
 
-    /// As above, for the bytes of a key that was not cut.
+    /// As above, for the bytes of a key that is not truncated.
     static func take(
         _ index: ValueIndex, whole key: UnsafeRawBufferPointer, for object: ObjectReference, in transaction: WriteTransaction,
         schema: Schema
@@ -30,7 +30,7 @@ enum UniqueKeys {
         }
     }
 
-    /// The object that has a key; nil when nobody has.
+    /// The object that has a key; nil when there is none.
     static func holder(
         of key: IndexKey, _ index: ValueIndex, in transaction: WriteTransaction, schema: Schema
     ) throws(EngineError) -> ObjectReference? {
@@ -48,14 +48,14 @@ enum UniqueKeys {
         return try holder(found, index, schema: schema)
     }
 
-    /// The object key, little-endian, and the entity number where it can be several.
+    /// The object key, little-endian, and the entity number if there can be several entities.
     static func value(_ index: ValueIndex, _ object: ObjectReference, schema: Schema) -> [UInt8] {
         var value = withUnsafeBytes(of: object.key.littleEndian) { [UInt8]($0) }
         if index.isPolymorphic { value += EntityNumber.bytes(schema.table(at: object.entityIndex).number) }
         return value
     }
 
-    /// Lends the same.
+    /// Passes the same bytes to `body`.
     private static func withValue<R>(
         _ index: ValueIndex, _ object: ObjectReference, schema: Schema, _ body: (UnsafeRawBufferPointer) throws(EngineError) -> R
     ) throws(EngineError) -> R {
@@ -64,7 +64,7 @@ enum UniqueKeys {
         return try withUnsafeBytes(of: &key) { (bytes) throws(EngineError) in try body(bytes) }
     }
 
-    /// The object that an entry is of.
+    /// The object of an entry.
     static func holder(
         _ value: [UInt8], _ index: ValueIndex, schema: Schema
     ) throws(EngineError) -> ObjectReference {
@@ -85,7 +85,7 @@ enum UniqueKeys {
         EngineError(.damaged, "An entry of the index \(index.title) cannot be read. Run check, and restore from a backup.")
     }
 
-    /// Keys that were cut carry the object key behind the hash, so that equal hashes are no collision: the rows decide.
+    /// A truncated key has the object key after the hash, so that equal hashes are not a conflict before the rows are compared.
     private static func takeCut(
         _ index: ValueIndex, _ key: inout IndexKey, _ value: [UInt8], for object: ObjectReference,
         in transaction: WriteTransaction, schema: Schema
@@ -97,7 +97,7 @@ enum UniqueKeys {
             return true
         }
         if let first = candidates.first {
-            // 128 bits of hash agree: the values do, short of a forgery, which is refused as a duplicate.
+            // Equal 128-bit hashes mean equal values, except for a deliberate collision, which is refused as a duplicate.
             return try holder(first, index, schema: schema)
         }
         key.append(objectKey: object.key)

@@ -1,8 +1,8 @@
 internal import HornbeamEngine
 internal import HornbeamModel
 
-/// The members of to-many relationships. They are told twice: by the relationship's own entries and by the other side,
-/// be that a column of the members' rows or the entries of the inverse. Whatever either says is saved, where both objects are.
+/// The members of to-many relationships. Each link is stored twice: in the relationship's own entries, and on the other side in a column
+/// of the members' rows or in the entries of the inverse. A link in either place is saved if both objects are.
 extension Salvage {
     private struct Link {
         var owner: UInt64
@@ -33,7 +33,7 @@ extension Salvage {
         try write(links, of: new)
     }
 
-    /// What the relationship's own trees say, with the place of each member; the last place for members without one.
+    /// The links in the relationship's own trees, with the position of each member; the last position for members without one.
     private func ownEntries(of link: LinkIndex) throws -> [Pair: UInt64] {
         var positions: [Pair: UInt64] = [:]
         try readable(link.members).forEachEntry { (key, value) throws(EngineError) in
@@ -49,7 +49,7 @@ extension Salvage {
         return positions
     }
 
-    /// Of a relationship that mirrors a to-one, the rows say who the members are.
+    /// For a relationship that mirrors a to-one, the rows determine the members.
     private func takeColumns(of link: LinkIndex, into positions: inout [Pair: UInt64]) throws {
         let snapshot = try target.snapshot()
         var told: [Pair: UInt64] = [:]
@@ -79,14 +79,14 @@ extension Salvage {
                     continue
                 }
                 try writer.add(member, to: owner.key, link.forward)
-                // The other side of a one-way relationship is nobody's own.
+                // The reverse entries of a one-way relationship belong to no other relationship.
                 if link.kind == .oneWay, let backward = link.backward { try writer.add(owner, to: member.key, backward) }
                 report.links += 1
             }
         }
     }
 
-    /// Finds the saved object of a key among the entities that it may be of.
+    /// Finds the saved object of a key among the possible entities.
     private struct Finder {
         private let tables: [(index: Int32, view: TableView)]
 

@@ -33,7 +33,7 @@ extension Salvage {
         report.objects[new.entity.name] = saved
     }
 
-    /// Makes references null whose objects are lost. Other references to what is not there were so before.
+    /// Sets references to lost objects to null. References to objects that were already deleted stay.
     func clearReferences() throws {
         let lost = Dictionary(grouping: report.losses, by: \.name).mapValues { $0.compactMap(\.keys) }
         for case let table? in schema.tables {

@@ -1,15 +1,15 @@
 internal import HornbeamEngine
 internal import HornbeamModel
 
-/// One salvage: what can be read of a damaged store goes into a new one.
+/// One salvage: copies the readable parts of a damaged store to a new one.
 ///
-/// Rows first, as they are; then what they refer to and who their members are; indexes last, from the new rows. The
-/// damaged store's own indexes are not read at all.
+/// It copies the rows first, then their references and members, and builds the indexes last from the new rows. The
+/// damaged store's indexes are not read.
 final class Salvage {
     let source: Snapshot
     let target: Engine
     let stored: StoredSchema
-    /// Of the damaged store, and the same for the new one, whose trees have other numbers.
+    /// The schema of the damaged store. The new store's trees have other numbers.
     let sourceSchema: Schema
     private(set) var schema: Schema
     var report = SalvageReport()
@@ -28,11 +28,11 @@ final class Salvage {
         stored = try Self.storedSchema(source, search, model, location)
         sourceSchema = try Schema(stored.catalogue, model: stored.model) { source.tree(named: $0) }
         schema = sourceSchema
-        // Objects of transactions that the log does not tell of any more have had keys too.
+        // Objects of transactions that are lost from the log have used keys too.
         margin = engine.loss == nil ? 0 : 1 << 20
     }
 
-    /// What the store says of itself; what the caller says where that cannot be read.
+    /// The stored schema; the caller's model if it is unreadable.
     private static func storedSchema(
         _ source: Snapshot, _ search: LeafSearch, _ model: ManagedObjectModel?, _ location: String
     ) throws -> StoredSchema {
@@ -62,7 +62,7 @@ final class Salvage {
         try finishSequence()
     }
 
-    /// A tree of the damaged store, as far as it can be read.
+    /// The readable parts of a tree of the damaged store.
     func readable(_ tree: TreeID) throws(EngineError) -> ReadableTree { try source.readable(tree, search) }
 
     /// Runs a body in a transaction of the new store.
@@ -91,8 +91,8 @@ final class Salvage {
         }
     }
 
-    /// Named values, and trees that the catalogue does not tell of. Not history, whose transactions are not the new store's:
-    /// whoever reads it is told to begin anew.
+    /// Copies stored values, and trees that the catalogue does not contain. It leaves out history, whose transactions are not those of the
+    /// new store: consumers get a resync.
     private func copyRest() throws {
         for (name, id) in source.allTrees where name != HistoryKey.treeName {
             let tree = try readable(id)
@@ -140,20 +140,20 @@ final class Salvage {
         }
     }
 
-    /// No key that an object of the damaged store had is given to another.
+    /// Keys of the damaged store's objects are not assigned again.
     private func finishSequence() throws {
         try write { transaction in
-            // A damaged store may claim any number; the sequence of a sound one stays far below.
+            // A damaged store may contain any number; the sequence of an intact one is far below the limit.
             let highest = min(max(source.nextObjectKey, highestKey), 1 << 60)
             let next = try transaction.reserve(1)
             if next <= highest + margin { _ = try transaction.reserve(Int(highest + margin - next) + 1) }
         }
     }
 
-    /// The highest key of an object that was saved.
+    /// The highest key of a saved object.
     var highestKey: UInt64 = 0
 
-    /// Puts what cannot be read of a tree on the list.
+    /// Records the unreadable parts of a tree.
     func noteGaps(of tree: ReadableTree, as name: String) {
         for gap in tree.gaps {
             report.losses.append(
@@ -165,7 +165,7 @@ final class Salvage {
 }
 
 extension UnreadablePart {
-    /// Of a table: the keys that were there.
+    /// For a table: the range of its keys.
     var objectKeys: ClosedRange<UInt64> {
         let lower = range.lower.count == 8 ? range.lower.withUnsafeBytes { KeyBytes.number($0, at: 0) } : 0
         let upper = range.upper.flatMap { $0.count == 8 ? $0.withUnsafeBytes { KeyBytes.number($0, at: 0) } : nil }
@@ -174,7 +174,7 @@ extension UnreadablePart {
 }
 
 extension RowBuffer {
-    /// Takes over all cells of a stored row that can be read, and answers how many cannot.
+    /// Copies all readable cells of a stored row; returns how many are unreadable.
     func salvage(_ row: RowView, _ layout: ColumnLayout) throws(EngineError) -> Int {
         var lost = 0
         for (column, description) in layout.columns.enumerated() {

@@ -2,13 +2,13 @@ internal import HornbeamEngine
 package import HornbeamModel
 
 extension Store {
-    /// Makes a new store of everything that can be read of a damaged one, which stays as it is.
+    /// Makes a new store of all readable objects of a damaged one, which is not changed.
     ///
-    /// Objects keep their keys and the store its identity, so that IDs go on to name the same objects. Indexes are built anew.
-    /// References to lost objects become null. Nothing is at `target` unless the new store is complete and durable.
+    /// Objects keep their keys and the store its identity, so that IDs stay valid. Indexes are rebuilt.
+    /// References to lost objects become null. `target` exists only after the new store is complete and durable.
     ///
-    /// - Parameter model: Needed only where the model inside the store cannot be read.
-    /// - Throws: `notAStore`, `newerFormat`; `damaged` when there is nothing to start from, or no model; `full`; what `progress` throws.
+    /// - Parameter model: Needed only when the stored model is unreadable.
+    /// - Throws: `notAStore`, `newerFormat`; `damaged` when no state or no model is readable; `full`; errors of `progress`.
     package static func salvage(
         _ source: String, to target: String, model: ManagedObjectModel? = nil, options: Options = Options(),
         progress: ((StoreProgress) throws -> Void)? = nil
@@ -35,7 +35,7 @@ extension Store {
         return report
     }
 
-    /// The newest state of which at least the roots can be read.
+    /// The newest state with readable roots.
     private static func openForSalvage(
         _ source: String, _ fileSystem: any FileSystem, _ options: Options
     ) throws -> Engine {

@@ -1,7 +1,7 @@
 internal import HornbeamEngine
 internal import HornbeamModel
 
-/// What must hold before anything is written: versions, then unique values.
+/// The checks before the first write: versions, then unique values.
 extension SaveExecution {
     // MARK: Versions
 
@@ -41,7 +41,7 @@ extension SaveExecution {
 
     // MARK: Unique values
 
-    /// Gives up the unique keys of rows that change or go, then takes the new ones; so two objects may swap their values.
+    /// Removes the unique keys of changed and deleted rows before it adds the new ones, so that two objects can exchange their values.
     func claimUniqueKeys(_ updates: [UpdateValues], _ inserts: [InsertValues] = []) throws {
         var claims = UniqueClaims()
         for delete in changes.onlyInserts ? [] : changes.deletes {
@@ -63,7 +63,7 @@ extension SaveExecution {
         guard conflicts.isEmpty else { throw conflicts }
     }
 
-    /// So many inserts take their keys in the order of the keys: neighbours go into one leaf, one after the other.
+    /// From this number on, keys are inserted in key order, so that neighbouring keys change the same leaf once.
     private static let sortedClaimsMin = 256
 
     private func claimInOrder(_ inserts: [InsertValues], _ claims: inout UniqueClaims) throws {
@@ -92,7 +92,7 @@ extension SaveExecution {
         claims.restoreOrder(of: inserts.map(\.reference))
     }
 
-    /// Writes computed values of a row whose unique keys are not among the save's own.
+    /// Writes computed values of a row whose unique keys are not part of the save.
     func carryOutDerived(_ update: UpdateValues) throws {
         var claims = UniqueClaims()
         for index in update.table.indexes where index.isUnique && update.changes(index) {
@@ -130,7 +130,7 @@ extension SaveExecution {
         }
     }
 
-    /// Puts the entry of `key`, or notes that it is taken.
+    /// Adds the entry of `key`, or records that it is taken.
     private func take(_ index: ValueIndex, for object: ObjectReference, _ claims: inout UniqueClaims) throws {
         guard !key.hasNull else { return }
         if key.isCut { try noteCutKey(of: index) }
@@ -139,7 +139,7 @@ extension SaveExecution {
         }
     }
 
-    /// The stored values of an object, for a conflict's report.
+    /// The stored values of an object, for the report of a conflict.
     func stored(_ object: ObjectReference) throws -> RowValues? {
         let table = schema.table(at: object.entityIndex)
         guard let values = try values(of: object.key, in: table) else { return nil }

@@ -2,15 +2,15 @@ internal import Foundation
 internal import HornbeamEngine
 internal import HornbeamModel
 
-// Derived attributes (ATT-11) are kept by the store inside the transaction that changes what they are made of: whoever writes, and however
-// many contexts write at once, a stored derivation is that of the stored values. A row whose derived values alone change keeps its
-// version, since nobody's edit is lost by it.
+// The store computes derived attributes (ATT-11) inside the transaction that changes their sources. So a stored derived value always matches
+// the stored values, with any number of contexts. A row of which only derived values change keeps its version, because no edit of
+// a user could be lost.
 
 extension SaveExecution {
-    /// Computes the derived attributes that depend on what was written: rows inserted or updated in this transaction, and changed properties.
+    /// Computes the derived attributes that depend on written data: rows inserted or updated in this transaction, and changed properties.
     ///
-    /// - Throws: `typeMismatch`, `numberTooLarge` and the like when a value does not fit its attribute; `SaveConflicts` when one must be
-    ///   unique and is taken.
+    /// - Throws: `typeMismatch`, `numberTooLarge` and others when a value does not fit its attribute; `SaveConflicts` when a derived value
+    ///   violates a unique constraint.
     func keepDerivedValues(written: [ObjectReference], inserted: [ObjectReference], changed: [ObjectReference: PropertyMask]) throws {
         guard !schema.derivations.isEmpty else { return }
         var stale = StaleValues()
@@ -25,7 +25,7 @@ extension SaveExecution {
         for object in stale.objects { try recompute(stale.properties(of: object), of: object, now: now) }
     }
 
-    /// As above, for a batch that wrote rows by itself, whose announcement it completes.
+    /// As above, for a batch that writes rows itself. Adds the derived changes to the batch's published change.
     static func keepDerivedValues(
         after change: inout StoreChange, written: [ObjectReference], _ transaction: WriteTransaction, _ reader: RowReader
     ) throws {
@@ -41,7 +41,7 @@ extension SaveExecution {
         change.merge(execution.change)
     }
 
-    /// Computes derived attributes of objects, for which nothing else was written.
+    /// Computes derived attributes of objects that have no other changes.
     func derive(_ properties: [PropertyDescription], of objects: [ObjectReference]) throws {
         let now = PropertyValue.date(Date())
         for object in objects { try recompute(properties, of: object, now: now) }
@@ -62,7 +62,7 @@ extension SaveExecution {
         }
     }
 
-    /// The objects that lead to an object through a relationship.
+    /// The objects that refer to an object through a relationship.
     private func owners(
         of object: ObjectReference, through relationship: PropertyDescription
     ) throws(EngineError) -> [ObjectReference] {
@@ -80,7 +80,7 @@ extension SaveExecution {
         return try members().reader(backward).references(owner: object.key)
     }
 
-    /// The objects whose one-way to-one names an object: found by looking at all of them, as nothing leads back.
+    /// The objects whose one-way to-one names an object. Scans all rows, because no reverse index exists.
     private func rows(
         naming object: ObjectReference, _ relationship: PropertyDescription
     ) throws(EngineError) -> [ObjectReference] {
@@ -137,7 +137,7 @@ extension SaveExecution {
         }
     }
 
-    /// The value at the end of a path over to-one relationships; null where it meets no object.
+    /// The value at the end of a path of to-one relationships; null if an object on the path is missing.
     private func value(along path: [String], of object: ObjectReference, _ values: [PropertyValue]) throws -> PropertyValue {
         let entity = schema.model.entities[Int(object.entityIndex)]
         guard path.count > 1 else { return values[try entity.property(named: path[0]).index] }
@@ -163,7 +163,7 @@ extension SaveExecution {
     }
 }
 
-/// Derived attributes to be computed anew, in the order in which they were met.
+/// Derived attributes to compute again, in the order in which they were added.
 private struct StaleValues {
     private(set) var objects: [ObjectReference] = []
     private var byObject: [ObjectReference: [PropertyDescription]] = [:]

@@ -1,7 +1,7 @@
 internal import HornbeamEngine
 internal import HornbeamModel
 
-/// Rows, with the index entries and the to-many members that follow from their cells.
+/// Writes rows, with the index entries and the to-many members that their cells determine.
 extension SaveExecution {
     // MARK: Insert
 
@@ -59,7 +59,7 @@ extension SaveExecution {
         note(update.reference, mask: update.mask)
     }
 
-    /// Notes the entry whose components are in `key`, to be removed.
+    /// Adds the entry with the components in `key` to the entries to remove.
     private func noteOldEntry(_ index: ValueIndex, _ objectKey: UInt64) {
         guard !key.isOutside else { return }
         key.append(objectKey: objectKey)
@@ -114,7 +114,7 @@ extension SaveExecution {
 
     // MARK: Entries
 
-    /// Puts the entry whose components are in `key`.
+    /// Adds the entry with the components in `key`.
     private func putEntry(_ index: ValueIndex, _ object: ObjectReference) throws(EngineError) {
         if key.isCut { try noteCutKey(of: index) }
         key.append(objectKey: object.key)
@@ -122,7 +122,7 @@ extension SaveExecution {
         try transaction.put(key.bytes, value, in: index.tree)
     }
 
-    /// Remembers in the store that an index holds keys that do not tell the whole value.
+    /// Records in the store that an index contains truncated keys.
     func noteCutKey(of index: ValueIndex) throws(EngineError) {
         guard try transaction.value(index.cutKeysName) == nil else { return }
         try transaction.setValue(index.cutKeysName, [1])
@@ -174,12 +174,12 @@ extension SaveExecution {
 }
 
 extension RowBuffer {
-    /// Takes over all cells of a stored row.
+    /// Copies all cells of a stored row.
     func copy(_ row: RowView, table: EntityTable) throws(EngineError) {
         for (column, description) in table.layout.columns.enumerated() { try copy(row, column, description.kind) }
     }
 
-    /// Takes over one cell of a stored row.
+    /// Copies one cell of a stored row.
     func copy(_ row: RowView, _ column: Int, _ kind: ColumnKind) throws(EngineError) {
         if row.isNull(column) { return setNull(column) }
         switch kind {
@@ -194,7 +194,7 @@ extension RowBuffer {
     }
 }
 
-/// Sixteen bytes as they lie in a cell.
+/// Sixteen bytes in the format of a cell.
 private struct UUIDBytes: BitwiseCopyable {
     var first: UInt64 = 0
     var second: UInt64 = 0

@@ -1,7 +1,7 @@
 internal import HornbeamEngine
 internal import HornbeamModel
 
-/// The unique keys that a save cannot have, and who has them.
+/// The unique keys that a save wants and other objects have.
 struct UniqueClaims {
     private struct Claim: Hashable {
         let index: Int
@@ -22,7 +22,7 @@ struct UniqueClaims {
         collisions[claim]?.objects.append(object)
     }
 
-    /// Puts the collisions that were found in another order into that of the objects; those of other objects come before.
+    /// Sorts the conflicts by the order of the objects; those of other objects come first.
     mutating func restoreOrder(of objects: [ObjectReference]) {
         guard order.count > 1 else { return }
         let positions = Dictionary(objects.enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
@@ -33,8 +33,8 @@ struct UniqueClaims {
         }.map(\.element)
     }
 
-    /// All collisions, in the order in which they were found. What the save itself changes or inserts, and who holds a key by that, is a
-    /// party and not an obstacle.
+    /// All conflicts, in the order in which they were found. An object that this save changes or inserts counts as one of its own objects, even
+    /// if it already has the key.
     func conflicts(
         of save: SaveExecution, _ updates: [UpdateValues], _ inserts: [InsertValues] = []
     ) throws -> SaveConflicts {

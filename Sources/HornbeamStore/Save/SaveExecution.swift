@@ -1,23 +1,23 @@
 internal import HornbeamEngine
 internal import HornbeamModel
 
-/// Carries out one `ChangeSet` in one transaction: checks first, then rows, indexes and links.
+/// Executes one `ChangeSet` in one transaction: checks first, then rows, indexes and links.
 final class SaveExecution {
     let transaction: WriteTransaction
     let reader: RowReader
     let changes: ChangeSet
     var key = IndexKey()
     var change = StoreChange()
-    /// The index entries that one object gives up and takes; empty between objects.
+    /// The index entries that one object removes and adds; empty between objects.
     var oldEntries: [(ValueIndex, [UInt8])] = []
     var newEntries: [(ValueIndex, IndexKey)] = []
     private let buffers: RowBuffers
-    /// Masks of owners whose members changed, gathered until the end.
+    /// Changed members by owner, collected until the end.
     private(set) var masks: [ObjectReference: PropertyMask] = [:]
 
     var schema: Schema { reader.schema }
 
-    /// - Parameter buffers: Those of an execution that is over, to be used again.
+    /// - Parameter buffers: The buffers of a finished execution, for reuse.
     init(_ changes: ChangeSet, transaction: WriteTransaction, reader: RowReader, buffers: RowBuffers? = nil) {
         self.changes = changes
         self.transaction = transaction
@@ -26,7 +26,7 @@ final class SaveExecution {
         swap(&key, &self.buffers.key)
     }
 
-    /// Writes everything, or throws `SaveConflicts` (or another error) and leaves the transaction to be dropped.
+    /// Writes everything, or throws `SaveConflicts` (or another error); then the caller must abort the transaction.
     func run() throws {
         defer { swap(&key, &buffers.key) }
         if changes.onlyInserts, schema.derivations.isEmpty { return try runInserts() }
@@ -45,7 +45,7 @@ final class SaveExecution {
         finishChange()
     }
 
-    /// The commonest save.
+    /// The most common save.
     private func runInserts() throws {
         let inserts = try changes.inserts.map { try InsertValues($0, table: schema.table($0.entity)) }
         try claimUniqueKeys([], inserts)
@@ -67,7 +67,7 @@ final class SaveExecution {
         masks[object, default: PropertyMask()].formUnion(mask)
     }
 
-    /// Puts together what is announced.
+    /// Completes the change that is published.
     func finishChange() {
         change.author = changes.author
         change.contextName = changes.contextName
@@ -80,7 +80,7 @@ final class SaveExecution {
     }
 }
 
-/// An insert with its values as the columns hold them.
+/// An insert with its values converted to the types of the columns.
 struct InsertValues {
     let table: EntityTable
     let key: UInt64
@@ -96,17 +96,17 @@ struct InsertValues {
     var reference: ObjectReference { ObjectReference(entityIndex: table.index, key: key) }
 }
 
-/// An update with its values as the columns hold them.
+/// An update with its values converted to the types of the columns.
 struct UpdateValues {
     let table: EntityTable
     let key: UInt64
-    /// The version of the row once it is written.
+    /// The version of the row after the save.
     let nextVersion: UInt32
     let mask: PropertyMask
-    /// By property index; nil for what does not change.
+    /// By property index; nil for unchanged properties.
     let values: [PropertyValue?]
 
-    /// With values that were converted already.
+    /// Makes an update from converted values.
     init(table: EntityTable, key: UInt64, version: UInt32, mask: PropertyMask, values: [PropertyValue?]) {
         self.table = table
         self.key = key
@@ -128,10 +128,10 @@ struct UpdateValues {
     func changes(_ index: ValueIndex) -> Bool { index.properties.contains { mask.contains($0.index) } }
 }
 
-/// A row to be written for each table and the room for a key, used again and again. For one execution at a time.
+/// A reusable row buffer for each table and a buffer for keys. One execution uses it at a time.
 final class RowBuffers {
     private var buffers: [RowBuffer?]
-    /// The room for the keys of index entries.
+    /// The buffer for the keys of index entries.
     fileprivate var key = IndexKey()
 
     init(_ schema: Schema) { buffers = Array(repeating: nil, count: schema.tables.count) }
@@ -149,7 +149,7 @@ final class RowBuffers {
 }
 
 extension EntityTable {
-    /// A new row's values as their columns hold them; most are given so.
+    /// A new row's values converted to the types of the columns; most need no conversion.
     func held(_ row: [PropertyValue]) throws -> [PropertyValue] {
         if row.indices.allSatisfy({ cells[$0].holds(row[$0]) }) { return row }
         var row = row
@@ -160,7 +160,7 @@ extension EntityTable {
         return row
     }
 
-    /// Values by property index, as their columns hold them.
+    /// Values by property index, converted to the types of the columns.
     func held(_ values: [(PropertyDescription, PropertyValue)]) throws -> [PropertyValue?] {
         var slots = [PropertyValue?](repeating: nil, count: columns.count)
         for (property, value) in values {

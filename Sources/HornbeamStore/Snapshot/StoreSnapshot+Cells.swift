@@ -1,7 +1,7 @@
 package import HornbeamModel
 
 extension StoreSnapshot {
-    /// What reads the cells of a concrete entity's objects.
+    /// The reader for the cells of a concrete entity's objects.
     package func cells(_ entity: EntityDescription) -> CellReader {
         let table = schema.table(entity)
         return CellReader(cells(table), table.cells)

@@ -1,19 +1,19 @@
 internal import HornbeamEngine
 package import HornbeamModel
 
-/// To-many relationships. `relationship` is a stored to-many of the owner's entity.
+/// Reading to-many relationships. `relationship` is a stored to-many of the owner's entity.
 extension StoreSnapshot {
     /// All members, in stored order: ordered ones by position, others by key.
     package func members(of relationship: PropertyDescription, owner: UInt64) throws -> [ObjectReference] {
         try EngineError.translated { () throws(EngineError) in try members(relationship).references(owner: owner) }
     }
 
-    /// What reads the members of a relationship, for whoever asks many owners.
+    /// A reader for the members of a relationship, for callers that read many owners.
     package func memberReader(of relationship: PropertyDescription) throws -> MemberReader {
         try EngineError.translated { () throws(EngineError) in try members(relationship) }
     }
 
-    /// The members at some places of the stored order, in O(log n + count).
+    /// The members at a range of the stored order, in O(log n + count).
     package func members(
         of relationship: PropertyDescription, owner: UInt64, range: Range<Int>
     ) throws -> [ObjectReference] {
@@ -22,7 +22,7 @@ extension StoreSnapshot {
         }
     }
 
-    /// How many members there are, in O(log n): no member is read.
+    /// The number of members, in O(log n), without reading a member.
     package func memberCount(of relationship: PropertyDescription, owner: UInt64) throws -> Int {
         try EngineError.translated { () throws(EngineError) in try members(relationship).count(owner: owner) }
     }

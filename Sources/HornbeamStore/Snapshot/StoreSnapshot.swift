@@ -1,19 +1,19 @@
 internal import HornbeamEngine
 package import HornbeamModel
 
-/// One committed state of a store. Any thread may read it; it never changes.
+/// One committed state of a store. It never changes and can be read on any thread.
 package final class StoreSnapshot: Sendable {
-    /// The number of the commit that made the state.
+    /// The number of the commit that produced the state.
     package let transaction: UInt64
-    /// True when no age limit ends it.
+    /// True when it has no age limit.
     package var isRetained: Bool { engineSnapshot.isPinned }
     let engineSnapshot: Snapshot
     let reader: RowReader
-    /// By slot of the table. Made once, since a view costs more than a read through it; behind a pointer, since a copy out of an
-    /// array would retain its parts at each read.
-    nonisolated(unsafe) private let views: UnsafeMutablePointer<TableView>  // written in init only
+    /// The views, by slot of the table. They are made once because making one costs more than a read. They lie behind a pointer because a copy
+    /// out of an array would retain the parts of the view at each read.
+    nonisolated(unsafe) private let views: UnsafeMutablePointer<TableView>  // written in `init` only
     private let viewCount: Int
-    /// The same for readers of single cells.
+    /// The readers of single cells, by slot of the table.
     private let cellTables: [TableCells]
 
     init(_ snapshot: Snapshot, reader: RowReader) throws(EngineError) {
@@ -48,7 +48,7 @@ package final class StoreSnapshot: Sendable {
         }
     }
 
-    /// Lends the row of an object; nil when there is none. `entity` is the object's own, concrete entity.
+    /// Passes the row of an object to `body`; nil when there is no row. `entity` is the object's concrete entity.
     package func withRow<R>(
         _ entity: EntityDescription, _ key: UInt64, _ hint: inout RowHint, _ body: (StoredRow) throws -> R
     ) throws -> R? {
@@ -76,7 +76,7 @@ package final class StoreSnapshot: Sendable {
 
     // MARK: One property
 
-    /// One property of an object; nil when there is no row, `.null` when there is no value. A to-one is `.objectID`.
+    /// The value of one property; nil when there is no row, `.null` when there is no value. A to-one is `.objectID`.
     package func value(
         of property: PropertyDescription, _ entity: EntityDescription, _ key: UInt64, _ hint: inout RowHint
     ) throws -> PropertyValue? {
@@ -85,7 +85,7 @@ package final class StoreSnapshot: Sendable {
         }
     }
 
-    /// The object that a to-one names: the outer optional is nil when there is no row, the inner one when there is no value.
+    /// The destination of a to-one. The outer optional is nil when there is no row, the inner one when there is no value.
     package func toOne(
         of property: PropertyDescription, _ entity: EntityDescription, _ key: UInt64, _ hint: inout RowHint
     ) throws -> ObjectReference?? {

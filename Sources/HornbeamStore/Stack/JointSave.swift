@@ -3,14 +3,14 @@ internal import HornbeamThreads
 internal import HornbeamEngine
 internal import HornbeamModel
 
-/// One save over several stores: all of it is written, or nothing, wherever a crash falls.
+/// A two-phase commit: a save over several stores that is atomic across crashes.
 ///
-/// The first store, by identity, decides. Each other one first keeps what it shall write as a promise, durably; then the decider commits
-/// its own part together with the decision, which is the moment at which the save has happened; then the promises are carried out.
-/// After a crash, a promise whose decision is in the decider is carried out, any other is dropped (`StoreStack.settle`).
-/// The cost is a second sync, however many stores there are beyond two one more each. See `Docs/Decisions/050`.
+/// The store with the lowest identity is the coordinating store. Each participant first stores its prepared part durably. Then the
+/// coordinating store commits its own part together with the commit record, which commits the save. Then the participants apply their
+/// prepared parts. After a crash, a prepared part with a commit record is applied, any other is dropped (`StoreStack.settle`).
+/// The cost is a second sync, and one more for each store after the second. See `Docs/Decisions/050`.
 struct JointSave {
-    /// Held from the decision until all parts can be read, and while a snapshot of several stores is taken, so that none shows half a save.
+    /// Held from the commit record until all parts are readable, and while a snapshot of several stores is taken, so that none contains half a save.
     static let publication = Guarded(())
 
     typealias Part = (slot: StoreSlot, store: Store, changes: ChangeSet)
@@ -18,9 +18,9 @@ struct JointSave {
     private let parts: [Part]
     private let id = UUID()
 
-    /// - Parameter parts: At least two stores with what each shall write.
+    /// - Parameter parts: At least two stores with the changes of each.
     init(_ parts: [Part]) {
-        // A custom store remembers no decision.
+        // A custom store cannot keep a commit record.
         self.parts = parts.sorted {
             ($0.store.backing == nil ? 0 : 1, $0.store.identifier.uuidString)
                 < ($1.store.backing == nil ? 0 : 1, $1.store.identifier.uuidString)
@@ -56,7 +56,7 @@ struct JointSave {
             do {
                 receipt.transaction = try decide(deciding)
             } catch var error as DoubtfulSave {
-                // The decision may have reached the disk: only opening the stores again can tell.
+                // The commit record may be durable: only opening the stores again determines the outcome.
                 for part in parts.dropFirst() {
                     stillHeld.removeAll { $0 === part.store }
                     doubt(part)
@@ -85,7 +85,7 @@ struct JointSave {
         }
     }
 
-    /// Carries everything out for trial, and keeps the decider's transaction. Conflicts of all stores come together.
+    /// Executes all parts as a check, and keeps the transaction of the coordinating store. Reports the conflicts of all stores together.
     private func checked() throws -> SaveExecution {
         var conflicts: [(slot: StoreSlot, conflicts: SaveConflicts)] = []
         var deciding: SaveExecution?
@@ -113,7 +113,7 @@ struct JointSave {
             deciding?.transaction.abort()
             throw error
         }
-        guard let deciding else { preconditionFailure("Without conflicts the first store's part was carried out.") }
+        guard let deciding else { preconditionFailure("Without conflicts the first store's part was executed.") }
         return deciding
     }
 
@@ -124,7 +124,7 @@ struct JointSave {
     }
 
     private func withdraw(_ stores: [Store]) {
-        // A promise that stays is dropped when the stores are opened, since nothing was decided.
+        // If removing a prepared part fails, it is dropped when the stores are opened, because there is no commit record.
         for store in stores { try? store.setPromise(nil, .full) }
     }
 
@@ -164,17 +164,17 @@ struct JointSave {
     private static func incomplete(_ store: Store, _ cause: any Error) -> HornbeamError {
         HornbeamError(
             .incompleteSave,
-            "The save over several stores has happened, but “\(store.location)” could not write its part yet. Nothing is lost, and "
-                + "nothing will be written twice: see to the cause and save again, which finishes it; so does opening the stores again.",
+            "The save over several stores is committed, but “\(store.location)” could not write its part yet. Nothing is lost and "
+                + "nothing is written twice. Remove the cause and save again, or open the stores again: both complete the save.",
             cause: "\(cause)")
     }
 }
 
 extension StoredValue {
-    /// What the store has promised to write, if another store has decided so.
+    /// The prepared part of a participant.
     static let promise = "joint/promise"
 
-    /// Present in the store that decided a joint save, until all others have written their parts; the value names those stores.
+    /// The commit record in the coordinating store, kept until all participants have applied their parts. Its value names these.
     static let decisions = "joint/decision/"
     static func decision(_ id: UUID) -> String { decisions + id.uuidString }
 }
@@ -186,7 +186,7 @@ extension Store {
         }
     }
 
-    /// Keeps or drops a promise.
+    /// Stores or removes a prepared part.
     func setPromise(_ bytes: [UInt8]?, _ durability: SaveDurability) throws {
         try EngineError.translated { () throws(EngineError) in
             let transaction = try engine.begin()
@@ -195,7 +195,7 @@ extension Store {
         }
     }
 
-    /// Writes what was promised. Needs no sync: until it is on the disk, the promise and its decision are.
+    /// Applies a prepared part. No sync is needed: the prepared part and the commit record are durable, and stay until the applied part is too.
     func fulfil(_ changes: ChangeSet) throws -> UInt64 {
         let transaction = try EngineError.translated { () throws(EngineError) in try engine.begin() }
         let execution = SaveExecution(changes, transaction: transaction, reader: reader)

@@ -1,18 +1,18 @@
 internal import HornbeamModel
 
-/// What a save asks of the stores of a stack: all of it is written, or nothing.
+/// The changes of one save to the stores of a stack. All of them are written or none.
 package struct StackChanges: Sendable {
-    /// For the store in the first slot, which is the only one as a rule.
+    /// For the store in the first slot, usually the only one.
     private(set) var first: ChangeSet
     private var others: [ChangeSet] = []
 
-    /// No changes yet, by somebody.
+    /// An empty change set with the author and context of `origin`.
     package init(in stack: StoreStack, by origin: ChangeSet) {
         first = origin
         if stack.parts.count > 1 { others = Array(repeating: origin, count: stack.parts.count - 1) }
     }
 
-    /// By slot; keys and references in them are the stores' own.
+    /// By slot; keys and references are local to each store.
     package var parts: [ChangeSet] { [first] + others }
 
     package subscript(slot: StoreSlot) -> ChangeSet {
@@ -22,12 +22,12 @@ package struct StackChanges: Sendable {
         }
     }
 
-    /// The slots that are written.
+    /// The slots of the stores that the save writes.
     var slots: [StoreSlot] { parts.indices.map(StoreSlot.init).filter { !self[$0].isEmpty } }
 }
 
-/// The answer to a save over the stores of a stack.
+/// The result of a save over the stores of a stack.
 package struct StackReceipt: Sendable {
-    /// The number to announce: that of the first store written.
+    /// The transaction number to publish: that of the first store written.
     package var transaction: UInt64
 }

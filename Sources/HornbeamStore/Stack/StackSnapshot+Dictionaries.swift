@@ -1,8 +1,8 @@
 package import HornbeamModel
 
-/// Fetches of dictionaries over several stores. One store groups its columns; of several, the objects are grouped one by one.
+/// Dictionary results over several stores. A single store groups its columns; with several stores, objects are grouped one by one.
 extension StackSnapshot {
-    /// The dictionaries of a fetch with groups or totals, with other objects that take part as they are given.
+    /// The dictionaries of a fetch with groups or totals; `objects` take part with the given values.
     package func groups(
         _ fetch: ValidatedFetch, _ program: DictionaryProgram, excluding: Set<UInt64>, adding objects: [GroupedObject]
     ) throws -> DictionaryAnswer {
@@ -19,7 +19,7 @@ extension StackSnapshot {
         return DictionaryAnswer(rows: try groups.rows(), work: found.work)
     }
 
-    /// The inputs of a program for objects, in their order.
+    /// The inputs of a program for objects, in the same order.
     package func inputs(of program: DictionaryProgram, for objects: [ObjectReference]) throws -> [[PropertyValue]] {
         if let only { return try only.inputs(of: program, for: objects) }
         var rows = [[PropertyValue]](repeating: [], count: objects.count)

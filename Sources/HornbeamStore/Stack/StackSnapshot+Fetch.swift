@@ -1,8 +1,8 @@
 package import HornbeamModel
 
-/// Fetches over several stores: each answers for itself, and the answers are merged.
+/// Fetches over several stores: each store is fetched alone, and the results are merged.
 extension StackSnapshot {
-    /// The objects that a request asks for, in order: by its criteria, then by store and key.
+    /// The objects that match a request, in the order of its sort criteria, then by store and key.
     ///
     /// - Throws: As `StoreSnapshot.fetch`.
     package func fetch(
@@ -42,18 +42,18 @@ extension StackSnapshot {
         }
     }
 
-    /// Those of the stack's keys that are a store's, as its own.
+    /// The keys of the stack that belong to a store, as local keys.
     private func own(_ keys: Set<UInt64>, _ slot: StoreSlot) -> Set<UInt64> {
         if keys.isEmpty || only != nil { return keys }
         return Set(keys.lazy.filter { StoreSlot(ofKey: $0) == slot }.map(StoreSlot.local))
     }
 
-    /// How many objects a request would give, its offset and limit included.
+    /// The number of objects that a fetch of the request returns, with its offset and limit.
     package func count(_ fetch: ValidatedFetch, excluding: Set<UInt64> = []) throws -> Int {
         try countAnswer(fetch, excluding: excluding).count
     }
 
-    /// The same, with what it took.
+    /// As `count`, with statistics of the execution.
     package func countAnswer(_ fetch: ValidatedFetch, excluding: Set<UInt64> = []) throws -> CountAnswer {
         let request = fetch.request
         if let only, request.affectedStores == nil { return try only.countAnswer(fetch, excluding: excluding) }
@@ -68,7 +68,7 @@ extension StackSnapshot {
         return merged
     }
 
-    /// How a request would be carried out, for people; store by store.
+    /// Describes the plan of a request as text, store by store.
     package func explain(_ fetch: ValidatedFetch) throws -> String {
         if let only { return try only.explain(fetch) }
         return try stack.slots(for: fetch.request).map { slot in
@@ -78,11 +78,11 @@ extension StackSnapshot {
 }
 
 extension FetchWork {
-    /// The index that would have helped; nil where none would, or where it cannot be told, as of several stores.
+    /// An index that would make the fetch faster; nil when there is none, or for a fetch over several stores.
     package func advice(in snapshot: StackSnapshot) -> IndexAdvice? { snapshot.only.flatMap(advice) }
 }
 
-/// One result with what it is ordered by.
+/// One result with its sort values.
 private struct Found {
     let row: FoundRow
     let values: [PropertyValue]

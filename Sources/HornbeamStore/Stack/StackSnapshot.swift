@@ -1,13 +1,13 @@
 internal import HornbeamModel
 
-/// One committed state of each store of a stack. Any thread may read it; it never changes.
+/// One committed state of each store of a stack. It never changes and can be read on any thread.
 package final class StackSnapshot: Sendable {
-    /// By slot; nil where a store was removed.
+    /// By slot; nil for a removed store.
     package let parts: [StoreSnapshot?]
-    /// The sum of the parts' transactions: another state of the same stack has another sum.
+    /// The sum of the parts' transactions: different states of one stack have different sums.
     package let transaction: UInt64
     package let stack: StoreStack
-    /// True when there was never more than one store, so that its keys are those of the stack.
+    /// True when there was never more than one store, so that its local keys are also keys of the stack.
     package let isSingle: Bool
     let only: StoreSnapshot?
 
@@ -19,10 +19,10 @@ package final class StackSnapshot: Sendable {
         transaction = parts.reduce(0) { $0 + ($1?.transaction ?? 0) }
     }
 
-    /// True when no age limit ends it.
+    /// True when it has no age limit.
     package var isRetained: Bool { parts.allSatisfy { $0?.isRetained ?? true } }
 
-    /// The state of the store in a slot; nil when it was removed.
+    /// The state of the store in a slot; nil when the store was removed.
     @inline(__always)
     package subscript(slot: StoreSlot) -> StoreSnapshot? {
         if let only, slot.index == 0 { return only }
@@ -31,20 +31,20 @@ package final class StackSnapshot: Sendable {
 
     /// The state of the store in a slot.
     ///
-    /// - Throws: `closed` when it was removed.
+    /// - Throws: `closed` when the store was removed.
     package func part(_ slot: StoreSlot) throws -> StoreSnapshot {
         guard let part = self[slot] else { throw stack.missingStore }
         return part
     }
 
-    /// The same state, of one store the newest.
+    /// The same state, with the newest state of one store.
     package func renewing(_ slot: StoreSlot) throws -> StackSnapshot {
         var parts = parts
         parts[slot.index] = try stack.store(in: slot).snapshot()
         return StackSnapshot(parts, stack: stack)
     }
 
-    /// The same state, with stores that were added since in their newest and without those that were removed.
+    /// The same state, with the newest state of stores that were added since and without removed ones.
     package func follow(_ stack: StoreStack) throws -> StackSnapshot {
         let parts = try stack.parts.enumerated().map { index, part in
             try part.flatMap { try self[StoreSlot(index)] ?? $0.store.snapshot() }

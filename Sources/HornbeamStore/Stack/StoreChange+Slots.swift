@@ -1,5 +1,5 @@
 extension StoreChange {
-    /// The change as the stack tells of it.
+    /// The change with references in the stack.
     package func inSlot(_ slot: StoreSlot) -> StoreChange {
         guard slot != .first else { return self }
         var change = self
@@ -14,7 +14,7 @@ extension StoreChange {
 }
 
 extension SaveConflicts {
-    /// The conflicts as the stack tells of them.
+    /// The conflicts with references in the stack.
     func inSlot(_ slot: StoreSlot) -> SaveConflicts {
         guard slot != .first else { return self }
         var conflicts = self

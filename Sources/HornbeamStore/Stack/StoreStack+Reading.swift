@@ -4,14 +4,13 @@ internal import HornbeamModel
 internal import HornbeamThreads
 
 extension StoreStack {
-    /// Moves the stores that were opened for reading to what has become durable since, all together; true if anything has.
+    /// Switches all stores that were opened for reading to their newest durable state; true if any state is newer.
     ///
-    /// No save over several stores is half in what they show then: a part that was decided and not written yet is carried out in
-    /// memory.
-    /// - Throws: As `Store.refresh`; `inputOutput` when a writer is faster than the stores can be read together.
+    /// The states never contain half a two-phase commit: a part that is committed but not applied yet is applied in memory.
+    /// - Throws: The errors of `Store.refresh`; `inputOutput` when a writer commits too often to read the stores together.
     package func refresh() throws -> Bool {
         try JointSave.publication.withLock { _ in
-            // The store with the lowest identity decides, so it is read first: a part that it decided is then found, promised or written.
+            // The coordinating store has the lowest identity, so it is read first: a part that it committed is then found, prepared or applied.
             let readers = stores.filter(\.isReadOnly).sorted { $0.identifier.uuidString < $1.identifier.uuidString }
             var isNew = try refreshTogether(readers)
             for store in readers where try showDecidedPart(of: store) { isNew = true }
@@ -21,7 +20,7 @@ extension StoreStack {
 
     private static let attemptsMax = 20
 
-    /// Reads the stores until none has decided a save after the others were read.
+    /// Reads the stores until no store has written a commit record after the others were read.
     private func refreshTogether(_ readers: [Store]) throws -> Bool {
         var isNew = false
         for _ in 0..<Self.attemptsMax {
@@ -35,7 +34,7 @@ extension StoreStack {
             .inputOutput, "Another process saves faster than the stores can be read together. Try again when it is less busy.")
     }
 
-    /// Shows what a store promised to write, if the store that decided about it is here and says so; true if it did.
+    /// Shows the prepared part of a store if the coordinating store is open and has its commit record; true if it did.
     private func showDecidedPart(of store: Store) throws -> Bool {
         guard let promise = try store.promise(), let decider = slot(of: promise.decider).flatMap({ self[$0]?.store }) else {
             return false
@@ -50,14 +49,14 @@ extension StoreStack {
 }
 
 extension Store {
-    /// The names of the saves that this store has decided and not all participants have written for sure.
+    /// The names of the commit records of this store whose participants may not have applied their parts.
     fileprivate func decisions() throws -> [String] {
         try EngineError.translated { () throws(EngineError) in
             try engine.snapshot().valueNames(startingWith: StoredValue.decisions)
         }
     }
 
-    /// Carries out what was promised in memory, where nothing can be written.
+    /// Applies a prepared part in memory, for a store that cannot be written.
     fileprivate func show(_ changes: ChangeSet) throws {
         do {
             try engine.overlay { transaction in

@@ -1,9 +1,9 @@
 internal import HornbeamModel
 
 extension StoreStack {
-    /// Writes changes into the stores that they are for: all or nothing, durable when it returns.
+    /// Writes changes into their stores atomically. They are durable on return.
     ///
-    /// - Throws: As `Store.save`; `readOnly` for objects of a store that is only read.
+    /// - Throws: The errors of `Store.save`; `readOnly` for objects of a read-only store.
     package func save(_ changes: StackChanges) throws -> StackReceipt {
         if let onlyWritable { return StackReceipt(transaction: try onlyWritable.save(changes.first).transaction) }
         let slots = changes.slots
@@ -25,7 +25,7 @@ extension StoreStack {
             .readOnly, "“\(part.store.location)” was added for reading only. Add it for writing to change its objects.")
     }
 
-    /// Tries once more to end what was cut short, before a save that would be refused for it.
+    /// Tries to complete interrupted two-phase commits before a save that they would block.
     private func settleDoubts(_ slots: [StoreSlot]) throws {
         guard slots.contains(where: { self[$0]?.store.joint.prepared != nil }) else { return }
         try settle()

@@ -4,10 +4,10 @@ internal import HornbeamModel
 internal import HornbeamThreads
 
 extension StoreStack {
-    /// Ends joint saves that a crash cut short, as far as the stores that decided them are here; those of stores that are only read
-    /// in memory.
+    /// Completes two-phase commits that a crash interrupted, if their coordinating stores are in the stack. Parts of read-only stores are
+    /// applied in memory.
     ///
-    /// - Throws: The error of a store that cannot write what it promised.
+    /// - Throws: The error of a store that cannot apply its prepared part.
     package func settle() throws {
         for part in parts {
             guard let store = part?.store, !store.isReadOnly, let promise = store.joint.prepared else { continue }
@@ -29,9 +29,9 @@ extension StoreStack {
         if stores.count > 1, stores.contains(where: \.isReadOnly) { _ = try refresh() }
     }
 
-    /// Removes the decisions that a former process left, whose participants are all here and ask for none.
+    /// Removes commit records of a former process whose participants are all open and have no prepared part.
     private func forgetDecisions(of store: Store) throws {
-        // Not in the middle of a joint save, whose decision is still needed though nobody is in doubt.
+        // A running two-phase commit still needs its commit record, though no store is in doubt.
         try JointSave.publication.withLock { _ in
             try EngineError.translated { () throws(EngineError) in try forgetFulfilledDecisions(of: store) }
         }
@@ -56,16 +56,16 @@ extension StoreStack {
             guard let slot = slot(of: UUID(uuidString: String(text))), let store = self[slot]?.store else {
                 return false
             }
-            // What was carried out must be on the disk, or the promise would come back without its decision.
+            // Applied parts must be durable first; else a crash could restore a prepared part without its commit record.
             return !store.isReadOnly && store.joint.prepared == nil && store.isSynced
         }
     }
 
     // MARK: Saves in doubt
 
-    /// What became of a save in doubt; parts of it that could not be written before are written now.
+    /// The outcome of an in-doubt save. Applies parts that could not be applied before.
     ///
-    /// - Throws: The error of a store that still cannot write its part.
+    /// - Throws: The error of a store that still cannot apply its part.
     package func outcome(of save: DoubtfulSave) throws -> SaveOutcome {
         let stores = ([save.store.identifier] + save.participants).map { id in slot(of: id).flatMap { self[$0]?.store } }
         guard let store = stores[0] else { return save.participants.isEmpty ? .dropped : .unknown }
@@ -79,25 +79,25 @@ extension StoreStack {
     }
 }
 
-/// What is known of a save that was in doubt.
+/// The outcome of a save that was in doubt.
 package enum SaveOutcome {
-    /// A store that it was for failed and was not opened again, or was removed.
+    /// One of its stores failed and was not opened again, or was removed.
     case unknown
     case dropped
-    /// All of it is in the stores.
+    /// The save is committed in all stores.
     case kept
 }
 
 extension Store {
-    /// True once everything that can be read is on the disk too; waits for it.
+    /// True when everything readable is durable; waits for the sync.
     fileprivate var isSynced: Bool { (try? engine.waitUntilDurable(engine.latest)) != nil }
 
-    /// Remembers a promise that was found when the store was opened.
+    /// Remembers a prepared part that was found at the opening of the store.
     func noticePromise() throws {
         if let promise = try promise() { joint.doubt(promise) }
     }
 
-    /// What the newest state promises to write.
+    /// The prepared part in the newest state.
     func promise() throws -> PreparedChanges? {
         let bytes = try EngineError.translated { () throws(EngineError) in
             try engine.snapshot().value(StoredValue.promise)

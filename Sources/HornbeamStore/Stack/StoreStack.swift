@@ -2,9 +2,9 @@ package import Foundation
 package import HornbeamModel
 internal import HornbeamThreads
 
-/// The stores of a coordinator, as one: which of them holds an object, and which takes a new one.
+/// The stores of a coordinator. Determines the store of an object, and the store for a new one.
 ///
-/// Immutable: adding or removing a store makes another stack, in which each store keeps its slot.
+/// Immutable: adding or removing a store makes a new stack, in which each store keeps its slot.
 package final class StoreStack: Sendable {
     package struct Part: Sendable {
         package let store: Store
@@ -21,17 +21,17 @@ package final class StoreStack: Sendable {
         package func holds(_ entity: EntityDescription) -> Bool { entities?.contains(entity.index) ?? true }
     }
 
-    /// By slot; nil where a store was removed.
+    /// By slot; nil for a removed store.
     package let parts: [Part?]
-    /// The store in the first slot, where there was never another.
+    /// The store in the first slot, if there was never another one.
     package let only: Store?
-    /// The same, when it may be written.
+    /// The same, if it is writable.
     let onlyWritable: Store?
-    /// True when all new objects go into the store in the first slot.
+    /// True when all new objects are inserted into the store in the first slot.
     package let hasOnePlace: Bool
-    /// The same as `only`, asked before each read by whom counting a reference would cost more than the question.
-    private let onlyUncounted: Unmanaged<Store>?  // `only` holds it
-    /// True when a store is to be asked for rows before they are read.
+    /// The same as `only`, without reference counting, for the check before each read.
+    private let onlyUncounted: Unmanaged<Store>?  // `only` retains it
+    /// True when a store must load rows before they are read.
     package let isIncremental: Bool
     private let newest = Guarded<WeakStackSnapshot>(WeakStackSnapshot())
 
@@ -49,19 +49,19 @@ package final class StoreStack: Sendable {
 
     // MARK: Slots
 
-    /// The slots that have a store, in the order in which the stores were added.
+    /// The slots with a store, in the order in which the stores were added.
     package var slots: [StoreSlot] { parts.indices.filter { parts[$0] != nil }.map(StoreSlot.init) }
 
     package subscript(slot: StoreSlot) -> Part? { slot.index < parts.count ? parts[slot.index] : nil }
 
-    /// The slot of a store by its identity; nil when it is not here.
+    /// The slot of a store by its identity; nil when the stack does not contain it.
     package func slot(of identifier: UUID?) -> StoreSlot? {
         guard let identifier else { return nil }
         if let only { return only.identifier == identifier ? .first : nil }
         return parts.firstIndex { $0?.store.identifier == identifier }.map(StoreSlot.init)
     }
 
-    /// The slots whose stores take new objects of an entity.
+    /// The slots of the stores that accept new objects of an entity.
     package func writableSlots(for entity: EntityDescription) -> [StoreSlot] {
         slots.filter { slot in
             guard let part = self[slot] else { return false }
@@ -81,9 +81,9 @@ package final class StoreStack: Sendable {
         }
     }
 
-    /// The slots that a request that changes objects is for.
+    /// The slots of the stores that a batch request changes.
     ///
-    /// - Throws: `readOnly` when a store that it names is only read.
+    /// - Throws: `readOnly` when one of the stores is read-only.
     package func writableSlots(for request: FetchDescription) throws -> [StoreSlot] {
         try slots(for: request).filter { slot in
             guard let part = self[slot], part.isReadOnly else { return true }
@@ -95,7 +95,7 @@ package final class StoreStack: Sendable {
 
     /// The store in a slot.
     ///
-    /// - Throws: `closed` when it was removed.
+    /// - Throws: `closed` when the store was removed.
     package func store(in slot: StoreSlot) throws -> Store {
         guard let store = self[slot]?.store else { throw missingStore }
         return store
@@ -109,17 +109,17 @@ package final class StoreStack: Sendable {
         return try store(in: slot)
     }
 
-    /// Why a store is not here.
+    /// The error for a store that is not in the stack.
     var missingStore: HornbeamError {
         isEmpty
             ? HornbeamError(.closed, "No store is open. Call loadPersistentStores() first, and use no context after close().")
             : HornbeamError(
-                .closed, "The store of an object was removed from its coordinator. Add the store again, or let go of the object.")
+                .closed, "The store of an object was removed from its coordinator. Add the store again, or release the object.")
     }
 
     // MARK: States
 
-    /// The sum of the stores' newest transactions: it grows with each commit of any of them. Cheap.
+    /// The sum of the stores' newest transactions, which increases with each commit. O(number of stores).
     package var latestTransaction: UInt64 {
         if let only { return only.latestTransaction }
         return stores.reduce(0) { $0 + $1.latestTransaction }
@@ -131,7 +131,7 @@ package final class StoreStack: Sendable {
         return onlyUncounted._withUnsafeGuaranteedRef { transaction >= $0.latestTransaction }
     }
 
-    /// The newest state of all stores. No save over several stores is half in it.
+    /// The newest state of all stores. It never contains half a two-phase commit.
     ///
     /// - Throws: `closed` when there is no store.
     package func snapshot() throws -> StackSnapshot {
@@ -142,7 +142,7 @@ package final class StoreStack: Sendable {
         return fresh
     }
 
-    /// A state of each store, with no save over several stores half in it.
+    /// A state of each store, without half a two-phase commit.
     func together(_ state: (Store) throws -> StoreSnapshot) throws -> StackSnapshot {
         if let only { return StackSnapshot([try state(only)], stack: self) }
         if isEmpty { throw missingStore }
@@ -151,13 +151,13 @@ package final class StoreStack: Sendable {
         }
     }
 
-    /// Brings the rows here that a request needs, from stores that are asked for them.
+    /// Makes incremental stores load the rows that a request needs.
     package func load(_ fetch: ValidatedFetch) throws {
         for slot in slots(for: fetch.request) { try store(in: slot).load(fetch) }
     }
 }
 
-/// Remembers a snapshot without keeping it.
+/// A weak reference to a snapshot.
 private struct WeakStackSnapshot {
     weak var snapshot: StackSnapshot?
 }

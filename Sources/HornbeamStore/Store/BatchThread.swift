@@ -4,15 +4,15 @@ internal import Synchronization
 
 /// The thread on which a batch insert holds the writer's turn of a store.
 ///
-/// The handler that fills the rows runs there, between two of the batch's writes. Another change of the store on that thread would wait
-/// for the batch, which waits for the handler; it is refused instead.
+/// The handler that fills the rows runs on it, between two writes of the batch. Another change of the store on that thread would wait
+/// for the batch, and the batch for the handler: a deadlock. Such a change is refused.
 final class BatchThread: Sendable {
     private static let none: UInt = 0
     private let thread = Atomic(none)
 
     func begin() { thread.store(Self.current, ordering: .relaxed) }
 
-    /// To be called on any thread, when the batch has no transaction any more.
+    /// Call it on any thread when the batch has no open transaction any more.
     func end(_ batch: UInt) { _ = thread.compareExchange(expected: batch, desired: Self.none, ordering: .relaxed) }
 
     var isHere: Bool {
@@ -20,12 +20,12 @@ final class BatchThread: Sendable {
         return holder != Self.none && holder == Self.current
     }
 
-    /// A number that no other living thread has.
+    /// A number that is unique among the running threads.
     static var current: UInt { UInt(pthread_self()) }
 }
 
 extension Store {
-    /// - Throws: `unsupportedRequest` in the handler of a batch insert into this store.
+    /// - Throws: `unsupportedRequest` inside the handler of a batch insert into this store.
     package func requireNoBatchHere() throws {
         guard batchThread.isHere else { return }
         throw HornbeamError(

@@ -1,7 +1,7 @@
 internal import HornbeamModel
 
 extension CustomStoreChanges {
-    /// A change set in the words of custom stores.
+    /// Converts a change set into the form that custom stores receive.
     init(_ changes: ChangeSet, _ store: Store) {
         self.init()
         author = changes.author

@@ -4,25 +4,25 @@ internal import HornbeamEngine
 internal import HornbeamModel
 internal import Synchronization
 
-/// Where a store stands in saves over several stores; see `JointSave`.
+/// The state of a store in two-phase commits; see `JointSave`.
 ///
-/// While a joint save is under way nobody else may write, or what was promised could not be kept.
+/// During a two-phase commit other saves must wait, because they could make the prepared part inapplicable.
 final class JointState: Sendable {
     enum Phase {
-        /// Anybody may write.
+        /// All saves may write.
         case free
-        /// A joint save of this process is under way: others wait.
+        /// A two-phase commit of this process is running: others wait.
         case held
-        /// What was prepared is not decided as far as this store can see, or could not be carried out: nobody may write.
+        /// The prepared part has no commit record that this store can find, or could not be applied: no save may write.
         case inDoubt(PreparedChanges)
     }
 
-    /// A decision that all participants have carried out, each in a transaction that may not be on the disk yet.
+    /// A commit record whose participants have all applied their parts, each in a transaction that may not be durable yet.
     struct Finished {
         let decision: UUID
         var participants: [(store: Store, transaction: UInt64)] = []
 
-        /// True once no crash can make a participant ask for the decision; waits for the disk.
+        /// True when no participant can need the commit record after a crash; waits for syncs.
         var isDurable: Bool {
             participants.allSatisfy { store, transaction in
                 (try? store.engine.waitUntilDurable(TransactionNumber(transaction))) != nil
@@ -36,10 +36,10 @@ final class JointState: Sendable {
     }
 
     private let state = Guarded(State())
-    /// False while the phase is `free`, so that ordinary saves look at no lock.
+    /// False while the phase is `free`, so that ordinary saves take no lock.
     private let isBusy = Atomic(false)
 
-    /// Waits until the store is free, and holds it.
+    /// Waits until the store is free, and reserves it.
     func hold(for location: Store.Location) throws {
         try waitUntilFree(location) { state in state.phase = .held }
         isBusy.store(true, ordering: .sequentiallyConsistent)
@@ -61,7 +61,7 @@ final class JointState: Sendable {
         state.withLock { if case .inDoubt(let changes) = $0.phase { changes } else { nil } }
     }
 
-    /// True when an ordinary transaction that has begun may go on.
+    /// True when an ordinary transaction that has begun may continue.
     var isFree: Bool { !isBusy.load(ordering: .sequentiallyConsistent) }
 
     func waitUntilFree(_ location: Store.Location) throws { try waitUntilFree(location) { _ in } }
@@ -76,7 +76,7 @@ final class JointState: Sendable {
             case .inDoubt(let changes): return .some(changes)
             }
         }
-        // Each that wakes wakes the next.
+        // Each woken thread wakes the next.
         state.signal()
         if case .some(let changes?) = doubt { throw changes.doubt(location) }
     }
@@ -85,7 +85,7 @@ final class JointState: Sendable {
 
     func finish(_ decision: Finished) { state.withLock { $0.finished.append(decision) } }
 
-    /// The names of the decisions that this process made or carried out, which are removed by later ones.
+    /// The names of the commit records that this process wrote or applied; later saves remove them.
     var recentDecisions: Set<String> { state.withLock { Set($0.finished.map { StoredValue.decision($0.decision) }) } }
 
     func takeFinished() -> [Finished] {
@@ -97,7 +97,7 @@ final class JointState: Sendable {
 }
 
 extension Store {
-    /// Begins a transaction once no joint save stands in the way.
+    /// Begins a transaction when no two-phase commit is running.
     func beginTransaction() throws -> WriteTransaction {
         while true {
             if !joint.isFree { try joint.waitUntilFree(location) }

@@ -1,6 +1,6 @@
 internal import HornbeamEngine
 
-/// The memory that a memory store lies in; held by the store, so that it goes with the last one.
+/// The folder of a memory store. The store holds it, so the folder is freed with the last holder.
 struct MemoryLocation: Sendable {
     let fileSystem: MemoryFileSystem
 

@@ -1,20 +1,20 @@
 package import HornbeamModel
 
-/// Whether and how a store of another model is migrated when it is opened.
+/// Determines whether and how a store of another model is migrated at its opening.
 package struct MigrationOptions: Sendable {
-    /// True when the mapping may be inferred; false leaves a store that needs one as it is.
+    /// True infers the mapping; false refuses a store that needs a mapping.
     package var infersMapping = true
-    /// The versions that lead to the model, the oldest first; empty to go there in one step.
+    /// The versions up to the model, the oldest first; empty for a migration in one step.
     package var versions: [ManagedObjectModel] = []
-    /// How to go from one of the versions to the next, where that does not follow from them.
+    /// The steps between two of the versions that need code or a mapping.
     package var stages: [MigrationStep] = []
     /// The names of the versions, for messages, by checksum.
     package var versionNames: [String: String] = [:]
-    /// Where a copy of the store is put before anything changes.
+    /// The folder for a copy of the store, made before the migration changes it.
     package var backupDirectory: String?
-    /// Told how far the migration is; what it throws ends the migration and leaves the store as it was.
+    /// Receives the progress. If it throws, the migration ends and the store stays unchanged.
     package var progress: (@Sendable (StoreProgress) throws -> Void)?
-    /// Rows and entries that one transaction writes before the store switches to the new version.
+    /// The number of rows and entries per transaction before the store switches to the new version.
     package var batchSize = 32_768
 
     package init() {}
@@ -25,13 +25,13 @@ package struct MigrationOptions: Sendable {
         }
     }
 
-    /// Takes the versions that lead to the current one.
+    /// Sets the versions of a versioned model.
     package mutating func take(_ versions: VersionedModel) {
         self.versions = versions.versions
         versionNames = Dictionary(zip(versions.versions.map(\.versionChecksum), versions.names), uniquingKeysWith: { first, _ in first })
     }
 
-    /// What messages call a version: `version “Shop 2”`, or the checksum of a model that has no name.
+    /// The name of a version in messages: `version “Shop 2”`, or the checksum of a model without a name.
     func name(of model: ManagedObjectModel) -> String {
         versionNames[model.versionChecksum].map { "version “\($0)”" } ?? model.versionName
     }
@@ -42,14 +42,14 @@ package struct MigrationStep: Sendable {
     package var mapping: MappingModel
     /// A name for errors, progress and history.
     package var label: String?
-    /// Changes the objects of the old version, in a store that nobody else sees.
+    /// Changes the objects of the old version, in a store that only the migration sees.
     package var prepare: (@Sendable (Store) throws -> Void)?
-    /// Reads the old version and writes the new one, which nobody else sees. The last parameter takes the progress, and throws when the
-    /// migration is cancelled.
+    /// Reads the old version and writes the new one, which only the migration sees. The last parameter reports the progress, and throws when
+    /// the migration is cancelled.
     package var convert: (@Sendable (Store, Store, @escaping @Sendable (StoreProgress) throws -> Void) throws -> Void)?
 
     package init(_ mapping: MappingModel) { self.mapping = mapping }
 
-    /// True when code writes objects, which takes trees of their own.
+    /// True when code writes objects, which requires copies of the trees.
     package var runsCode: Bool { prepare != nil || convert != nil }
 }

@@ -1,11 +1,11 @@
 internal import Foundation
 internal import HornbeamModel
 
-/// What a store has promised to write if another store says so: kept in it as JSON from the promise to its fulfilment.
+/// The prepared part of a participant, stored in it as JSON until it is applied.
 struct PreparedChanges: Codable, Sendable {
-    /// The number of the joint save.
+    /// The number of the two-phase commit.
     var decision: UUID
-    /// The store that decides.
+    /// The coordinating store.
     var decider: UUID
     var deciderLocation: String
     var author: String?
@@ -36,7 +36,7 @@ struct PreparedChanges: Codable, Sendable {
         var key: UInt64
     }
 
-    /// A value that comes back bit for bit: dates in JSON count from another day, and IDs there are of no known entity.
+    /// An exact encoding of values: JSON dates have another epoch, and decoded IDs have no entity.
     private enum Value: Codable, Sendable {
         case plain(PropertyValue)
         case date(UInt64)
@@ -79,7 +79,7 @@ struct PreparedChanges: Codable, Sendable {
         }
     }
 
-    /// The changes, for the store that promised them.
+    /// The changes for the store that prepared them.
     func changeSet(for store: Store) throws -> ChangeSet {
         let model = store.model
         var changes = ChangeSet()
@@ -130,11 +130,11 @@ struct PreparedChanges: Codable, Sendable {
         }
     }
 
-    /// Why a store cannot be written now.
+    /// The reason why a store refuses writes now.
     func doubt(_ location: Store.Location) -> HornbeamError {
         HornbeamError(
             .incompleteSave,
-            "“\(location)” took part in a save over several stores that was cut short, and only the store “\(deciderLocation)” "
-                + "knows how it ended. Add both stores to one coordinator; until then this one can be read and not written.")
+            "“\(location)” has a part of an interrupted save over several stores. Only the store “\(deciderLocation)” "
+                + "contains its outcome. Add both stores to one coordinator; until then this one can be read but not written.")
     }
 }

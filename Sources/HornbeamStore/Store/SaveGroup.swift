@@ -2,22 +2,22 @@ internal import HornbeamEngine
 internal import HornbeamModel
 internal import HornbeamThreads
 
-/// Saves that are carried out in one version of the store, each with a number of its own.
+/// A batch of group commit: saves that are executed in one version of the store, each with a transaction number of its own.
 ///
-/// `@unchecked Sendable`: touched by who leads, and kept in the state of `SharedSaves` while nobody does.
+/// `@unchecked Sendable`: the leader uses it; without a leader it is part of the state of `SharedSaves`.
 final class SaveGroup: @unchecked Sendable {
     private let store: Store
     private let transaction: WriteTransaction
     private let rows: RowBuffers
-    /// Whose saves they are, in their order; the last of them may have failed.
+    /// The saves in execution order. The last of them may have failed.
     private(set) var places: [WaitingSave] = []
-    /// The numbers of all but the last.
+    /// The transaction numbers of all but the last.
     private var numbers: [UInt64] = []
     private var last = StoreChange()
-    /// How far its commit is: whoever commits it leads still, and it is on its way to the log.
+    /// True until the commit is executed; then another thread can lead. `isUnderWay` is true until the log write has ended.
     var isLed = true
     var isUnderWay = true
-    /// What the leader was told once the log had it.
+    /// The leader's result after the log write.
     var answered: WaitingSave.Outcome?
 
     init(_ store: Store, _ transaction: WriteTransaction, _ rows: RowBuffers) {
@@ -26,12 +26,12 @@ final class SaveGroup: @unchecked Sendable {
         self.rows = rows
     }
 
-    /// True while there is room for more.
+    /// True while the transaction has room for another save.
     var canGoOn: Bool { transaction.canGoOn }
 
     func carryOut(_ place: WaitingSave) throws {
         let isFirst = places.isEmpty
-        // Before anything that can fail: whoever is in the group is answered when it is dissolved.
+        // Append before any step that can fail, so that `dissolve` answers this save too.
         places.append(place)
         if !isFirst { numbers.append(try transaction.goOn(published: store.announcing(last)).rawValue) }
         let execution = SaveExecution(place.changes, transaction: transaction, reader: store.reader, buffers: rows)
@@ -42,28 +42,28 @@ final class SaveGroup: @unchecked Sendable {
 
     func abort() { transaction.abort() }
 
-    /// What one whose save cannot be carried out is told, once that may be told.
+    /// The error of a save that cannot be executed, thrown when it may be reported.
     func refusal(_ error: any Error) -> any Error {
         do { try store.rethrow(error, base: transaction) } catch { return error }
     }
 
-    /// Returns once all are durable; gives back the number of the last.
+    /// Returns the number of the last save when all saves are durable.
     func commit(_ steps: CommitSteps) throws -> UInt64 {
         try EngineError.translated { () throws(EngineError) in
             try transaction.commit(store.durability.engineLevel, steps: steps, published: store.announcing(last)).rawValue
         }
     }
 
-    /// The number of the last, once it is being committed.
+    /// The number of the last save. Valid after the commit has begun.
     var number: UInt64 { transaction.number.rawValue }
 
-    /// What one of them is answered once the log has them.
+    /// The result of one save after the log write.
     func receipt(_ place: Int, upTo last: UInt64) -> WaitingSave.Outcome {
         .over(.success(SaveReceipt(transaction: place < numbers.count ? numbers[place] : last)))
     }
 
-    /// What one of them is answered when the commit has failed. Unless nobody knows what is in the log, nothing was written, and what is
-    /// wrong with one of them is not for the others to hear.
+    /// The result of one save after a failed commit. Unless the outcome is in doubt, nothing was written, and the error may come from another
+    /// save of the batch; so each save is executed alone.
     func outcome(_ place: Int, after error: any Error) -> WaitingSave.Outcome {
         let code = (error as? HornbeamError)?.code
         if places.count > 1, code != .durabilityLost, code != .closed { return .alone }

@@ -2,31 +2,32 @@ internal import HornbeamEngine
 internal import HornbeamModel
 internal import HornbeamThreads
 
-/// Small saves that several threads make at once, carried out by few of them and committed together.
+/// Group commit of small saves: one thread executes the saves of several threads and commits them together.
 ///
-/// Whoever finds nobody at work leads: it carries out its own save and those that arrive meanwhile, in one version. When no group is
-/// on its way to the log, it commits them. Otherwise the group is left open and its members sleep; the next to arrive carries its save
-/// out in it, and when the log is free, one member commits. So each sync is for all that came during the one before, the writer's turn
-/// never waits for a thread to wake up, nodes that several saves change are copied once, and who waits sleeps once. Each save is a transaction of its own all
-/// the same.
+/// A save that arrives without a leader becomes the leader. It executes its own save and those that arrive meanwhile, in one version. When
+/// no batch is being written to the log, the leader commits its batch. Otherwise it leaves the batch open and waits with the followers; the
+/// next save that arrives leads and executes itself in the open batch. When the log is free, one member commits the batch. So each
+/// sync covers all saves that arrived during the previous sync, the writer's turn never waits for a thread to wake up, nodes that
+/// several saves change are copied once, and a waiting thread sleeps once. Each save is still a transaction of its own.
 ///
-/// What holds: who leads owns the open group, and while nobody leads the state does; a group is left open only while another is on
-/// its way, whose end sees to it. An open group has the writer's turn, so whoever commits says that the log is done before it waits for
-/// other writers.
+/// Invariants:
+/// - The leader owns the open batch; without a leader, `state` owns it.
+/// - A batch is left open only while another is being written to the log. The end of that write selects its leader.
+/// - An open batch has the writer's turn, so a committing thread reports the end of the log write before it waits for other writers.
 final class SharedSaves: Sendable {
     private struct State {
         var isLed = false
-        /// Groups on their way to the log.
+        /// The number of batches that are being written to the log.
         var underWay = 0
-        /// Carried out and not committed, while nobody leads.
+        /// Executed but not committed, without a leader.
         var open: SaveGroup?
-        /// Not carried out yet, while somebody leads.
+        /// Not executed yet; the leader executes them.
         var waiting: [WaitingSave] = []
-        /// Places to be used again.
+        /// Objects for reuse.
         var unused: [WaitingSave] = []
     }
 
-    /// `@unchecked Sendable`: only who leads uses them.
+    /// `@unchecked Sendable`: only the leader uses them.
     private final class LeadersBuffers: @unchecked Sendable {
         var rows: RowBuffers?
     }
@@ -56,7 +57,7 @@ final class SharedSaves: Sendable {
 
     private enum Turn: Sendable {
         case waits
-        /// Leads, and goes on with the open group if there is one.
+        /// Leads, and continues the open batch if there is one.
         case leads(SaveGroup?)
     }
 
@@ -86,7 +87,7 @@ final class SharedSaves: Sendable {
 
     // MARK: Leading
 
-    /// Carries out a save, in the open group if there is one; nil when the outcome is to be waited for.
+    /// Executes a save, in the open batch if there is one; nil when the caller must wait for the outcome.
     private func lead(_ place: WaitingSave, in open: SaveGroup?, of store: Store) -> WaitingSave.Outcome? {
         do {
             let group = try open ?? begin(in: store)
@@ -104,7 +105,7 @@ final class SharedSaves: Sendable {
         return SaveGroup(store, transaction, rows)
     }
 
-    /// Carries out a save and those that wait, and commits them or leaves them open.
+    /// Executes a save and the waiting ones, and commits them or leaves the batch open.
     private func carryOut(_ first: WaitingSave?, in group: SaveGroup, leader: WaitingSave) -> WaitingSave.Outcome? {
         var place = first
         while true {
@@ -125,7 +126,7 @@ final class SharedSaves: Sendable {
         case commit
     }
 
-    /// Those who wait come first; then a group is left open while another is on its way to the log, unless it is full.
+    /// Waiting saves are executed first. Then the batch stays open while another one is being written to the log, unless it is full.
     private func nextStep(of group: SaveGroup) -> Step {
         let canGoOn = group.canGoOn
         return state.withLock { state in
@@ -140,12 +141,12 @@ final class SharedSaves: Sendable {
         }
     }
 
-    /// The log is free for a group that was left open: its member leads.
+    /// Commits a batch that was left open, after the log has become free. One of its members leads.
     private func conclude(_ group: SaveGroup, for place: WaitingSave) -> WaitingSave.Outcome? {
         carryOut(group.canGoOn ? next() : nil, in: group, leader: place)
     }
 
-    /// Returns once a group is durable, and answers those who wait for it, before anything that comes after a commit.
+    /// Returns when a batch is durable. Answers its followers before any later step of the commit.
     private func commit(_ group: SaveGroup, leader: WaitingSave) -> WaitingSave.Outcome {
         let steps = CommitSteps(
             executed: {
@@ -168,7 +169,7 @@ final class SharedSaves: Sendable {
         }
     }
 
-    /// One of the saves cannot be carried out. Whose fault it is shows when each is carried out by itself.
+    /// One of the saves cannot be executed. Each is then executed alone, which attributes the error to its save.
     private func dissolve(_ group: SaveGroup, _ error: any Error, leader: WaitingSave) -> WaitingSave.Outcome {
         group.abort()
         stepDown()
@@ -176,7 +177,7 @@ final class SharedSaves: Sendable {
         return answer(group, leader: leader) { _ in .alone }
     }
 
-    /// Tells the members of a group what became of their saves, by their place in it; gives back the leader's own.
+    /// Answers the members of a batch with the outcome at their position; returns the leader's own.
     private func answer(_ group: SaveGroup, leader: WaitingSave, _ outcome: (Int) -> WaitingSave.Outcome) -> WaitingSave.Outcome {
         var own = WaitingSave.Outcome.alone
         for (index, place) in group.places.enumerated() {
@@ -185,7 +186,7 @@ final class SharedSaves: Sendable {
         return own
     }
 
-    /// Lets the next lead, if anybody waits.
+    /// Makes the first waiting save the leader, if there is one.
     private func stepDown() {
         let next = state.withLock { state -> WaitingSave? in
             if !state.waiting.isEmpty { return state.waiting.removeFirst() }
@@ -195,7 +196,7 @@ final class SharedSaves: Sendable {
         next?.end(.lead)
     }
 
-    /// A group is in the log: what was left open meanwhile is due.
+    /// After a log write, selects a leader for the open batch.
     private func logIsFree() {
         let group = state.withLock { state -> SaveGroup? in
             state.underWay -= 1
@@ -208,18 +209,18 @@ final class SharedSaves: Sendable {
     }
 }
 
-/// The place of one whose save others may carry out.
+/// A save that another thread may execute.
 ///
-/// `@unchecked Sendable`: `changes` are set before the place is handed over under the lock of `SharedSaves`, and read by who leads until the
-/// outcome is told.
+/// `@unchecked Sendable`: `changes` are set before the object is queued under the lock of `SharedSaves`, and only the leader reads them until
+/// the outcome is set.
 final class WaitingSave: @unchecked Sendable {
     enum Outcome: Sendable {
         case over(Result<SaveReceipt, any Error>)
-        /// Nothing was written; to be carried out by itself.
+        /// Nothing was written; the caller executes the save alone.
         case alone
-        /// Nothing was written; to be carried out together with those that wait.
+        /// Nothing was written; the caller leads and executes the save together with the waiting ones.
         case lead
-        /// Carried out; the group is to be committed.
+        /// Executed; the caller commits the batch.
         case commit(SaveGroup)
     }
 

@@ -1,9 +1,9 @@
 internal import HornbeamModel
 
-// Taking rows of a custom store into the store in memory. What changed behind is announced as a save of another process is.
+// Takes rows of a custom store into the cache in memory. Changes of the custom store are published like saves of another process.
 
 extension Store {
-    /// Makes these rows present and as they are given, and others absent.
+    /// Inserts or updates these rows with their values, and deletes others.
     func absorb(_ rows: [CustomStoreRow], without gone: [ObjectReference] = []) throws {
         for _ in 0 ..< 10 {
             let difference = try RowDifference(rows, gone, self)
@@ -18,7 +18,7 @@ extension Store {
     }
 }
 
-/// What is to be changed so that rows are as a custom store gives them.
+/// The changes that make the cached rows equal to those of a custom store.
 private struct RowDifference {
     private(set) var changes = ChangeSet()
     private let store: Store

@@ -2,19 +2,19 @@ package import Foundation
 internal import HornbeamEngine
 internal import HornbeamModel
 
-/// What history answers to "what happened since?".
+/// The result of reading the history after a position.
 package enum HistoryReport: Sendable {
-    /// All that happened up to `position`, oldest first.
+    /// All commits up to `position`, oldest first.
     case records([HistoryRecord], position: HistoryPosition)
-    /// History does not tell: read everything anew, and go on from `position`.
+    /// History is incomplete: read all data again, then continue at `position`.
     case resync(HistoryGap, position: HistoryPosition)
 }
 
-/// Why history cannot be told from a position on.
+/// Why history cannot be read from a position on.
 package enum HistoryGap: Sendable {
-    /// The records are gone: too old, too many, purged, or never written.
+    /// The records were removed by age, number or purge, or never written.
     case expired
-    /// The position is of a history that did not happen here: of commits lost in a crash, or since a backup.
+    /// The position belongs to another history: it names commits that a crash lost or that a backup does not contain.
     case diverged
 }
 
@@ -22,11 +22,11 @@ extension Store {
     /// False for a store that keeps no history.
     package var keepsHistory: Bool { history != nil }
 
-    /// What happened after a position; everything that history has when it is nil.
+    /// The records after a position; with nil, all records.
     ///
     /// - Parameters:
-    ///   - limit: Records given back at most; 0 for all.
-    ///   - isIncluded: Records for which it is false are passed over.
+    ///   - limit: The largest number of records returned; 0 for all.
+    ///   - isIncluded: Records for which it is false are skipped.
     package func history(
         after position: HistoryPosition?, limit: Int = 0, where isIncluded: (HistoryRecord) throws -> Bool = { _ in true }
     ) throws -> HistoryReport {
@@ -45,24 +45,24 @@ extension Store {
         return .records(records, position: last.position)
     }
 
-    /// The place after the newest commit.
+    /// The position after the newest commit.
     package func historyPosition() throws -> HistoryPosition {
         let (reading, snapshot) = try historyReading()
         return try Self.position(reading, upTo: snapshot.transaction)
     }
 
-    /// The place before the oldest commit that history has.
+    /// The position before the oldest commit in history.
     package func historyStart() throws -> HistoryPosition {
         _ = try requireHistory()
         return HistoryPosition(number: try HistoryState.floor(in: snapshot().engineSnapshot), time: 0)
     }
 
-    /// The place after the newest commit before a date, as far as history goes back.
+    /// The position after the newest commit before a date, as far as history goes back.
     package func historyPosition(before date: Date) throws -> HistoryPosition {
         try historyNumber(before: date).map { HistoryPosition(number: $0, time: 0) } ?? historyStart()
     }
 
-    /// The newest commit before a date; nil when history has none so old.
+    /// The newest commit before a date; nil when history has none.
     package func historyNumber(before date: Date) throws -> UInt64? { try historyReading().0.lastNumber(before: date) }
 
     private func gap(
@@ -90,7 +90,7 @@ extension Store {
             .unsupportedRequest, "“\(location)” keeps no history. Open it with history tracking, which begins then.")
     }
 
-    /// Tells observers what another process committed after a number; false when history does not know all of it.
+    /// Publishes the commits of another process after a number; false when history does not contain all of them.
     func announceHistory(after number: UInt64) throws -> Bool {
         guard let history else { return false }
         let snapshot = try snapshot()
@@ -129,12 +129,12 @@ extension Store {
 
     // MARK: Consumers
 
-    /// Those who read history, by name.
+    /// The registered consumers of history, by name.
     package func historyConsumers() throws -> [HistoryConsumerRecord] {
         try HistoryState.consumers(in: historyReading().1.engineSnapshot).sorted { $0.name < $1.name }
     }
 
-    /// Notes how far a consumer has come, or with nil that it reads no more; durable.
+    /// Stores the position of a consumer, or with nil removes the consumer; durable.
     package func setHistoryConsumer(_ name: String, _ position: HistoryPosition?) throws {
         let history = try requireHistory()
         let date = history.now
@@ -147,7 +147,7 @@ extension Store {
         }
     }
 
-    /// A transaction that changes nothing but what is kept of history. Nobody else writes before it ends.
+    /// A transaction that changes only the stored state of history. No other transaction writes before it ends.
     private func inHistoryTransaction(_ body: (WriteTransaction, Snapshot) throws -> Void) throws {
         let (transaction, base) = try beginOnSnapshot()
         do {
@@ -161,14 +161,14 @@ extension Store {
 }
 
 extension HistoryRecord {
-    /// The place after this commit.
+    /// The position after this commit.
     package var position: HistoryPosition {
         HistoryPosition(number: number, time: timestamp.timeIntervalSinceReferenceDate.bitPattern)
     }
 }
 
 extension StoreChange {
-    /// The commit that a record tells of.
+    /// The commit of a record.
     init(_ record: HistoryRecord) {
         transaction = record.number
         author = record.author
@@ -188,7 +188,7 @@ extension StoreChange {
 }
 
 extension HistoryLog {
-    /// The history of a store that is being opened: begun, gone on with, or ended, as the options ask.
+    /// Opens, creates or removes the history of a store that is being opened, according to the options.
     static func prepared(
         _ engine: Engine, _ options: Store.Options, _ reader: RowReader
     ) throws -> HistoryLog? {

@@ -3,11 +3,11 @@ package import HornbeamEngine
 package import HornbeamModel
 
 extension Store {
-    /// Where a store is.
+    /// The place of a store.
     package enum Location: Hashable, Sendable, CustomStringConvertible {
-        /// A folder, created if it is missing.
+        /// A folder. It is created if it is missing.
         case directory(String)
-        /// In memory, for as long as a store of that name is open in this process.
+        /// In memory, while a store of that name is open in this process.
         case memory(name: String)
 
         package var description: String {
@@ -18,11 +18,11 @@ extension Store {
         }
     }
 
-    /// When a save returns.
+    /// The moment at which a save returns.
     package enum SaveDurability: Hashable, Sendable {
-        /// Once the commit has reached the disk.
+        /// After the commit is durable.
         case full
-        /// Once it is written; it reaches the disk within the delay.
+        /// After the commit is written. It is synced within the delay.
         case lazy(maxDelay: Duration)
 
         var engineLevel: Durability {
@@ -35,32 +35,32 @@ extension Store {
 
     package struct Options: Sendable {
         package var createIfMissing = true
-        /// Writes nothing and takes no lock; another process may write meanwhile. See `refresh()`.
+        /// Writes nothing and takes no lock; another process may write at the same time. See `refresh()`.
         package var readOnly = false
-        /// Which state to open; see `Store.openingLoss` for what an older one leaves out.
+        /// The state to open. `Store.openingLoss` describes the commits that an older state lacks.
         package var startingPoint = StoreStartingPoint.newest
-        /// A state that was replaced longer ago than this cannot be read on; no limit when nil.
+        /// The maximum age of a replaced state that is still read; nil for no limit.
         package var snapshotAgeMax: Duration?
         package var allowsNetworkFileSystem = false
         /// The size of the buffer pool; nil lets the engine choose.
         package var poolBytes: Int?
         package var durability = SaveDurability.full
-        /// How much history is kept; nil for none, which forgets what there is.
+        /// How much history is kept. With nil, no history is recorded and the stored history is deleted.
         package var history: HistoryRetention? = .standard
-        /// What time it is; history says when things happened.
+        /// The source of the times in history.
         package var clock: @Sendable () -> Date = { Date() }
-        /// Replaced states that stay readable though nobody reads them, by number and by age.
+        /// How many replaced states stay readable without a reader, by number and by age.
         package var retainedGenerations = 0
         package var retainedGenerationsAge: Duration?
-        /// False: checkpoints happen on the thread that commits, so that simulations are repeatable.
+        /// False runs checkpoints on the committing thread, so that simulations are repeatable.
         package var backgroundCheckpoints = true
-        /// How a store of another model is migrated; nil refuses it.
+        /// How a store of another model is migrated; with nil, opening it fails.
         package var migration: MigrationOptions?
-        /// The custom store of whose rows this one keeps a copy.
+        /// The custom store of which this store caches rows.
         package var backing: StoreBacking?
-        /// Takes the place of the system's files in tests.
+        /// Replaces the system's files in tests.
         package var fileSystem: (any FileSystem)?
-        /// What the engine is opened with, sizes above all; the settings above come on top.
+        /// Further options of the engine, mainly sizes. The options above override them.
         package var engine = EngineOptions()
 
         package init() {}

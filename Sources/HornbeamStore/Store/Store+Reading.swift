@@ -3,15 +3,15 @@ internal import HornbeamEngine
 internal import HornbeamModel
 internal import HornbeamThreads
 
-// A store opened for reading, while another process may write it.
+// Stores that are opened for reading while another process may write.
 
 extension Store {
-    /// Moves a store that was opened for reading to what has become durable since; true if anything has.
+    /// Switches a store that was opened for reading to the newest durable state. Returns true if there is a newer one.
     ///
-    /// Snapshots stay what they are. Observers hear of each commit, or of one change without particulars where history does not tell. A
-    /// store opened for writing is always at the newest.
-    /// - Throws: `modelMismatch` when another process changed the model: the last state of the old one stays readable until the store is
-    ///   opened again.
+    /// Existing snapshots do not change. Observers receive each commit, or one change without details when history lacks the commits. A
+    /// store opened for writing is always at the newest state.
+    /// - Throws: `modelMismatch` when another process changed the model: the last state of the old model stays readable until the
+    ///   store is opened again.
     package func refresh() throws -> Bool {
         guard isReadOnly, fixedState == nil else { return false }
         if let last = lastState.withLock(\.self) { throw last.error }
@@ -38,18 +38,18 @@ extension Store {
         return true
     }
 
-    /// What is missing because the store was opened at an older state, in words; nil when nothing is.
+    /// Describes the commits that are missing because the store was opened at an older state; nil if none are.
     package var openingLoss: String? { engine.loss?.description }
 }
 
-/// The state at which a store opened for reading stays, and why it does.
+/// The last state of a store opened for reading, and the reason why it does not advance.
 struct LastState: Sendable {
     let snapshot: StoreSnapshot
     let error: HornbeamError
 }
 
 extension Snapshot {
-    /// The values that the app keeps with the store.
+    /// The program's own values that are stored with the store.
     func metadata() throws -> [String: PropertyValue] {
         try value(StoredValue.metadata).map {
             try JSONDecoder().decode([String: PropertyValue].self, from: Data($0))

@@ -1,29 +1,29 @@
 internal import HornbeamEngine
 internal import HornbeamModel
 
-/// States before the newest one.
+/// Access to states before the newest one.
 extension Store {
-    /// The commits whose states can be read now, ascending; the newest is the last. Older ones are there while a snapshot of them is held,
-    /// or as long as `EngineOptions.retention` keeps them.
+    /// The transactions whose states can be read now, ascending, with the newest last. An older state is readable while a snapshot of it is
+    /// held, or as long as `EngineOptions.retention` keeps it.
     package var retainedTransactions: [UInt64] { engine.retainedTransactions.map(\.rawValue).filter { $0 >= openedTransaction } }
 
-    /// The state after a commit. No age limit ends the snapshot: whoever holds it keeps the state.
+    /// The state after a commit. The snapshot keeps the state while it is held, without an age limit.
     ///
-    /// - Throws: `HornbeamError`: `snapshotExpired` when the state is kept no more, `closed` when the store is.
+    /// - Throws: `HornbeamError`: `snapshotExpired` when the state is no longer kept, `closed` when the store is closed.
     package func snapshot(at transaction: UInt64) throws -> StoreSnapshot {
         if let fixedState { return fixedState }
         guard transaction >= openedTransaction else {
             throw HornbeamError(
                 .snapshotExpired,
-                "The state after commit \(transaction) of “\(location)” cannot be read: it is from before the store was opened with this "
-                    + "model. The oldest that can is \(openedTransaction).")
+                "The state after commit \(transaction) of “\(location)” cannot be read: it is older than the opening of the store with "
+                    + "this model. The oldest readable one is \(openedTransaction).")
         }
         return try EngineError.translated { () throws(EngineError) in
             try StoreSnapshot(try engine.snapshot(at: TransactionNumber(transaction), isPinned: true), reader: reader)
         }
     }
 
-    /// The newest state, kept for as long as the snapshot is held, whatever is saved meanwhile and however long that takes.
+    /// The newest state. It stays readable while the snapshot is held, without an age limit.
     package func retain() throws -> StoreSnapshot {
         if let fixedState { return fixedState }
         return try EngineError.translated { () throws(EngineError) in

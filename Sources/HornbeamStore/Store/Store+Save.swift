@@ -2,45 +2,46 @@ package import Foundation
 internal import HornbeamEngine
 package import HornbeamModel
 
-/// A save that is not over. Either nobody knows whether it is durable, since a sync failed, and opening the store again tells. Or it
-/// was over several stores and has happened, and one of them could not write its part yet.
+/// A save with an unknown or incomplete outcome (in-doubt transaction). Either a sync failed, and the next opening determines whether the
+/// save is durable. Or a two-phase commit is committed, and a participant has not applied its part yet.
 package struct DoubtfulSave: Error {
-    /// Where to look; of a save over several stores the one that decides.
+    /// The store that determines the outcome; for a two-phase commit the coordinating store.
     package let store: Store
     package let transaction: UInt64
-    /// True when the save has happened, and only parts of it are still to be written.
+    /// True when the save is committed and only parts of it are not applied yet.
     package var isDecided = false
-    /// The stores that write their parts after the decision.
+    /// The participants of the two-phase commit.
     package var participants: [UUID] = []
-    /// What users see.
+    /// The error that the caller of the save receives.
     package var error: HornbeamError
 }
 
 extension Store {
-    /// True after a sync failed: nothing can be written until the store is opened again.
+    /// True after a failed sync: the store refuses writes until it is opened again.
     package var hasFailed: Bool { engine.failure != nil }
 
-    /// Writes a change set: all or nothing, durable when it returns (unless the store was opened with lazy durability).
+    /// Writes a change set atomically. It is durable on return, unless the store was opened with lazy durability.
     ///
     /// - Throws: `SaveConflicts` when rows changed meanwhile or unique values are taken; `HornbeamError` for values of
-    ///   the wrong type and for what goes wrong below. Nothing is written then. `DoubtfulSave` when a sync failed.
+    ///   the wrong type and for faults of the files. In these cases nothing is written. `DoubtfulSave` when a sync failed.
     package func save(_ changes: ChangeSet) throws -> SaveReceipt {
         try requireWritable()
         return try changes.weight <= Self.sharedWeightMax && canShareSaves
             ? sharedSaves.save(changes, in: self) : write(changes, passingOn: true)
     }
 
-    /// The weight of a save that may share a version with others; larger ones do not make others wait.
+    /// The largest weight of a save that is executed in a batch with others. A heavier save would delay the others.
     private static let sharedWeightMax = 64
 
-    /// A custom store is told by whoever saves, states that are kept are one save apart, and a save over several stores comes first.
+    /// False when each save needs a version of its own: a custom store receives saves one by one, and each retained state is that of one
+    /// save. A running two-phase commit must end first.
     private var canShareSaves: Bool {
         backing == nil && joint.isFree && options.retainedGenerations == 0 && options.retainedGenerationsAge == nil
     }
 
-    /// Carries out a change set by itself.
+    /// Executes a change set in a transaction of its own.
     ///
-    /// - Parameter passingOn: False for what comes from the custom store itself.
+    /// - Parameter passingOn: False for changes that come from the custom store itself.
     func write(_ changes: ChangeSet, passingOn: Bool) throws -> SaveReceipt {
         let transaction = try beginTransaction()
         let execution = SaveExecution(changes, transaction: transaction, reader: reader)
@@ -54,14 +55,14 @@ extension Store {
         return SaveReceipt(transaction: try commitOrDoubt(transaction, durability, announcing: execution.change))
     }
 
-    /// Hands changes to the custom store, where there is one.
+    /// Sends changes to the custom store, if there is one.
     func passOn(_ changes: ChangeSet) throws {
         guard let backing, !changes.isEmpty else { return }
         let told = CustomStoreChanges(changes, self)
         try backing.call { try $0.save(told) }
     }
 
-    /// Refuses what goes past the custom store.
+    /// Throws for requests that would bypass the custom store.
     package func requireOwnRows() throws {
         guard backing != nil else { return }
         throw HornbeamError(
@@ -69,7 +70,7 @@ extension Store {
             "A custom store takes no batch requests. Fetch the objects, change them and save; or name other stores in affectedStores.")
     }
 
-    /// A conflict tells of other commits, so these must have reached the disk before it is reported.
+    /// A conflict reveals other commits, so these must be durable before it is reported.
     func rethrow(_ error: any Error, base transaction: WriteTransaction) throws -> Never {
         switch error {
         case let error as EngineError: throw HornbeamError(error)
@@ -80,7 +81,7 @@ extension Store {
         }
     }
 
-    /// As `commit`, for changes that somebody will want to save again.
+    /// As `commit`, and marks the save as in doubt when its outcome is unknown.
     func commitOrDoubt(
         _ transaction: WriteTransaction, _ durability: SaveDurability, announcing change: StoreChange
     ) throws -> UInt64 {
@@ -88,13 +89,13 @@ extension Store {
         do { return try commit(transaction, durability, announcing: change) } catch { throw doubt(error, number) }
     }
 
-    /// What a save that failed throws: where nobody knows whether it is on the disk, which one to look for.
+    /// The error of a failed save; a `DoubtfulSave` with the transaction when its outcome is unknown.
     func doubt(_ error: any Error, _ transaction: UInt64) -> any Error {
         guard let error = error as? HornbeamError, error.code == .durabilityLost else { return error }
         return DoubtfulSave(store: self, transaction: transaction, error: error)
     }
 
-    /// Commits, and announces once readers see the commit, before this or any later commit returns.
+    /// Commits. Publishes the change when readers see the commit, before this or a later commit returns.
     func commit(
         _ transaction: WriteTransaction, _ durability: SaveDurability, announcing change: StoreChange
     ) throws -> UInt64 {
@@ -104,7 +105,7 @@ extension Store {
         }
     }
 
-    /// Tells observers of a change, once its transaction is known.
+    /// Returns a closure that publishes a change with its transaction number.
     func announcing(_ change: StoreChange) -> @Sendable (TransactionNumber) -> Void {
         { [announcer] number in
             var change = change
@@ -113,7 +114,7 @@ extension Store {
         }
     }
 
-    /// Puts the change into history, which is committed with it or not at all.
+    /// Appends the change to the history in the same transaction.
     func record(_ change: StoreChange, in transaction: WriteTransaction) throws {
         guard let history, !change.isEmpty else { return }
         do throws(EngineError) { try history.record(change, in: transaction) } catch {

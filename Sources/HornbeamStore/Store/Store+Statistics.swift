@@ -1,7 +1,7 @@
 internal import HornbeamEngine
 package import HornbeamModel
 
-/// What a store holds, counted without reading it.
+/// The contents of a store, counted from the trees' entry counts without reading rows.
 package struct StoreStatistics: Sendable {
     /// Objects of each concrete entity, in the model's order.
     package var objects: [(entity: String, count: Int)] = []
@@ -14,7 +14,7 @@ package struct StoreStatistics: Sendable {
 }
 
 extension Store {
-    /// Counts of everything, in O(number of trees).
+    /// Counts all trees, in O(number of trees).
     package func statistics() throws -> StoreStatistics {
         let snapshot = try snapshot()
         return try EngineError.translated { () throws(EngineError) in
@@ -33,7 +33,7 @@ extension Store {
         }
     }
 
-    /// The first rows of an entity as text, one a line: key, version, values. For people; shows the data.
+    /// The first rows of an entity as text, one per line: key, version, values. The text contains the user's data.
     package func dump(_ entity: EntityDescription, limit: Int = 100) throws -> String {
         let snapshot = try snapshot()
         var lines: [String] = []

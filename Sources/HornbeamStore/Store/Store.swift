@@ -3,46 +3,46 @@ internal import HornbeamEngine
 package import HornbeamModel
 internal import HornbeamThreads
 
-/// An open store: the room where the engine's bytes and the model's objects meet.
+/// An open store: maps the objects of the model to the tables and indexes of the engine.
 ///
-/// Requests come in as values, rows and references go out as values. Any thread may call anything; one save is carried out at a time.
-/// What fails throws `HornbeamError`; `save` throws `SaveConflicts` too.
+/// Requests arrive as values; rows and references are returned as values. All methods can be called on any thread; one save is executed at
+/// a time. Methods throw `HornbeamError`; `save` throws `SaveConflicts` too.
 package final class Store: Sendable {
     package let location: Location
-    /// Fixed when the store is created; in the IDs of its objects.
+    /// The identity of the store, fixed at its creation. It is part of the IDs of its objects.
     package let identifier: UUID
     package let model: ManagedObjectModel
     package let isReadOnly: Bool
     let engine: Engine
     let reader: RowReader
     let durability: SaveDurability
-    /// The custom store of whose rows this one keeps a copy.
+    /// The custom store of which this store caches rows.
     let backing: StoreBacking?
-    /// What the store was opened with.
+
     let options: Options
-    /// The newest transaction that opening the store found. Of a save that failed with `durabilityLost` it tells what
-    /// became of it: what is not newer is there.
+    /// The newest transaction found at the opening. After a `durabilityLost`, a save is durable if its transaction is not newer than
+    /// this one.
     package let recoveredTransaction: UInt64
-    /// The transaction of the state that the opening ended with. States before it may be of an older version of the model.
+    /// The transaction of the state after the opening. States before it may belong to an older version of the model.
     let openedTransaction: UInt64
-    /// Where the store stands in saves over several stores.
+    /// The state of two-phase commits in this store.
     let joint = JointState()
     let announcer = Announcer()
     let sharedSaves = SharedSaves()
     let batchThread = BatchThread()
-    /// Nil for a store that keeps none.
+    /// Nil for a store without history.
     let history: HistoryLog?
     let keys: Guarded<KeyReserve>
     private let cachedMetadata: Guarded<[String: PropertyValue]>
-    /// The catalogue as it was stored when the store was opened: another process may change it.
+    /// The stored catalogue at the opening. Another process may change it later.
     let storedCatalogue: [UInt8]?
-    /// Set once another process has changed the model of a store that is open for reading: the last state of the old model.
+    /// Set when another process has changed the model of a store that is open for reading: the last state of the old model.
     let lastState = Guarded<LastState?>(nil)
-    /// The newest snapshot that is still in use, so that contexts share one.
+    /// The newest snapshot that is in use. Contexts share it.
     private let newest = Guarded<WeakSnapshot>(WeakSnapshot())
     /// Keeps the folder of a memory store alive.
     private let memory: MemoryLocation?
-    /// The one state that the store shows, whatever is committed; nil for the newest.
+    /// The only state that the store shows, when it was opened at a fixed state; else nil.
     let fixedState: StoreSnapshot?
 
     init(
@@ -73,28 +73,28 @@ package final class Store: Sendable {
 
     // MARK: Identities
 
-    /// What the IDs of an entity's objects share.
+    /// The part that the IDs of an entity's objects share.
     package func origin(of entity: EntityDescription) -> ManagedObjectID.Origin { reader.origins.origin(entity) }
 
-    /// The entity of an ID's origin; nil for another store's.
+    /// The entity of an ID's origin; nil for the origin of another store.
     package func entity(of origin: ManagedObjectID.Origin) -> EntityDescription? {
         reader.origins.entityIndex(origin).map { model.entities[Int($0)] }
     }
 
     package func objectID(_ reference: ObjectReference) -> ManagedObjectID { reader.origins.objectID(reference) }
 
-    /// Nil for temporary IDs and those of other stores. The row may be gone.
+    /// Nil for temporary IDs and IDs of other stores. The row may not exist any more.
     package func reference(_ id: ManagedObjectID) -> ObjectReference? { reader.origins.reference(id) }
 
     // MARK: States
 
-    /// The number of the newest commit that can be read. Cheap.
+    /// The number of the newest readable commit, in O(1).
     package var latestTransaction: UInt64 {
         if isReadOnly, let last = lastState.withLock(\.self) { return last.snapshot.transaction }
         return engine.latest.rawValue
     }
 
-    /// The newest committed state. Callers that ask between the same commits share one.
+    /// A snapshot of the newest committed state. Calls between the same two commits share one snapshot.
     package func snapshot() throws -> StoreSnapshot {
         if let fixedState { return fixedState }
         if isReadOnly, let last = lastState.withLock(\.self) { return last.snapshot }
@@ -109,14 +109,14 @@ package final class Store: Sendable {
 
     // MARK: Keys
 
-    /// The first of `count` consecutive keys for new objects. No sync: keys that no save uses may be given again after a crash, never before.
+    /// The first of `count` consecutive keys for new objects, without a sync. After a crash, keys that no durable save used may be returned again.
     package func reserveKeys(_ count: Int) throws -> UInt64 {
         precondition(count > 0, "At least one key is reserved.")
         return try keys.withLock { keys in
             if let key = keys.take(count) { return key }
             let block = max(count, keys.nextBlock)
             try refill(&keys, block)
-            guard let key = keys.take(count) else { preconditionFailure("A fresh block holds the keys asked for.") }
+            guard let key = keys.take(count) else { preconditionFailure("A new block contains the requested keys.") }
             return key
         }
     }
@@ -131,10 +131,10 @@ package final class Store: Sendable {
         }
     }
 
-    /// The key for one new object; nil when the custom store gives it.
+    /// A key for one new object; nil when the custom store assigns it.
     package func newKeyIfPlain() throws -> UInt64? { backing == nil ? try reserveKeys(1) : nil }
 
-    /// Keys for new objects of entities, in their order.
+    /// Keys for new objects of the entities, in the same order.
     package func newKeys(for entities: [EntityDescription]) throws -> [UInt64] {
         guard !entities.isEmpty else { return [] }
         guard let backing else {
@@ -153,10 +153,10 @@ package final class Store: Sendable {
 
     // MARK: Metadata
 
-    /// The values that the app keeps with the store (PSC-8).
+    /// The program's own values that are stored with the store (PSC-8).
     package var metadata: [String: PropertyValue] { backing?.custom.metadata ?? cachedMetadata.withLock { $0 } }
 
-    /// Takes up the metadata of a newer state.
+    /// Caches the metadata of a newer state.
     func remember(_ metadata: [String: PropertyValue]) { cachedMetadata.withLock { $0 = metadata } }
 
     /// Replaces the metadata, durably.
@@ -174,9 +174,9 @@ package final class Store: Sendable {
 
     // MARK: Changes and the end
 
-    /// Calls `body` for each commit, in commit order, once readers see it and before the commit returns, on a committing thread.
-    /// Other commits wait meanwhile: `body` must be quick and must not save into this store. Ends when the observation is cancelled
-    /// or let go.
+    /// Calls `body` for each commit, in commit order, on a committing thread: after readers see the commit and before the commit returns.
+    /// Other commits wait for `body`, so it must be quick and must not save into this store. The observation ends when it is cancelled
+    /// or released.
     package func observe(_ body: @escaping @Sendable (StoreChange) -> Void) -> StoreObservation {
         StoreObservation(announcer, body)
     }
@@ -186,7 +186,7 @@ package final class Store: Sendable {
         try EngineError.translated { () throws(EngineError) in try engine.checkpoint() }
     }
 
-    /// Ends the store with a checkpoint. Whoever still uses it gets `closed`.
+    /// Writes a checkpoint and closes the store. Later calls throw `closed`.
     package func close() throws {
         try requireNoBatchHere()
         if let backing { try backing.call { try $0.close() } }
@@ -194,11 +194,11 @@ package final class Store: Sendable {
     }
 }
 
-/// Keys that were taken from the engine's sequence in one block and not given out yet.
+/// Keys that were reserved from the engine's sequence in one block and are not used yet.
 struct KeyReserve {
     private var next: UInt64 = 0
     private var end: UInt64 = 0
-    /// How many to take next time: doubles, so that few commits are made for many objects and little is left over for few.
+    /// The size of the next block. It doubles, so that many objects need few commits and few objects waste few keys.
     private(set) var nextBlock = 64
 
     mutating func take(_ count: Int) -> UInt64? {
@@ -208,14 +208,14 @@ struct KeyReserve {
     }
 
     mutating func refill(from first: UInt64, count: Int) {
-        // What is left of the old block is forgotten; keys need not be dense.
+        // The rest of the old block is not used; keys need not be dense.
         next = first
         end = first + UInt64(count)
         nextBlock = min(nextBlock * 2, 16_384)
     }
 }
 
-/// Remembers a snapshot without keeping it.
+/// A weak reference to a snapshot.
 private struct WeakSnapshot {
     weak var snapshot: StoreSnapshot?
 }

@@ -2,12 +2,12 @@ internal import Foundation
 package import HornbeamModel
 internal import HornbeamThreads
 
-/// What lies behind a store whose rows are somebody else's: this process keeps those that it has read in a store in memory.
+/// The connection of a store to the custom store that owns its rows. This process caches the rows that it has read in a store in memory.
 package final class StoreBacking: Sendable {
     let custom: any CustomStore
-    /// One call at a time.
+    /// Serialises the calls of the custom store.
     private let turn = Monitor()
-    /// The relationships whose members were asked for.
+    /// The relationships whose members were already loaded.
     private let known = Guarded<Set<Relationship>>([])
 
     private struct Relationship: Hashable {
@@ -21,14 +21,14 @@ package final class StoreBacking: Sendable {
         try turn.withLock { try body(custom) }
     }
 
-    /// True the first time.
+    /// True at the first call.
     func asks(for relationship: String, of owner: UInt64) -> Bool {
         known.withLock { $0.insert(Relationship(owner: owner, name: relationship)).inserted }
     }
 }
 
 extension Store {
-    /// Opens a custom store: its rows so far, in memory.
+    /// Opens a custom store: caches its current rows in memory.
     package static func open(_ backing: StoreBacking, model: ManagedObjectModel) throws -> Store {
         try backing.call { try $0.open(model) }
         var options = Options()
@@ -38,12 +38,12 @@ extension Store {
         return store
     }
 
-    /// True when rows may be missing here that the store behind has.
+    /// True when the custom store may have rows that are not cached.
     package var isIncremental: Bool { backing.map { !$0.custom.isAtomic } ?? false }
 
     // MARK: Reading
 
-    /// Brings the rows here that a request needs, and drops those that the store behind has no more.
+    /// Loads the rows that a request needs, and removes those that the custom store no longer has.
     package func load(_ fetch: ValidatedFetch) throws {
         guard let backing, isIncremental else { return }
         let rows = try backing.call { try $0.rows(for: .fetch(fetch.request)) }
@@ -54,14 +54,14 @@ extension Store {
         if !doubtful.isEmpty { try renew(doubtful) }
     }
 
-    /// Brings one row here; false when the store behind has none.
+    /// Loads one row; false when the custom store has none.
     package func load(_ reference: ObjectReference) throws -> Bool {
         guard isIncremental else { return false }
         try renew([reference])
         return try snapshot().exists(model.entities[Int(reference.entityIndex)], reference.key)
     }
 
-    /// Brings the members of a to-many relationship here, the first time that they are asked for.
+    /// Loads the members of a to-many relationship at the first request for them.
     package func loadMembers(of relationship: PropertyDescription, owner: ObjectReference) throws -> Bool {
         guard let backing, isIncremental, backing.asks(for: relationship.name, of: owner.key) else { return false }
         let key = customKey(owner)

@@ -4,11 +4,11 @@ import Foundation
 protocol ByteSource: AnyObject {
     /// Fills the front of the buffer; returns the number of bytes, 0 at the end.
     func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int
-    /// How much of the file has been read so far, 0 … 1.
+    /// The fraction of the file read so far, 0 … 1.
     var fractionRead: Double { get }
 }
 
-/// A file as it is on disk.
+/// An uncompressed file.
 final class FileSource: ByteSource {
     let path: String
     let size: Int
@@ -49,7 +49,7 @@ final class MemorySource: ByteSource {
     private let chunk: Int
     private var position = 0
 
-    /// - Parameter chunk: the most that one read returns.
+    /// - Parameter chunk: The maximum number of bytes per read.
     init(_ text: String, chunk: Int = .max) {
         bytes = Array(text.utf8)
         self.chunk = chunk

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The files that describe the packages a machine knows.
+/// The files that list the packages available on a machine.
 struct Catalogue: Sendable {
     /// One file of control paragraphs.
     struct List: Sendable, Hashable {
@@ -17,7 +17,7 @@ struct Catalogue: Sendable {
 
     init(lists: [List]) { self.lists = lists }
 
-    /// The files named by the user, else apt's lists of this machine, else dpkg's status file.
+    /// The files named by the user, else apt's lists on this machine, else dpkg's status file.
     static func find(
         files: [String] = [], aptLists: String = "/var/lib/apt/lists", dpkgStatus: String = "/var/lib/dpkg/status"
     ) throws -> Catalogue {
@@ -33,19 +33,19 @@ struct Catalogue: Sendable {
                 + "run 'apt-get update', or name a file with --file.")
     }
 
-    /// Opens the catalogue for reading, first list to last.
+    /// Opens the catalogue for reading, in the order of the lists.
     func reader() -> CatalogueReader { CatalogueReader(lists: lists) }
 }
 
 /// Reads the packages of several lists, one after another.
 final class CatalogueReader {
-    /// Problems beyond this number are counted and not kept.
+    /// The maximum number of problems kept; others are only counted.
     static let problemsMax = 20
 
     private let lists: [Catalogue.List]
     private var current: PackageReader?
     private var nextIndex = 0
-    /// Bytes of text read from the lists that are finished.
+    /// Bytes of text in the lists that were read completely.
     private var finishedBytes = 0
     private(set) var problems: [CatalogueProblem] = []
     private(set) var problemCount = 0
@@ -76,14 +76,14 @@ final class CatalogueReader {
         return records
     }
 
-    /// How much of all lists has been read, 0 … 1; every list counts alike.
+    /// The fraction of all lists read so far, 0 … 1; every list has equal weight.
     var fractionRead: Double {
         guard !lists.isEmpty else { return 1 }
         guard let current else { return Double(nextIndex) / Double(lists.count) }
         return (Double(nextIndex - 1) + current.fractionRead) / Double(lists.count)
     }
 
-    /// Bytes of text seen so far, after decompression.
+    /// Bytes of text read so far, after decompression.
     var bytesRead: Int { finishedBytes + (current?.bytesRead ?? 0) }
 
     private func finish(_ reader: PackageReader) {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A catalogue that cannot be read at all. Malformed paragraphs are `CatalogueProblem`s instead.
+/// A catalogue that cannot be read. A malformed paragraph is a `CatalogueProblem` instead.
 struct CatalogueError: Error, Equatable, CustomStringConvertible {
     let description: String
     init(_ description: String) { self.description = description }
@@ -10,11 +10,11 @@ struct CatalogueError: Error, Equatable, CustomStringConvertible {
     }
 }
 
-/// A paragraph that was skipped, and why.
+/// A skipped paragraph, with the reason.
 struct CatalogueProblem: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The file, as it was opened.
+    /// The file, by the path with which it was opened.
     var source = ""
-    /// The line of the file that shows the problem, from 1.
+    /// The line of the problem, from 1.
     let line: Int
     let reason: String
 

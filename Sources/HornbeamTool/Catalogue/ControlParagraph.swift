@@ -1,13 +1,13 @@
 import Foundation
 
-/// The fields of one paragraph, as places in borrowed bytes.
+/// The fields of one paragraph, as ranges in borrowed bytes.
 struct ControlParagraph {
     private struct Field {
         let value: UnsafeRawBufferPointer
         let line: Int
     }
 
-    /// The fields that a package record is made of; all others are passed over.
+    /// The fields of a package record; all others are skipped.
     private enum Name: Int, CaseIterable {
         case package, version, architecture, section, priority, maintainer, description, homepage, installedSize, size
         case essential, status, tag, depends, preDepends, recommends, suggests, enhances
@@ -31,7 +31,7 @@ struct ControlParagraph {
         }
     }
 
-    /// Known names by length, so that a field is compared with two or three of them at most.
+    /// Known names by length, so that a field is compared with at most two or three of them.
     private static let namesByLength: [[(bytes: [UInt8], name: Name)]] = {
         var table = [[(bytes: [UInt8], name: Name)]](repeating: [], count: 16)
         for name in Name.allCases { table[name.spelling.utf8.count].append((Array(name.spelling.utf8), name)) }
@@ -39,12 +39,12 @@ struct ControlParagraph {
     }()
 
     private let line: Int
-    /// By name.
+    /// By `Name`.
     private var fields = [Field?](repeating: nil, count: Name.allCases.count)
 
     /// - Parameters:
-    ///   - bytes: the paragraph without the blank line behind it; must outlive this value.
-    ///   - line: the number of its first line.
+    ///   - bytes: The paragraph without the blank line after it; must outlive this value.
+    ///   - line: The number of its first line.
     init(_ bytes: UnsafeRawBufferPointer, line: Int) throws(CatalogueProblem) {
         self.line = line
         var position = 0
@@ -84,7 +84,7 @@ struct ControlParagraph {
         fields[name.rawValue] = Field(value: value, line: number)
     }
 
-    /// Field names do not distinguish case.
+    /// Field names are case-insensitive.
     private static func name(_ bytes: UnsafeRawBufferPointer) -> Name? {
         guard bytes.count < namesByLength.count else { return nil }
         return namesByLength[bytes.count].first { isSame($0.bytes, bytes) }?.name

@@ -1,6 +1,6 @@
 /// The order of Debian version numbers, `[epoch:]upstream[-revision]`.
 enum DebianVersion {
-    /// Negative when `a` is earlier than `b`, 0 when they are the same version, positive when it is later.
+    /// Negative when `a` is earlier than `b`, 0 when they are equal, positive when it is later.
     static func compare(_ a: String, _ b: String) -> Int {
         if a == b { return 0 }
         var a = a
@@ -37,7 +37,7 @@ enum DebianVersion {
         return order != 0 ? order : comparePart(a.revision, b.revision)
     }
 
-    /// Compares runs of other characters and runs of digits in turn, as Debian Policy 5.6.12 lays down.
+    /// Compares runs of non-digits and runs of digits in turn, as Debian Policy 5.6.12 specifies.
     private static func comparePart(_ a: Bytes, _ b: Bytes) -> Int {
         var a = a
         var b = b
@@ -62,14 +62,14 @@ enum DebianVersion {
         return 0
     }
 
-    /// The digits in front, without leading zeros.
+    /// The leading digits, without leading zeros.
     private static func takeDigits(_ text: inout Bytes) -> Bytes {
         let digits = text.prefix(while: isDigit)
         text = text[digits.endIndex...]
         return digits.drop { $0 == UInt8(ascii: "0") }
     }
 
-    /// A tilde sorts before everything, even the end; letters sort before all other characters.
+    /// A tilde sorts before everything, even the end of the text; letters sort before all other characters.
     private static func weight(_ byte: UInt8?) -> Int {
         guard let byte, !isDigit(byte) else { return 0 }
         switch byte {

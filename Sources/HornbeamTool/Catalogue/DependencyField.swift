@@ -1,4 +1,4 @@
-/// How a package needs another.
+/// The kinds of dependency between packages.
 enum DependencyKind: String, CaseIterable, Sendable {
     case depends = "Depends"
     case preDepends = "Pre-Depends"
@@ -7,30 +7,30 @@ enum DependencyKind: String, CaseIterable, Sendable {
     case enhances = "Enhances"
 }
 
-/// One field of dependencies: all its clauses must hold.
+/// One dependency field: all its clauses must be satisfied.
 struct DependencyField: Equatable, Sendable {
     var kind: DependencyKind
     var clauses: [DependencyClause]
 }
 
-/// One clause: any of its alternatives will do, the first is preferred.
+/// One clause: it is satisfied by any of its alternatives; the first is preferred.
 struct DependencyClause: Equatable, Sendable {
     var alternatives: [DependencyAlternative]
 }
 
-/// A package that would satisfy a clause: `libc6:any (>= 2.34) [amd64 !i386] <!nocheck>`.
+/// A package that can satisfy a clause: `libc6:any (>= 2.34) [amd64 !i386] <!nocheck>`.
 struct DependencyAlternative: Equatable, Sendable {
     var name: String
-    /// The architecture asked for, as in `python3:any`.
+    /// The required architecture, as in `python3:any`.
     var architectureQualifier: String?
     var constraint: VersionConstraint?
     /// The architectures to which the alternative applies (`!` excludes one); empty means all.
     var architectures: [String] = []
-    /// The build profiles under which it applies: any of the lists, each of which must hold whole.
+    /// The build profiles under which it applies: one of the lists must be satisfied completely.
     var profiles: [[String]] = []
 }
 
-/// A bound on a version: `(>= 2.34)`.
+/// A version constraint: `(>= 2.34)`.
 struct VersionConstraint: Hashable, Sendable, CustomStringConvertible {
     enum Relation: String, CaseIterable, Sendable {
         case earlier = "<<"
@@ -45,7 +45,7 @@ struct VersionConstraint: Hashable, Sendable, CustomStringConvertible {
 
     var description: String { "\(relation.rawValue) \(version)" }
 
-    /// True when `version` lies within the bound.
+    /// True when `version` satisfies the constraint.
     func admits(_ other: String) -> Bool {
         let order = DebianVersion.compare(other, version)
         return switch relation {

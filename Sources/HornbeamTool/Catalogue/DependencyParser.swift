@@ -1,10 +1,10 @@
-/// Reads the dependency grammar of Debian control files over bytes.
+/// Parses the dependency grammar of Debian control files from bytes.
 ///
 ///     field       = clause *( "," clause )
 ///     clause      = alternative *( "|" alternative )
 ///     alternative = name [ ":" architecture ] [ "(" relation version ")" ] [ "[" architectures "]" ] *( "<" profiles ">" )
 struct DependencyParser {
-    /// The fault and its place in the field.
+    /// A syntax error and its position in the field.
     struct Failure: Error, Equatable {
         let offset: Int
         let reason: String
@@ -15,7 +15,7 @@ struct DependencyParser {
 
     private init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
 
-    /// The clauses of a field. Empty clauses, as behind a last comma, are ignored.
+    /// The clauses of a field. Empty clauses, such as after a trailing comma, are ignored.
     static func clauses(_ bytes: UnsafeRawBufferPointer) throws(Failure) -> [DependencyClause] {
         var parser = DependencyParser(bytes)
         var clauses: [DependencyClause] = []
@@ -69,7 +69,7 @@ struct DependencyParser {
         let second = takeSign()
         switch (first, second) {
         case ("<", "<"): return .earlier
-        // A single sign is the old spelling and includes equality.
+        // A single sign is the old notation and includes equality.
         case ("<", "="), ("<", nil): return .earlierOrEqual
         case ("=", nil): return .equal
         case (">", "="), (">", nil): return .laterOrEqual
@@ -101,7 +101,7 @@ struct DependencyParser {
         while position < bytes.count, bytes[position] <= 0x20 { position += 1 }
     }
 
-    /// Takes the character, and white space before it, if it comes next.
+    /// Consumes the character, and white space before it, if it comes next.
     private mutating func take(_ character: Unicode.Scalar) -> Bool {
         skipSpace()
         guard peek == UInt8(ascii: character) else { return false }

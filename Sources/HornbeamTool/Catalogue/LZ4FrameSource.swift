@@ -1,6 +1,6 @@
 import CLZ4
 
-/// The decompressed bytes of a file of LZ4 frames, as apt keeps its lists.
+/// The decompressed bytes of a file of LZ4 frames, apt's format of lists.
 final class LZ4FrameSource: ByteSource {
     private let path: String
     private let file: any ByteSource
@@ -33,7 +33,7 @@ final class LZ4FrameSource: ByteSource {
             if pending.isEmpty {
                 let count = try file.read(into: input)
                 if count == 0 {
-                    // Bytes that were decoded and did not fit the last buffer may still wait inside the context.
+                    // The context may still contain decoded bytes that did not fit into the last buffer.
                     let flushed = isInsideFrame ? try decompress(into: buffer) : 0
                     if flushed > 0 { return flushed }
                     guard !isInsideFrame else {

@@ -1,11 +1,11 @@
 import Foundation
 
-/// Reads packages from one file of control paragraphs, reporting and skipping malformed ones.
+/// Reads packages from one file of control paragraphs; reports and skips malformed ones.
 final class PackageReader {
     private let paragraphs: ParagraphReader
     private let report: (CatalogueProblem) -> Void
 
-    /// - Parameter report: called for each paragraph that is skipped because it is malformed.
+    /// - Parameter report: Called for each malformed paragraph, which is skipped.
     init(_ source: any ByteSource, report: @escaping (CatalogueProblem) -> Void) {
         paragraphs = ParagraphReader(source)
         self.report = report
@@ -18,7 +18,7 @@ final class PackageReader {
 
     /// The next package; nil at the end of the file.
     ///
-    /// Packages that dpkg's status file lists as not installed are passed over. Throws `CatalogueError` when the
+    /// Skips packages that dpkg's status file lists as not installed. Throws `CatalogueError` when the
     /// file cannot be read.
     func next() throws -> PackageRecord? {
         while true {

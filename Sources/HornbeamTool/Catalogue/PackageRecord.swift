@@ -1,4 +1,4 @@
-/// The record of a package in one paragraph of the catalogue.
+/// The data of a package in one paragraph of the catalogue.
 struct PackageRecord: Equatable, Sendable {
     var name: String
     var version: String
@@ -10,9 +10,9 @@ struct PackageRecord: Equatable, Sendable {
     /// The first line of the description.
     var summary: String?
     var homepage: String?
-    /// Space on disk when installed, in bytes.
+    /// The installed size in bytes.
     var installedSize: Int64?
-    /// Size of the package file, in bytes.
+    /// The size of the package file in bytes.
     var downloadSize: Int64?
     var isEssential = false
     var tags: [String] = []
@@ -22,12 +22,12 @@ struct PackageRecord: Equatable, Sendable {
 /// Name and address of a maintainer.
 struct MaintainerName: Hashable, Sendable {
     var name: String
-    /// Nil when the field holds a name alone.
+    /// Nil when the field contains only a name.
     var address: String?
 }
 
 extension MaintainerName {
-    /// Reads `Jane Doe <jane@example.org>`, with or without quotes around the name.
+    /// Parses `Jane Doe <jane@example.org>`, with or without quotes around the name.
     init(parsing text: String) {
         let bytes = text.utf8
         guard let open = bytes.lastIndex(of: UInt8(ascii: "<")),

@@ -1,25 +1,25 @@
 import Foundation
 
-/// Splits a control file into its paragraphs, which blank lines separate, in a buffer that holds one at a time.
+/// Splits a control file into its paragraphs, which are separated by blank lines. The buffer holds one paragraph at a time.
 final class ParagraphReader {
     /// A paragraph in the reader's buffer.
     struct Paragraph {
         /// The number of its first line, from 1.
         let line: Int
-        /// Its place in the buffer; ends behind the last line break.
+        /// Its range in the buffer, without the last line break.
         let range: Range<Int>
     }
 
     private let source: any ByteSource
     private let sizeMax: Int
     private var buffer: [UInt8]
-    /// The bytes that were read and are not yet part of a paragraph handed out.
+    /// The bytes in the buffer that are not part of a returned paragraph.
     private var unread: Range<Int> = 0..<0
     private var line = 1
     private var isAtEnd = false
     private(set) var bytesRead = 0
 
-    /// - Parameter sizeMax: the longest paragraph accepted, in bytes.
+    /// - Parameter sizeMax: The maximum length of a paragraph in bytes.
     init(_ source: any ByteSource, bufferSize: Int = 1 << 20, sizeMax: Int = 8 << 20) {
         self.source = source
         self.sizeMax = sizeMax
@@ -28,10 +28,10 @@ final class ParagraphReader {
 
     var fractionRead: Double { source.fractionRead }
 
-    /// Hands the next paragraph to `body`; returns nil at the end.
+    /// Passes the next paragraph to `body`; returns nil at the end.
     ///
-    /// The bytes are lent for the duration of the call. Throws a `CatalogueProblem` for a paragraph that is too
-    /// long; the next call goes on behind it.
+    /// The bytes are valid during the call. Throws a `CatalogueProblem` for a paragraph that is too
+    /// long; the next call continues after it.
     func next<R>(_ body: (Int, UnsafeRawBufferPointer) throws -> R) throws -> R? {
         guard let paragraph = try findParagraph() else { return nil }
         return try buffer.withUnsafeBytes {
@@ -70,7 +70,7 @@ final class ParagraphReader {
         }
     }
 
-    /// The length of the line that begins `offset` bytes into the unread part, its line break included; nil at the end.
+    /// The length of the line that begins `offset` bytes into the unread part, with its line break; nil at the end.
     private func lineLength(at offset: Int) throws -> Int? {
         var searched = offset
         while true {

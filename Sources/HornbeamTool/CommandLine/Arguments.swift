@@ -4,7 +4,7 @@
 /// position; `finish` rejects the words that are left.
 struct Arguments {
     private var words: [String]
-    /// Words after `--`: positions, even if they begin with a dash.
+    /// Words after `--`: positional, even if they begin with a dash.
     private var literalWords: [String]
     private var knownOptions: [String] = []
 
@@ -18,7 +18,7 @@ struct Arguments {
         }
     }
 
-    /// True when the option is there.
+    /// True when the option is present.
     mutating func flag(_ name: String) -> Bool {
         knownOptions.append(name)
         guard let index = words.firstIndex(of: name) else { return false }
@@ -26,7 +26,7 @@ struct Arguments {
         return true
     }
 
-    /// The value of an option, nil when the option is not there.
+    /// The value of an option; nil when it is absent.
     mutating func option(_ name: String) throws(UsageError) -> String? {
         knownOptions.append(name)
         guard let index = words.firstIndex(where: { $0 == name || $0.hasPrefix(name + "=") }) else { return nil }
@@ -36,7 +36,7 @@ struct Arguments {
         return words.remove(at: index)
     }
 
-    /// The value of an option as a whole number in `range`.
+    /// The value of an option as an integer in `range`.
     mutating func integer(_ name: String, in range: ClosedRange<Int>) throws(UsageError) -> Int? {
         guard let text = try option(name) else { return nil }
         guard let value = Int(text), range.contains(value) else {
@@ -52,7 +52,7 @@ struct Arguments {
         return values
     }
 
-    /// The next word that is not an option.
+    /// The next positional word.
     mutating func word(_ description: String) throws(UsageError) -> String {
         guard let word = try optionalWord() else { throw UsageError("\(description) is missing") }
         return word
@@ -64,7 +64,7 @@ struct Arguments {
         return literalWords.isEmpty ? nil : literalWords.removeFirst()
     }
 
-    /// Throws when words are left over.
+    /// Throws when words are left.
     mutating func finish() throws(UsageError) {
         if let extra = try optionalWord() { throw UsageError("'\(extra)' is one word too many") }
     }
@@ -78,7 +78,7 @@ struct Arguments {
     }
 }
 
-/// The command line cannot be understood. Ends the tool with status 2.
+/// A syntax error of the command line. Ends the tool with status 2.
 struct UsageError: Error, Equatable {
     let message: String
     init(_ message: String) { self.message = message }

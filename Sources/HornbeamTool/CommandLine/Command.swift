@@ -1,11 +1,11 @@
 /// One subcommand of the tool.
 struct Command: Sendable {
     let name: String
-    /// Half a line for the list of commands.
+    /// A short summary for the list of commands.
     let summary: String
     /// The output of `hornbeam help NAME` below the summary: usage, options, examples.
     let help: String
-    /// Hidden commands serve the tool itself and are not listed.
+    /// Hidden commands are used by the tool itself and are not listed.
     var isHidden = false
     let run: @MainActor @Sendable (inout Arguments) async throws -> Void
 }

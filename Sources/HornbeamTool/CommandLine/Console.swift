@@ -1,6 +1,6 @@
 import Foundation
 
-/// The two streams that the tool writes to, and what is known about the terminal behind them.
+/// The tool's output streams, and the properties of the terminal.
 enum Console {
     /// Prints a line on standard output.
     static func line(_ text: String = "") { write(text + "\n", to: STDOUT_FILENO) }
@@ -11,14 +11,14 @@ enum Console {
     static var isErrorTerminal: Bool { isatty(STDERR_FILENO) == 1 }
     static var isOutputTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
 
-    /// Columns of the terminal; 120 when standard output is not one.
+    /// The width of the terminal in columns; 120 when standard output is not a terminal.
     static var width: Int {
         var size = winsize()
         guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col >= 40 else { return 120 }
         return Int(size.ws_col)
     }
 
-    /// Writes all bytes; false when the reader went away, which ends the output and not the work.
+    /// Writes all bytes; false when the reader is gone, which ends the output but not the work.
     @discardableResult
     static func write(_ text: String, to descriptor: Int32) -> Bool {
         var bytes = Array(text.utf8)[...]

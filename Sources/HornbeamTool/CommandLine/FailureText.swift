@@ -2,9 +2,9 @@ import Hornbeam
 import HornbeamEngine
 import HornbeamModel
 
-/// The text of a failed command for its error.
+/// The text of an error for a failed command.
 enum FailureText {
-    /// The error's own message, with each of its details on a line below.
+    /// The error's message, with each of its details on a line below.
     static func describe(_ error: any Error) -> String {
         switch error {
         case let error as HornbeamError: describe(error)

@@ -1,6 +1,6 @@
-/// Finds what a mistyped word was meant to be.
+/// Finds the intended word for a misspelt one.
 enum Spelling {
-    /// The candidate that differs least from `word`; nil when none is close enough to be a slip.
+    /// The candidate with the smallest edit distance to `word`; nil when none is similar.
     static func nearest(to word: String, among candidates: [String]) -> String? {
         let allowed = max(1, (word.count + 1) / 3)
         return candidates
@@ -10,7 +10,7 @@ enum Spelling {
             .candidate
     }
 
-    /// The number of insertions, deletions and substitutions between two words.
+    /// The edit distance of two words: insertions, deletions and substitutions.
     static func distance(_ a: String, _ b: String) -> Int {
         let b = Array(b)
         var row = Array(0...b.count)

@@ -29,7 +29,7 @@ extension Command {
             try await demo.run()
         })
 
-    /// Serves the demo: the process that is killed.
+    /// The child process of the demo, which is killed.
     static let durabilityChild = Command(
         name: "durability-child",
         summary: "save for ever and report each save (for the demo)",

@@ -46,7 +46,7 @@ extension Command {
 }
 
 extension Arguments {
-    /// The value of an option that is one of a few words.
+    /// The value of an option with a fixed set of values.
     mutating func choice<Choice: RawRepresentable & CaseIterable>(
         _ name: String, of type: Choice.Type
     ) throws(UsageError) -> Choice? where Choice.RawValue == String {

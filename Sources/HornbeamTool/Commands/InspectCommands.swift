@@ -5,7 +5,7 @@ import HornbeamStore
 extension Command {
     static let info = Command(
         name: "info",
-        summary: "say what a store holds and how large it is",
+        summary: "show the contents and the size of a store",
         help: "Usage: hornbeam info STORE",
         run: { arguments in
             let path = try arguments.word("the path of the store")

@@ -50,7 +50,7 @@ extension Command {
     }
 }
 
-/// The model that a store is migrated to, with the versions on the way where there are several.
+/// The destination model of a migration, with the versions before it if there are several.
 private struct MigrationTarget {
     let model: ManagedObjectModel
     var options = MigrationOptions()

@@ -72,7 +72,7 @@ extension Command {
 }
 
 extension Arguments {
-    /// The next word, after which there must be no more.
+    /// The next word, which must be the last.
     fileprivate mutating func lastWord(_ description: String) throws(UsageError) -> String {
         let word = try word(description)
         try finish()

@@ -36,7 +36,7 @@ extension Command {
 
     static let explain = Command(
         name: "explain",
-        summary: "say how a fetch is carried out, what it costs, and which index would help it",
+        summary: "explain how a fetch is executed, its cost, and an index that would help",
         help: """
             Usage: hornbeam explain STORE ENTITY [--where FORMAT] [--sort KEYS] [--limit N] [--offset N]
 
@@ -65,8 +65,8 @@ extension Command {
 }
 
 extension Query {
-    /// The store and the query that a command line asks for.
-    /// - Parameter limit: The limit without `--limit`; 0 for all objects.
+    /// The store and the query of a command line.
+    /// - Parameter limit: The default limit; 0 for all objects.
     fileprivate static func parse(_ arguments: inout Arguments, limit: Int) throws -> (path: String, query: Query) {
         let format = try arguments.option("--where")
         let sorts = try arguments.options("--sort").flatMap { $0.split(separator: ",").map { sort(String($0)) } }
@@ -86,7 +86,7 @@ extension Query {
         key.hasPrefix("-") ? .descending(String(key.dropFirst())) : .ascending(key)
     }
 
-    /// The plan, and what carrying it out cost.
+    /// The plan, and the cost of its execution.
     func explained(in context: ManagedObjectContext) throws -> String {
         let request = try request()
         let plan = try request.explain(in: context)

@@ -2,7 +2,7 @@ import Foundation
 import Hornbeam
 import HornbeamStore
 
-/// Copies and repairs.
+/// Backup, compaction and salvage.
 extension Command {
     static let backup = Command(
         name: "backup",
@@ -39,7 +39,7 @@ extension Command {
             line.finish(report.isComplete ? "done" : "with losses")
             Console.line(report.description)
             if !report.isComplete {
-                throw CommandFailure("Not everything could be saved; keep the damaged store until you are sure that you need no more of it.")
+                throw CommandFailure("Not everything could be saved; keep the damaged store until you no longer need it.")
             }
         })
 
@@ -54,7 +54,7 @@ extension Command {
         run: { arguments in
             let path = try arguments.word("the path of the store")
             try arguments.finish()
-            // The content of the folder, before the store is opened and after it was closed.
+            // The files in the folder, before the store is opened and after it was closed.
             let files = StoreFiles(path: path)
             let before = files.byteCount
             try StoreInspection.withStore(path, forWriting: true) { store in

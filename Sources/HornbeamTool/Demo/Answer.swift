@@ -1,13 +1,13 @@
-/// A question to the store, answered: the table, and what it took.
+/// The result of a question to the store: the table and its cost.
 struct Answer {
     let title: String
-    /// The fetch that was run, as code.
+    /// The executed fetch as code.
     let fetch: String
     let table: TextTable
-    /// Rows that the store had to look at to find the objects; none where an index knew them.
+    /// The rows that the store read to find the objects; 0 when an index was sufficient.
     let rowsRead: Int
     let elapsed: Duration
-    /// Remarks below the table.
+    /// A remark below the table.
     var remark: String?
 
     var description: String {

@@ -1,14 +1,14 @@
 import Hornbeam
 
-/// The questions that the demo asks of the package catalogue, each through the public API.
+/// The demo's queries of the package catalogue, through the public API.
 struct CatalogueQuestions {
     let context: ManagedObjectContext
-    /// The word looked for in the names of maintainers.
+    /// The word to search in the names of maintainers.
     let word: String
-    /// The package whose dependents are followed.
+    /// The package whose dependents are listed.
     let packageName: String
 
-    /// All answers, asked one after another as `show` takes them.
+    /// Executes all queries in order and passes each answer to `show`.
     func answerAll(_ show: (Answer) -> Void) throws {
         show(try packagesPerSection())
         show(try largestPackages())
@@ -88,7 +88,7 @@ struct CatalogueQuestions {
             remark: "Depends and Pre-Depends only")
     }
 
-    /// The packages that need one of `packages`, each once, by name.
+    /// The packages that depend on one of `packages`, each once, sorted by name.
     private func needing(_ packages: [Package]) -> [Package] {
         var found: Set<Package> = []
         for dependency in packages.lazy.flatMap(\.dependents) {
@@ -113,7 +113,7 @@ struct CatalogueQuestions {
     }
 }
 
-/// Times one question on a context and counts the rows that it reads.
+/// Measures the time of one query on a context, and the rows that it reads.
 struct Stopwatch {
     private let context: ManagedObjectContext
     private let clock = ContinuousClock()
@@ -135,10 +135,10 @@ struct Stopwatch {
     }
 }
 
-/// Keeps the few elements with the highest scores of many.
+/// Keeps the elements with the highest scores.
 struct TopList<Element> {
     private let count: Int
-    /// Highest score first; the earlier of two equal ones stays in front.
+    /// Highest score first; of equal scores, the earlier element first.
     private(set) var sorted: [(element: Element, score: Int)] = []
 
     init(count: Int) { self.count = count }

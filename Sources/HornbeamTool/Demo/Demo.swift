@@ -1,7 +1,7 @@
 import Foundation
 import Hornbeam
 
-/// The main job of the tool: import, questions, migration, durability.
+/// The demo: import, queries, migration, durability.
 @MainActor struct Demo {
     let storePath: String
     var files: [String] = []
@@ -87,7 +87,7 @@ import Hornbeam
             """)
     }
 
-    /// Removes the store of an earlier demo; leaves anything else alone and says so.
+    /// Removes the store of an earlier demo. A path with other contents is refused with an error.
     private func removeEarlierStore() throws {
         guard FileManager.default.fileExists(atPath: storePath) else { return }
         do {
@@ -100,7 +100,7 @@ import Hornbeam
         try FileManager.default.removeItem(atPath: storePath)
     }
 
-    /// How the tool was called, from the current folder where it lies below it, so that hints can be copied.
+    /// The tool's path as it was called, relative to the current folder if it is below it, so that commands can be copied.
     private static var toolName: String {
         let name = CommandLine.arguments[0]
         let folder = FileManager.default.currentDirectoryPath + "/"

@@ -3,12 +3,12 @@ import Hornbeam
 import HornbeamEngine
 import HornbeamStore
 
-/// The process that is killed: saves for ever, and reports each save once it is acknowledged.
+/// The child process that is killed: saves continuously, and reports each acknowledged save.
 enum DurabilityChild {
-    /// The child's report of one save: `SERIAL SYNCS`, a line each.
+    /// The report of one save: `SERIAL SYNCS`, one line each.
     struct Report: Equatable {
         let serial: Int
-        /// Syncs of the store's files by this process so far.
+        /// The number of syncs of the store's files by this process.
         let syncs: Int
 
         init(serial: Int, syncs: Int) {
@@ -25,7 +25,7 @@ enum DurabilityChild {
         var line: String { "\(serial) \(syncs)\n" }
     }
 
-    /// Runs until it is killed, or until its reports are no longer read.
+    /// Runs until it is killed, or until its reports are not read any more.
     static func run(storePath: String) throws {
         let container = try CatalogueModel.open(at: storePath)
         try container.performAndWait { context in

@@ -2,26 +2,26 @@ import Foundation
 import Hornbeam
 import HornbeamStore
 
-/// Kills a process in the middle of its saves, again and again, and looks at what it left behind.
+/// Kills a process during its saves, repeatedly, and verifies the store.
 struct DurabilityShow {
     /// The tool's own executable, which the child runs.
     let executable: String
     let storePath: String
-    /// How often the child is killed.
+    /// The number of kills.
     var kills = 3
-    /// How long the child saves before it is killed, in milliseconds from its first report.
+    /// The time until the kill, in milliseconds from the first report.
     var delays = 300...1200
 
     struct Outcome: Equatable {
         var kills = 0
         var acknowledged = 0
         var syncs = 0
-        /// Saves that were durable though the process died before it could report them.
+        /// Durable saves without a report, because the process was killed before it.
         var unreported = 0
         var reopening = Duration.zero
     }
 
-    /// Throws `CommandFailure` as soon as a store is not as it must be.
+    /// Throws `CommandFailure` when a store is not in the expected state.
     func run() throws -> Outcome {
         var outcome = Outcome()
         for _ in 0..<kills {
@@ -43,7 +43,7 @@ struct DurabilityShow {
         return newest
     }
 
-    /// The last report of a child that was killed; nil when it did not come to its first save.
+    /// The last report of a killed child; nil when there was no save.
     private func runAndKillChild() throws -> DurabilityChild.Report? {
         let child = Process()
         let reports = Pipe()
@@ -62,7 +62,7 @@ struct DurabilityShow {
         guard child.terminationReason == .uncaughtSignal, child.terminationStatus == SIGKILL else {
             throw CommandFailure("The saving process ended by itself with status \(child.terminationStatus); see its message above.")
         }
-        // A line that was cut by the kill was not a report.
+        // An incomplete line is not a report.
         let whole = String(decoding: text, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false).dropLast()
         return whole.last.flatMap(DurabilityChild.Report.init(line:))
     }
@@ -72,7 +72,7 @@ struct DurabilityShow {
         DispatchQueue.global().asyncAfter(deadline: .now() + delay) { Foundation.kill(identifier, SIGKILL) }
     }
 
-    /// The number of saves beyond the acknowledged ones, 0 or 1.
+    /// The number of durable saves after the acknowledged ones, 0 or 1.
     private func verify(acknowledged: Int, _ outcome: inout Outcome) throws -> Int {
         let clock = ContinuousClock()
         let start = clock.now

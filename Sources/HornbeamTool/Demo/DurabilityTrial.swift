@@ -3,15 +3,15 @@ import Hornbeam
 
 /// The content that the durability trial writes. The child writes it, and the parent computes the expected content.
 ///
-/// Save number n stamps n on four packages, chosen by n alone, adds a `TrialSave` n and deletes the one that is a
-/// hundred older. After any number of whole saves there is exactly one state that the store may be in.
+/// Save number n stamps n on four packages, selected by n alone, inserts a `TrialSave` n and deletes the one with number n - 100.
+/// So the number of complete saves determines the content of the store.
 enum DurabilityTrial {
-    /// `TrialSave` objects that are kept.
+    /// The number of `TrialSave` objects that are kept.
     static let keptSaves = 100
-    /// Packages that take part.
+    /// The maximum number of packages that take part.
     static let packagesMax = 1000
 
-    /// The places, among `count` packages, of those that a save stamps.
+    /// The indexes, among `count` packages, of those that a save stamps.
     static func stamped(by serial: Int, of count: Int) -> [Int] {
         guard count > 0 else { return [] }
         var state = UInt64(serial) &* 0x9E37_79B9_7F4A_7C15 | 1
@@ -33,7 +33,7 @@ enum DurabilityTrial {
         return stamps
     }
 
-    /// The packages that take part, in an order that every process agrees on.
+    /// The packages that take part, in an order that is the same in every process.
     static func participants(in context: ManagedObjectContext) throws -> [ManagedObjectID] {
         try context.fetchIDs(
             FetchRequest<Package>(sortedBy: [.ascending("name"), .ascending("version"), .ascending("architecture")]).limit(packagesMax))
@@ -44,7 +44,7 @@ enum DurabilityTrial {
         try context.fetch(FetchRequest<TrialSave>(sortedBy: [.descending("serial")]).limit(1)).first?.serial ?? 0
     }
 
-    /// Makes and saves one change; durable when it returns.
+    /// Makes and saves one change; durable on return.
     static func save(_ serial: Int, to packages: [ManagedObjectID], in context: ManagedObjectContext) throws {
         for place in stamped(by: serial, of: packages.count) {
             context.object(Package.self, with: packages[place]).trialSerial = serial
@@ -59,10 +59,10 @@ enum DurabilityTrial {
 }
 
 extension DurabilityTrial {
-    /// The fault of a store that acknowledged `acknowledged` as its last save; nil if it has none.
+    /// The fault of a store whose last acknowledged save is `acknowledged`; nil if it has none.
     static func fault(in context: ManagedObjectContext, acknowledged: Int) throws -> String? {
         let newest = try newestSave(in: context)
-        // A save may be durable although the process died before it could say so; two may not.
+        // One save may be durable without a report, because the process was killed before it; two may not.
         guard newest >= acknowledged else {
             return "save \(acknowledged) was acknowledged and the store ends with save \(newest)"
         }

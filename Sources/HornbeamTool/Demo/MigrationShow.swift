@@ -1,7 +1,7 @@
 import Foundation
 import Hornbeam
 
-/// Brings a copy of the catalogue's store to a second version of its model.
+/// Migrates a copy of the catalogue's store to a second version of its model.
 struct MigrationShow {
     let storePath: String
 
@@ -16,7 +16,7 @@ struct MigrationShow {
         }
     }
 
-    /// - Parameter say: Given the plan before anything is written.
+    /// - Parameter say: Receives the plan before anything is written.
     func run(_ say: (String) -> Void) throws -> Outcome {
         let copy = URL(filePath: storePath).deletingPathExtension().path + "-second.hornbeam"
         let files = FileManager.default
@@ -39,7 +39,7 @@ struct MigrationShow {
         return outcome
     }
 
-    /// A rename, a required attribute that is made of two others, and an entity that is split.
+    /// A renamed attribute, a required attribute computed from two others, and a split entity.
     static func plan() throws -> MigrationPlan {
         try MigrationPlan([
             .custom(

@@ -1,16 +1,16 @@
 import Hornbeam
 
-/// Brings a catalogue into a store: first the packages, then, when all are known, their dependencies.
+/// Imports a catalogue into a store: first all packages, then their dependencies.
 ///
-/// Memory is bounded by a few batches of objects and the list of package names; the catalogue is read twice rather
-/// than kept. Packages that the store holds already are left as they are.
+/// Memory is limited to a few batches of objects and the list of package names; the catalogue is read twice
+/// for this. Packages that already exist in the store are skipped.
 enum CatalogueImporter {
-    /// Objects per save, roughly.
+    /// The approximate number of objects per save.
     static let batchSize = 5000
-    /// Contexts that import dependencies at once: one saves while the other makes its objects.
+    /// The number of contexts that import dependencies concurrently: one saves while the other creates objects.
     static let workerCount = 2
 
-    /// - Parameter isSilent: whether to show no progress.
+    /// - Parameter isSilent: True shows no progress.
     static func run(
         _ catalogue: Catalogue, into container: PersistentContainer, isSilent: Bool = false
     ) async throws -> ImportReceipt {

@@ -9,7 +9,7 @@ enum CatalogueModel {
 
     static func make() throws -> ManagedObjectModel { try ManagedObjectModel(for: classes) }
 
-    /// Opens a store of the catalogue, making it when it is not there.
+    /// Opens a store of the catalogue; creates it if it does not exist.
     static func open(at path: String) throws -> PersistentContainer {
         try PersistentContainer.open(at: URL(filePath: path), model: make(), classes: classes)
     }

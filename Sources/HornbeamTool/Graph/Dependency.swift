@@ -4,16 +4,16 @@ import Hornbeam
 @Entity final class Dependency: ManagedObject {
     /// The field: Depends, Pre-Depends, Recommends, Suggests or Enhances.
     var kind: String
-    /// The clause within the field, from 0; alternatives of one clause share it.
+    /// The index of the clause within the field; the alternatives of one clause share it.
     var clause: Int
-    /// The place among the alternatives of the clause, from 0.
+    /// The index among the alternatives of the clause.
     var alternative: Int
-    /// The name asked for, whether or not such a package exists.
+    /// The name of the required package, which may not exist.
     var targetName: String
-    /// `<<`, `<=`, `=`, `>=` or `>>`; nil when any version will do.
+    /// `<<`, `<=`, `=`, `>=` or `>>`; nil for any version.
     var relation: String?
     var version: String?
-    /// Architecture qualifier, architectures and build profiles as they were written, where there are any.
+    /// Architecture qualifier, architectures and build profiles as written, if there are any.
     var restriction: String?
     var package: Package?
     /// The newest package of that name that satisfies the constraint.

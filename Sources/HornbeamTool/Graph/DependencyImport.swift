@@ -1,10 +1,10 @@
 import Hornbeam
 
-/// The second half of an import: the dependencies of packages that are in the store.
+/// The second part of an import: the dependencies of the stored packages.
 enum DependencyImport {
-    /// Saves batch after batch until the source has no more. Several contexts may do so at once.
+    /// Saves all batches of the source. Several contexts may import concurrently.
     ///
-    /// - Parameter context: a context of its own; it is reset after each batch.
+    /// - Parameter context: A context of its own; it is reset after each batch.
     static func run(from source: DependencySource, into context: ManagedObjectContext) throws {
         while let batch = try source.next() {
             for pending in batch { insert(pending, into: context) }
@@ -29,11 +29,11 @@ enum DependencyImport {
     }
 }
 
-/// A dependency that is to become an object.
+/// A dependency that is not inserted yet.
 struct PendingDependency: Sendable {
     let package: ManagedObjectID
     let kind: DependencyKind
-    /// The clause within the field, and the alternative within the clause.
+    /// The index of the clause within the field, and of the alternative within the clause.
     let clause: Int
     let alternative: Int
     let content: DependencyAlternative

@@ -1,7 +1,7 @@
 import Hornbeam
 import HornbeamThreads
 
-/// Reads the catalogue a second time and hands out its dependencies in batches, to any number of threads.
+/// Reads the catalogue a second time and returns its dependencies in batches, to any number of threads.
 final class DependencySource: Sendable {
     private struct State {
         let reader: CatalogueReader
@@ -35,7 +35,7 @@ final class DependencySource: Sendable {
         }
     }
 
-    /// To be called when a batch is saved.
+    /// Call it after each saved batch.
     func noteSaved(_ count: Int) {
         state.withLock { state in
             state.saved += count
@@ -43,7 +43,7 @@ final class DependencySource: Sendable {
         }
     }
 
-    /// Ends the progress; the numbers of dependencies saved and of those that have a target.
+    /// Ends the progress. Returns the number of saved dependencies and of those with a target.
     func finish() -> (saved: Int, resolved: Int) {
         state.withLock { state in
             let time = Figures.duration(state.progress.elapsed)

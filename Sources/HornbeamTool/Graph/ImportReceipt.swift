@@ -1,7 +1,7 @@
 /// The result of an import.
 struct ImportReceipt: Sendable, CustomStringConvertible {
     var packages = 0
-    /// Packages that the store held, or that the catalogue names twice.
+    /// Packages that already exist in the store, or occur twice in the catalogue.
     var alreadyThere = 0
     var dependencies = 0
     /// Dependencies whose target is a package of the catalogue.
@@ -9,9 +9,9 @@ struct ImportReceipt: Sendable, CustomStringConvertible {
     var maintainers = 0
     var sections = 0
     var tags = 0
-    /// Size of the catalogue's text, decompressed.
+    /// The size of the catalogue's decompressed text.
     var textBytes = 0
-    /// The first of the malformed paragraphs.
+    /// The first malformed paragraphs.
     var problems: [CatalogueProblem] = []
     var problemCount = 0
     var elapsed = Duration.zero

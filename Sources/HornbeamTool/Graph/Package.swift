@@ -10,18 +10,18 @@ import Hornbeam
     var priority: String?
     var summary: String?
     var homepage: String?
-    /// Bytes on disk when installed.
+    /// The installed size in bytes.
     @Attribute(.indexed) var installedSize = 0
-    /// Bytes of the package file.
+    /// The size of the package file in bytes.
     var downloadSize = 0
     var isEssential = false
-    /// The last save of the durability trial that changed the package; 0 for none.
+    /// The last save of the durability trial that stamped the package; 0 for none.
     var trialSerial = 0
     var section: Section?
     var maintainer: Maintainer?
     var tags: ManagedSet<Tag>
-    /// The packages that the package needs.
+    /// The dependencies of the package on others.
     @Relationship(deleteRule: .cascade, inverse: \Dependency.package) var dependencies: ManagedSet<Dependency>
-    /// The packages that need the package.
+    /// The dependencies of others on the package.
     @Relationship(inverse: \Dependency.target) var dependents: ManagedSet<Dependency>
 }

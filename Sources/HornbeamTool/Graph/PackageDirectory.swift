@@ -1,13 +1,13 @@
 import Hornbeam
 
-/// The packages that are known by name, version and architecture, with their IDs.
+/// The known packages by name, version and architecture, with their IDs.
 struct PackageDirectory: Sendable {
     private struct Known: Sendable {
         let version: String
         let architecture: String
         /// Nil until the package is saved.
         var id: ManagedObjectID?
-        /// True until the dependencies are brought in.
+        /// True until the dependencies are imported.
         var isPending: Bool
     }
 
@@ -15,7 +15,7 @@ struct PackageDirectory: Sendable {
 
     init() {}
 
-    /// Starts with the packages of a store.
+    /// Begins with the packages of a store.
     init(reading context: ManagedObjectContext) throws {
         for package in try context.fetchLazily(FetchRequest<Package>()) {
             byName[package.name, default: []].append(
@@ -24,7 +24,7 @@ struct PackageDirectory: Sendable {
         context.reset()
     }
 
-    /// Makes room for a package; false when it is known already.
+    /// Adds a package without an ID; false when it is already known.
     mutating func reserve(_ record: PackageRecord) -> Bool {
         guard index(of: record) == nil else { return false }
         byName[record.name, default: []].append(
@@ -32,20 +32,20 @@ struct PackageDirectory: Sendable {
         return true
     }
 
-    /// Notes the ID of a package that was reserved.
+    /// Sets the ID of a reserved package.
     mutating func add(_ record: PackageRecord, id: ManagedObjectID) {
         guard let index = index(of: record) else { return }
         byName[record.name]?[index].id = id
     }
 
-    /// The ID of a package whose dependencies are still to come; nil when they are there, and from then on.
+    /// The ID of a package whose dependencies are not imported yet, and marks them as imported; nil when they already are.
     mutating func takePending(_ record: PackageRecord) -> ManagedObjectID? {
         guard let index = index(of: record), let known = byName[record.name]?[index], known.isPending else { return nil }
         byName[record.name]?[index].isPending = false
         return known.id
     }
 
-    /// The newest package that satisfies an alternative on a machine of the given architecture.
+    /// The newest package that satisfies an alternative on a machine with the given architecture.
     func target(of alternative: DependencyAlternative, for architecture: String) -> ManagedObjectID? {
         guard let candidates = byName[alternative.name] else { return nil }
         var best: Known?
@@ -59,7 +59,7 @@ struct PackageDirectory: Sendable {
         return best?.id
     }
 
-    /// A package for all architectures may be served by one of any architecture, as the catalogue cannot tell which.
+    /// A dependency of a package for all architectures accepts every architecture, because the machine's is not known.
     private static func runs(_ candidate: String, on architecture: String, _ qualifier: String?) -> Bool {
         candidate == architecture || candidate == "all" || architecture == "all" || qualifier == "any" || qualifier == candidate
     }
@@ -70,7 +70,7 @@ struct PackageDirectory: Sendable {
 }
 
 extension DependencyAlternative {
-    /// Qualifier, architectures and profiles as a control file writes them; nil when there are none.
+    /// Qualifier, architectures and profiles in the syntax of control files; nil when there are none.
     var restriction: String? {
         var parts: [String] = []
         if let architectureQualifier { parts.append(":\(architectureQualifier)") }

@@ -1,16 +1,16 @@
 import Hornbeam
 
-/// Maintainers, sections and tags by name, made when they first occur.
+/// Maintainers, sections and tags by name, inserted at their first occurrence.
 struct PackageGroupDirectory {
     private(set) var maintainers: [MaintainerName: ManagedObjectID] = [:]
     private(set) var sections: [String: ManagedObjectID] = [:]
     private(set) var tags: [String: ManagedObjectID] = [:]
-    /// Objects made since the last save, whose IDs are temporary until then.
+    /// Objects inserted since the last save, whose IDs are temporary until then.
     private var newMaintainers: [MaintainerName: Maintainer] = [:]
     private var newSections: [String: Section] = [:]
     private var newTags: [String: Tag] = [:]
 
-    /// Starts with the groups of a store.
+    /// Begins with the groups of a store.
     init(reading context: ManagedObjectContext) throws {
         for object in try context.fetch(FetchRequest<Maintainer>()) {
             maintainers[MaintainerName(name: object.name, address: object.address)] = object.objectID
@@ -48,7 +48,7 @@ struct PackageGroupDirectory {
         return object
     }
 
-    /// To be called when the context was saved, before it is reset.
+    /// Call it after a save of the context, before its reset.
     mutating func keepPermanentIDs() {
         for (name, object) in newMaintainers { maintainers[name] = object.objectID }
         for (name, object) in newSections { sections[name] = object.objectID }

@@ -9,13 +9,13 @@ import Hornbeam
     var packages: ManagedSet<Package>
 }
 
-/// The part of the archive that a package belongs to: `games`, `libs`, `non-free/doc`.
+/// The section of the archive with the package: `games`, `libs`, `non-free/doc`.
 @Entity final class Section: ManagedObject {
     @Attribute(.unique) var name: String
     var packages: ManagedSet<Package>
 }
 
-/// A facet of what a package is: `game::strategy`, `role::program`.
+/// A category of packages: `game::strategy`, `role::program`.
 @Entity final class Tag: ManagedObject {
     @Attribute(.unique) var name: String
     var packages: ManagedSet<Package>

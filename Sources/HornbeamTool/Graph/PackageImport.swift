@@ -1,9 +1,9 @@
 import Hornbeam
 
-/// The first half of an import: packages with their maintainers, sections and tags.
+/// The first part of an import: packages with their maintainers, sections and tags.
 final class PackageImport {
     struct Result: Sendable {
-        /// The packages that are now in the store.
+        /// The packages in the store.
         let directory: PackageDirectory
         let receipt: ImportReceipt
     }
@@ -15,7 +15,7 @@ final class PackageImport {
     private var progress: ProgressLine
     private var receipt = ImportReceipt()
 
-    /// - Parameter context: a context of its own; it is reset after each batch.
+    /// - Parameter context: A context of its own; it is reset after each batch.
     init(_ catalogue: Catalogue, into context: ManagedObjectContext, isSilent: Bool) throws {
         reader = catalogue.reader()
         self.context = context
@@ -51,7 +51,7 @@ final class PackageImport {
         receipt.alreadyThere += records.count - inserted.count
     }
 
-    /// Nil when the package is known already.
+    /// Nil when the package is already known.
     private func insert(_ record: PackageRecord) -> (Package, PackageRecord)? {
         guard packages.reserve(record) else { return nil }
         let package = Package(context: context)

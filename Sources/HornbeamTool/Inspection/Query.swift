@@ -1,7 +1,7 @@
 import Foundation
 import Hornbeam
 
-/// A free query: any entity, any predicate, any columns.
+/// A query with any entity, predicate and columns.
 struct Query {
     let entityName: String
     var format: String?
@@ -11,7 +11,7 @@ struct Query {
     /// Key paths to show; empty means the attributes of the entity.
     var columns: [String] = []
 
-    /// The command that asks the same.
+    /// The command line of the same query.
     func commandLine(tool: String = "hornbeam", storePath: String) -> String {
         var words = [tool, "query", storePath, entityName]
         if let format { words.append("--where \"\(format)\"") }
@@ -51,7 +51,7 @@ struct Query {
         return text + ", limit \(limit)" + (offset > 0 ? ", offset \(offset)" : "")
     }
 
-    /// Throws when the key path does not lead over to-one relationships to a property, or to an element of a composite one.
+    /// Throws unless the key path leads over to-one relationships to a property, or to an element of a composite one.
     private static func column(_ keyPath: String, of entity: EntityDescription) throws -> TextTable.Column {
         var steps = keyPath.split(separator: ".").map(String.init)
         let last = steps.popLast() ?? keyPath

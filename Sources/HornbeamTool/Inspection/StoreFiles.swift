@@ -13,6 +13,6 @@ struct StoreFiles {
         }
     }
 
-    /// The space that they take together.
+    /// Their total size.
     var byteCount: Int { list.reduce(0) { $0 + $1.byteCount } }
 }

@@ -1,9 +1,9 @@
 import Hornbeam
 import HornbeamStore
 
-/// Opens stores for a look: with the model that they hold, without making one, and without writing to it unless asked.
+/// Opens existing stores with their stored model, read-only by default.
 enum StoreInspection {
-    /// Runs the body with the store, which is closed afterwards.
+    /// Opens the store, runs the body, and closes the store.
     static func withStore<R>(_ path: String, forWriting: Bool = false, _ body: (Store) throws -> R) throws -> R {
         var options = Store.Options()
         options.createIfMissing = false
@@ -13,7 +13,7 @@ enum StoreInspection {
         return try body(store)
     }
 
-    /// Runs the body with a container over the store, whose objects are of no class of their own.
+    /// Runs the body with a container for the store, whose objects have the class `ManagedObject`.
     @MainActor static func withContainer<R>(_ path: String, _ body: (PersistentContainer) throws -> R) throws -> R {
         try withStore(path) { try body(PersistentContainer.over($0)) }
     }

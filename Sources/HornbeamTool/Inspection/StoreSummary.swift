@@ -8,7 +8,7 @@ struct StoreSummary {
     let path: String
     let store: Store
 
-    /// The store's identity, its figures, its entities with their indexes and its files.
+    /// The store's identity, its statistics, its entities with their indexes, and its files.
     func description() throws -> String {
         let files = StoreFiles(path: path)
         let statistics = try store.statistics()

@@ -3,14 +3,14 @@ import HornbeamModel
 import HornbeamStore
 import HornbeamXcodeModels
 
-/// A model wherever it is written: in Xcode's files, as JSON, or inside a store.
+/// A model from any source: Xcode's files, JSON, or a store.
 enum ModelFile {
     case xcode(XcodeModel, path: String)
     case json(Data, path: String)
     case store(ManagedObjectModel, path: String)
 
-    /// Reads what is at the path, whatever its kind: an `.xcdatamodeld` (its current version), an `.xcdatamodel` or its
-    /// `contents`, a folder that is a store, or else JSON.
+    /// Reads the model at the path: an `.xcdatamodeld` (its current version), an `.xcdatamodel` or its
+    /// `contents`, a store folder, else JSON.
     init(_ path: String) throws {
         let url = URL(filePath: path)
         if ["xcdatamodeld", "xcdatamodel"].contains(url.pathExtension) || url.lastPathComponent == "contents" {
@@ -36,7 +36,7 @@ enum ModelFile {
         return .xcode(try XcodeModel(contentsOf: version), path: "\(version.path)/contents")
     }
 
-    /// The versions of a model: those of an `.xcdatamodeld`, or the JSON files of a folder that is no store; nil for a single model.
+    /// The versions of a model: those of an `.xcdatamodeld`, or the JSON files of a folder that is not a store; nil for a single model.
     static func versions(_ path: String) throws -> VersionedModel? {
         let url = URL(filePath: path)
         if url.pathExtension == "xcdatamodeld" { return try VersionedModel(xcodeModelsAt: url) }
@@ -51,7 +51,7 @@ enum ModelFile {
         return FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) && isFolder.boolValue
     }
 
-    /// The model as it is written, sound or not.
+    /// The model as declared, valid or not.
     func definition() throws -> ModelDefinition {
         switch self {
         case .xcode(let model, _): model.definition
@@ -60,7 +60,7 @@ enum ModelFile {
         }
     }
 
-    /// Everything that is wrong with it or seldom meant, errors first, each with file and line where there are lines.
+    /// All errors and warnings, errors first, each with file and, if known, line.
     func issues() -> [ModelIssue] {
         switch self {
         case .json(let data, let path): ModelLint.issues(inJSON: data, file: path)

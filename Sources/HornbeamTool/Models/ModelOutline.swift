@@ -1,7 +1,7 @@
 import Hornbeam
 import HornbeamModel
 
-/// A model on one screen: each entity with its properties and their constraints, a line each.
+/// A short listing of a model: each entity with its properties and constraints, one per line.
 struct ModelOutline {
     let definition: ModelDefinition
 

@@ -1,4 +1,4 @@
-/// Numbers as people read them.
+/// Formats numbers for people.
 enum Figures {
     /// 63440 → "63,440".
     static func count(_ value: some BinaryInteger) -> String {
@@ -40,7 +40,7 @@ enum Figures {
         decimal(value, places: value < 9.995 ? 2 : value < 99.95 ? 1 : 0)
     }
 
-    /// The number with a fixed count of decimal places.
+    /// The number with a fixed number of decimal places.
     static func decimal(_ value: Double, places: Int) -> String {
         var factor = 1.0
         for _ in 0..<places { factor *= 10 }

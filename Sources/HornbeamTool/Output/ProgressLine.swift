@@ -1,4 +1,4 @@
-/// The progress of one long job: a bar that redraws itself on a terminal, one plain line at the end elsewhere.
+/// The progress of a long operation: a bar that is redrawn on a terminal, or one plain line at the end.
 struct ProgressLine {
     private let title: String
     private let isDrawn: Bool
@@ -7,7 +7,7 @@ struct ProgressLine {
     private let start: ContinuousClock.Instant
     private var lastDrawn: ContinuousClock.Instant?
 
-    /// - Parameter isDrawn: whether the output is a terminal.
+    /// - Parameter isDrawn: True when the output is a terminal.
     init(
         _ title: String, isDrawn: Bool = Console.isErrorTerminal,
         write: @escaping (String) -> Void = { Console.write($0, to: 2) }
@@ -18,18 +18,18 @@ struct ProgressLine {
         start = clock.now
     }
 
-    /// - Parameter isSilent: true to show nothing at all.
+    /// - Parameter isSilent: True shows nothing.
     init(_ title: String, isSilent: Bool) {
         if isSilent { self.init(title, isDrawn: false) { _ in } } else { self.init(title) }
     }
 
-    /// The time since the job began.
+    /// The time since the operation began.
     var elapsed: Duration { clock.now - start }
 
     /// Draws the bar, at most ten times a second.
     /// - Parameters:
-    ///   - fraction: what is done, 0 … 1.
-    ///   - detail: what to say behind the bar.
+    ///   - fraction: The completed fraction, 0 … 1.
+    ///   - detail: The text after the bar.
     mutating func update(_ fraction: Double, _ detail: @autoclosure () -> String) {
         guard isDrawn else { return }
         let now = clock.now

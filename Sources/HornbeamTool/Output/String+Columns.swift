@@ -1,5 +1,5 @@
 extension String {
-    /// Columns that the text takes on a terminal: wide East Asian characters and emoji count two.
+    /// The width of the text on a terminal; wide East Asian characters and emoji take two columns.
     var displayWidth: Int {
         if utf8.allSatisfy({ $0 < 0x80 }) { return utf8.count }
         return reduce(0) { $0 + $1.displayWidth }
@@ -13,7 +13,7 @@ extension String {
         String(repeating: " ", count: Swift.max(0, width - displayWidth)) + self
     }
 
-    /// The text cut to `width` columns, the last of which is then an ellipsis.
+    /// The text truncated to `width` columns; the last one is then an ellipsis.
     func truncated(to width: Int) -> String {
         guard displayWidth > width else { return self }
         var result = ""
@@ -30,7 +30,7 @@ extension String {
         String(self[..<(lastIndex { $0 != " " }.map(index(after:)) ?? startIndex)])
     }
 
-    /// The text without line breaks and other control characters, which would break a table or a terminal.
+    /// The text without line breaks and other control characters, which could damage a table or a terminal.
     var singleLine: String {
         guard unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else { return self }
         return String(

@@ -3,7 +3,7 @@ struct TextTable {
     struct Column {
         let title: String
         var alignment = Alignment.left
-        /// Longer cells are cut with an ellipsis.
+        /// Longer cells are truncated with an ellipsis.
         var widthMax = 60
     }
 
@@ -14,7 +14,7 @@ struct TextTable {
 
     init(_ columns: [Column]) { self.columns = columns }
 
-    /// Adds a row; it must have a cell for each column.
+    /// Adds a row, with one cell for each column.
     mutating func append(_ cells: [String]) {
         precondition(cells.count == columns.count, "A row of \(columns.count) columns was given \(cells.count) cells.")
         rows.append(zip(cells, columns).map { $0.singleLine.truncated(to: $1.widthMax) })

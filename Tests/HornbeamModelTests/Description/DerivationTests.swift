@@ -24,7 +24,7 @@ import Testing
     @Test(
         "ATT-11: anything else is refused with the forms that are allowed",
         arguments: [
-            ("books.@sum.price", "books.@sum.price is no derivation: the operator stands last, books.price.@sum."),
+            ("books.@sum.price", "books.@sum.price is not a derivation: the operator must be last, books.price.@sum."),
             ("price * 2", "price * 2 is no derivation: \(forms)"), ("a.b.@count", "a.b.@count is no derivation: \(forms)"),
             ("canonical:(uppercase:(name))", "canonical:(uppercase:(name)) is no derivation: \(forms)"),
             ("1", "1 is no derivation: \(forms)"),

@@ -64,7 +64,7 @@ import Testing
                 "warning: “person.friends” and its inverse both cascade: deleting one object deletes all that are connected.",
                 "warning: “person.boss” has no inverse: deleted objects can leave dangling references, "
                     + "so name one, or leave it out on purpose for a one-way relationship.",
-                "warning: “person.boss” does nothing on deletion: the other end keeps references to objects that are gone.",
+                "warning: “person.boss” does nothing on deletion: the other end keeps references to deleted objects.",
                 "warning: The composite “Point” is not used.",
             ])
         _ = try ManagedObjectModel(definition)

@@ -82,7 +82,7 @@ import Testing
                     + "use letters, digits and underscores, and no digit first.",
                 "The element name “” of the composite “my point” is not an identifier: "
                     + "use letters, digits and underscores, and no digit first.",
-                "“Point.self” has a name that stands for the object in key paths: choose another.",
+                "“Point.self” has a name that means the object in key paths: choose another.",
             ]),
         Mistake(
             title: "ATT-5: limits beyond the type",
@@ -114,7 +114,7 @@ import Testing
                 "“Book.pages” has the rule count > 3. The predicate does not fit the attribute: There is no key “count” in a number.",
                 "“Book.isbn” has the rule SELF MATCHES '['. The right side of MATCHES is not a regular expression: \"[\". "
                     + "Check its brackets and escapes; a backslash in a format is written twice.",
-                "“Book.isbn” has the rule SELF.length == $x: nobody gives $x a value there, so write it out.",
+                "“Book.isbn” has the rule SELF.length == $x: $x has no value there; write the value instead.",
                 "“Book.place” has the rule lattitude > 3. The predicate does not fit the attribute: There is no element “lattitude” "
                     + "in the composite (did you mean “latitude”?).",
             ]),

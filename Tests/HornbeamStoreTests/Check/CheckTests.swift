@@ -87,7 +87,7 @@ struct CheckTests {
         #expect(report.problems.contains { $0.contains("has an entry of 8 bytes") }, "\(report)")
     }
 
-    @Test("DEL-5: references to objects that are gone are counted, not called problems")
+    @Test("DEL-5: references to deleted objects are counted, not called problems")
     func danglingReferencesAreCounted() throws {
         let library = try Library()
         let author = try library.insert("Author", ["name": "Ada"])

@@ -138,8 +138,8 @@ import Testing
         let error = #expect(throws: HornbeamError.self) { try doubtful.save(changes) }
         #expect(error?.code == .incompleteSave)
         #expect(error?.message == """
-            “\(doubtful.location)” took part in a save over several stores that was cut short, and only the store \
-            “\(decider.location)” knows how it ended. Add both stores to one coordinator; until then this one can be read and \
+            “\(doubtful.location)” has a part of an interrupted save over several stores. Only the store \
+            “\(decider.location)” contains its outcome. Add both stores to one coordinator; until then this one can be read but \
             not written.
             """)
         let both = StoreStack([StoreStack.Part(doubtful), StoreStack.Part(decider)])

@@ -90,7 +90,7 @@ import Testing
         #expect(opened.count == 1)
         let error = hornbeamError { _ = try coordinator.queryGeneration(at: opened[0] - 1) }
         #expect(error?.code == .snapshotExpired)
-        #expect(error?.message.hasSuffix("The oldest that can is \(opened[0]).") == true)
+        #expect(error?.message.hasSuffix("The oldest readable one is \(opened[0]).") == true)
         let context = container.newContext()
         try context.insert("Writer", ["fullName": "new"])
         try context.save()

@@ -102,7 +102,7 @@ import Testing
                 """)
         #expect(
             try refusal(versions[2], "body", VersionedModel(versions, names: ["1", "2", "3"], current: "2")) == """
-                “STORE” is of version “3”, which is newer than version “2”, and is not taken back. Open it with the newer model, or for reading \
+                “STORE” is of version “3”, which is newer than version “2”, and is not migrated backwards. Open it with the newer model, or for reading \
                 with its own stored model.
                 """)
     }

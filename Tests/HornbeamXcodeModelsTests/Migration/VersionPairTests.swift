@@ -97,7 +97,7 @@ struct VersionPairTests {
         let error = #expect(throws: HornbeamError.self) { try store.container(versions).loadPersistentStores() }
         #expect(error?.code == .stagedMigrationBackwards)
         let sentence = """
-            is of version “Advanced.EvolutionDemo.V2”, which is newer than version “Advanced.EvolutionDemo.V1”, and is not taken back. Open it \
+            is of version “Advanced.EvolutionDemo.V2”, which is newer than version “Advanced.EvolutionDemo.V1”, and is not migrated backwards. Open it \
             with the newer model, or for reading with its own stored model.
             """
         #expect(error?.message.hasSuffix(sentence) == true)

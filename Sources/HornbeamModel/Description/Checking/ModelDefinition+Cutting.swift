@@ -1,8 +1,8 @@
 extension ModelCompiler {
-    /// All problems of the definition, each with the entity and the property concerned; empty for a good one.
+    /// All problems of the definition, each with its entity and property; empty for a valid one.
     ///
-    /// Predicates can be checked only against a model that hangs together. Where it does not, what is broken is cut out of a
-    /// copy and the predicates are checked against the rest, so that one look tells all.
+    /// Predicates can only be checked against a consistent model. In an inconsistent one, the faulty parts are removed from a
+    /// copy and the predicates are checked against the rest, so that one pass reports all problems.
     static func problems(of definition: ModelDefinition) -> [HornbeamError] {
         let found = details(of: definition)
         if found.isEmpty { return [] }
@@ -26,7 +26,7 @@ extension ModelCompiler {
 }
 
 extension ModelDefinition {
-    /// A copy without what problems name, where nothing else needs it, and the names of the properties that are lost.
+    /// A copy without the faulty parts on which nothing else depends, and the names of the removed properties.
     fileprivate func cut(at problems: [HornbeamError]) -> (ModelDefinition, lost: [String]) {
         var copy = self
         var lost: [String] = []

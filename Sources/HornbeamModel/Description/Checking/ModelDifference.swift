@@ -1,4 +1,4 @@
-/// What is different between two models, in words.
+/// The differences between two models, as text.
 public struct ModelDifference: Sendable {
     /// One difference: something was added, removed or changed.
     public struct Change: Hashable, Sendable, CustomStringConvertible {
@@ -12,11 +12,11 @@ public struct ModelDifference: Sendable {
             case changed = "~"
         }
 
-        /// Whether the part was added, removed or changed.
+        /// Added, removed or changed.
         public var kind: Kind
-        /// What it is about: `Book`, `Book.title`, `fetchRequests.recent`.
+        /// The changed part: `Book`, `Book.title`, `fetchRequests.recent`.
         public var subject: String
-        /// The members that changed, with their old and new values; empty for what was added or removed.
+        /// The changed members with their old and new values; empty for an added or removed part.
         public var details: [String]
 
         public var description: String {
@@ -24,12 +24,12 @@ public struct ModelDifference: Sendable {
         }
     }
 
-    /// The changes, in the order of the new model, removed things last.
+    /// The changes, in the order of the new model, removed parts last.
     public let changes: [Change]
-    /// The entities whose version hash differs, so that stored objects have to be migrated. Sorted.
+    /// The entities whose version hash differs, so that stored objects must be migrated. Sorted.
     public let migratedEntities: [String]
 
-    /// Compares two models. Things are matched by name, or by their renaming identifier.
+    /// Compares two models. Parts are matched by name, or by their renaming identifier.
     public init(from old: ManagedObjectModel, to new: ManagedObjectModel) throws {
         var found = try Comparison(old.definition, new.definition)
         try found.compare()
@@ -41,7 +41,7 @@ public struct ModelDifference: Sendable {
 }
 
 extension ModelDifference: CustomStringConvertible {
-    /// One change to a line, then what has to be migrated.
+    /// One line per change, then the entities that must be migrated.
     public var description: String {
         if changes.isEmpty { return "The models are the same." }
         let migration = migratedEntities.isEmpty
@@ -51,7 +51,7 @@ extension ModelDifference: CustomStringConvertible {
     }
 }
 
-/// Compares definitions through their coded form, so that no field is forgotten.
+/// Compares definitions in their encoded form, so that every field is compared.
 private struct Comparison {
     let old: ModelDefinition
     let new: ModelDefinition
@@ -119,7 +119,7 @@ private struct Comparison {
 }
 
 extension OrderedJSON {
-    /// The members of an object; none of anything else.
+    /// The members of an object; empty for other values.
     var members: [(key: String, value: OrderedJSON)] {
         if case .object(let members) = self { members } else { [] }
     }

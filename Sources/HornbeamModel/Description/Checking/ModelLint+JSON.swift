@@ -1,10 +1,10 @@
 public import Foundation
 
 extension ModelLint {
-    /// Everything that is wrong with a model kept as JSON or seldom meant, errors first, each with file and line.
+    /// All errors and warnings of a model in JSON, errors first, each with file and line.
     ///
-    /// What is not JSON is one error that says where. Where parts cannot be read, these are all errors that are shown: what
-    /// the rest means cannot be told without them.
+    /// A syntax error is the only issue reported, with its position. When parts cannot be decoded, only these errors are reported, because the
+    /// meaning of the rest depends on them.
     /// - Parameter file: The path that issues name.
     public static func issues(inJSON json: Data, file: String) -> [ModelIssue] {
         let lines = JSONLines(json)
@@ -24,7 +24,7 @@ extension ModelLint {
         }
     }
 
-    /// The issues with their places, errors first, then by line.
+    /// The issues with their lines, errors first, then by line.
     package static func located(
         _ issues: [ModelIssue], file: String, line: (_ entity: String?, _ key: String?) -> Int?
     ) -> [ModelIssue] {
@@ -41,14 +41,14 @@ extension ModelLint {
 }
 
 extension HornbeamError {
-    /// The way to the part of a JSON model that could not be read; nil for other errors.
+    /// The path of the part of a JSON model that cannot be decoded; nil for other errors.
     fileprivate var modelPath: [String]? {
         code == .malformedModelFile ? key.map { $0.split(separator: "/").map(String.init) } : nil
     }
 }
 
 extension ModelDefinition {
-    /// The way in the JSON to what an issue names.
+    /// The path in the JSON of the part that an issue names.
     fileprivate func path(entity name: String?, key: String?) -> [String] {
         if let name, let place = entities.firstIndex(where: { $0.name == name }) {
             return ["entities", "\(place)"] + (key.flatMap { entities[place].path(of: $0) } ?? [])

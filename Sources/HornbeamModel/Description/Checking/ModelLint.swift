@@ -1,9 +1,9 @@
-/// Finds everything in a model that is wrong or seldom meant, all at once.
+/// Finds all errors and doubtful parts of a model.
 ///
-/// Errors are those with which `ManagedObjectModel(definition)` would throw. Warnings are what Xcode lets
-/// through: missing inverses, defaults outside their own limits, delete rules that leave dangling references …
+/// `ManagedObjectModel(definition)` throws the errors. Warnings are parts that Xcode accepts:
+/// missing inverses, defaults outside their own limits, delete rules that leave dangling references …
 public enum ModelLint {
-    /// The issues of a definition, errors first, else in the order of the definition.
+    /// The issues of a definition, errors first, then in the order of the definition.
     public static func issues(in definition: ModelDefinition) -> [ModelIssue] {
         let errors = ModelCompiler.problems(of: definition).map {
             ModelIssue(.error, $0.message, entity: $0.entity, key: $0.key)
@@ -71,7 +71,7 @@ public enum ModelLint {
         return names
     }
 
-    /// True when a format reads the name as a key.
+    /// True when a format string can use the name as a key.
     private static func isPlainInFormats(_ name: String) -> Bool {
         let expression = try? FetchExpression(format: name)
         return expression?.node == .keyPath(name)
@@ -135,7 +135,7 @@ public enum ModelLint {
                     + "purpose for a one-way relationship.")
         }
         if relationship.deleteRule == .noAction {
-            warn("does nothing on deletion: the other end keeps references to objects that are gone.")
+            warn("does nothing on deletion: the other end keeps references to deleted objects.")
         }
         if relationship.isOptional, relationship.minCount > 0, relationship.isToMany {
             warn("is optional and has a minimum count, which is not enforced while it is empty.")

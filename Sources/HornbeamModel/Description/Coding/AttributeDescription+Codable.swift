@@ -81,7 +81,7 @@ extension ValidationRule: Codable {
 }
 
 extension KeyedEncodingContainer {
-    /// Writes a value of an attribute, a double as a plain number since the attribute's type tells what it is.
+    /// Encodes a value of an attribute. A double is a plain number, because the attribute's type determines its type.
     fileprivate mutating func encode(_ value: PropertyValue, of type: AttributeType, forKey key: Key) throws {
         switch value {
         case .null: break

@@ -59,7 +59,7 @@ extension FetchIndexDescription: Codable {
     }
 }
 
-/// An ascending binary element is written as the property's name alone.
+/// An ascending binary element is encoded as the property's name.
 extension FetchIndexElement: Codable {
     private enum Key: String, CodingKey, CaseIterable { case property, expression, descending, collation, kind }
 

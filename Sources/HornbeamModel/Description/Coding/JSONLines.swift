@@ -1,11 +1,11 @@
 internal import Foundation
 
-/// On which line each part of a JSON document begins, so that problems of a model file can be found in it.
+/// The line of each part of a JSON document, to locate the problems of a model file.
 ///
-/// Parts are named by the way to them: `entities/0/attributes/2`.
+/// Parts are identified by their path: `entities/0/attributes/2`.
 struct JSONLines {
     private let lines: [String: Int]
-    /// The line on which the document stops being JSON; nil for a sound one.
+    /// The line of the first syntax error; nil for valid JSON.
     let faultLine: Int?
 
     init(_ json: Data) {
@@ -15,7 +15,7 @@ struct JSONLines {
         faultLine = isSound ? nil : scanner.line
     }
 
-    /// The line of a part, or of the nearest one around it that is there.
+    /// The line of a part, or of its nearest existing ancestor.
     func line(_ path: [String]) -> Int {
         var path = path
         while !path.isEmpty {
@@ -31,7 +31,7 @@ struct JSONLines {
         var line = 1
         var lines: [String: Int] = [:]
 
-        /// Deeper than any model.
+        /// The maximum depth; no model is deeper.
         private static let depthMax = 64
 
         init(bytes: [UInt8]) { self.bytes = bytes }
@@ -55,7 +55,7 @@ struct JSONLines {
             return true
         }
 
-        /// Passes over a value; false where there is none.
+        /// Skips a value; false when there is none.
         mutating func readValue(_ path: String, depth: Int) -> Bool {
             skipSpace()
             guard depth < Self.depthMax else { return false }
@@ -85,7 +85,7 @@ struct JSONLines {
             return take("]")
         }
 
-        /// The text between quotes as it is written.
+        /// The raw text between quotes.
         private mutating func readString() -> String? {
             guard place < bytes.count, bytes[place] == UInt8(ascii: "\"") else { return nil }
             let start = place + 1
@@ -98,7 +98,7 @@ struct JSONLines {
             return String(decoding: bytes[start..<end], as: UTF8.self)
         }
 
-        /// A number, `true`, `false` or `null`; what exactly is for the decoder to say.
+        /// A number, `true`, `false` or `null`. The decoder checks it.
         private mutating func readWord() -> Bool {
             let start = place
             while place < bytes.count, "+-.".utf8.contains(bytes[place]) || Self.isAlphanumeric(bytes[place]) { place += 1 }

@@ -2,7 +2,7 @@ public import Foundation
 internal import HornbeamThreads
 
 extension ModelDefinition: Codable {
-    /// The version of the file format. A file of a higher one is refused by name.
+    /// The version of the file format. A file with a higher version is refused.
     public static let formatVersion = 1
 
     private enum Key: String, CodingKey, CaseIterable {
@@ -42,7 +42,7 @@ extension ModelDefinition: Codable {
 extension ModelDefinition {
     /// Reads a model from JSON.
     ///
-    /// - Throws: `HornbeamError` with code `malformedModelFile`, saying where, or `newerModelFormat`.
+    /// - Throws: `HornbeamError` with code `malformedModelFile` and the position, or `newerModelFormat`.
     public init(json: Data) throws {
         do {
             self = try JSONDecoder().decode(ModelDefinition.self, from: json)
@@ -55,8 +55,8 @@ extension ModelDefinition {
         }
     }
 
-    /// The model as JSON for people: entities in their order, members in a fixed order, defaults left out.
-    /// The same definition gives the same bytes.
+    /// The model as readable JSON: entities in their order, members in a fixed order, without defaults.
+    /// Equal definitions give equal bytes.
     public func json() throws -> Data { Data(try OrderedJSON(encoding: self).pretty().utf8) }
 }
 
@@ -82,14 +82,14 @@ extension ManagedObjectModel {
     /// The model as JSON; see `ModelDefinition.json()`.
     public func json() throws -> Data { try definition.json() }
 
-    /// The model as it is kept inside a store.
+    /// The stored form of the model in a store.
     package func encoded() throws -> [UInt8] { Array(try OrderedJSON(encoding: definition).compact().utf8) }
 
-    /// The model that a store holds.
+    /// Decodes the stored model of a store.
     package convenience init(decoding bytes: [UInt8]) throws { try self.init(json: Data(bytes)) }
 
-    /// The model that a store holds, the same instance whenever the bytes are the same: compiled models are
-    /// kept for the life of the process, and a process may open stores of one model without end.
+    /// Decodes the stored model of a store. Equal bytes return the same instance: compiled models live until the process
+    /// ends, and a process may open stores of one model any number of times.
     package static func decoded(_ bytes: [UInt8]) throws -> ManagedObjectModel {
         let digest = SHA256.hash(bytes)
         if let model = decodedModels.withLock({ $0[digest] }) { return model }

@@ -1,16 +1,16 @@
 internal import Foundation
 
-/// Finds all that keeps a JSON document from being a model, as far as it can be told apart.
+/// Finds all faults of a JSON document that is not a valid model.
 ///
-/// The decoder stops at the first fault. What is at fault is then left out and the rest is read again, so that each
-/// fault is found once; parts inside what was left out are not looked at.
+/// The decoder stops at the first fault. The faulty part is then removed and the rest is decoded again, so that each fault
+/// is found once. Parts inside a removed part are not checked.
 struct ModelFaults {
     private let json: Data
     private let document: Any?
-    /// The parts left out, by the way to them in the document as it is.
+    /// The removed parts, by their path in the original document.
     private var omitted: Set<[String]> = []
 
-    /// More would be read by nobody, and each takes another reading.
+    /// The maximum number of faults reported; each one costs another decoding.
     private static let faultsMax = 25
 
     init(_ json: Data) {
@@ -18,7 +18,7 @@ struct ModelFaults {
         document = try? JSONSerialization.jsonObject(with: json)
     }
 
-    /// One error for all faults; the single one itself when there is but one.
+    /// One error for all faults, or the single fault itself.
     func error(first: DecodingError) -> HornbeamError {
         var search = self
         var faults: [HornbeamError] = []
@@ -29,7 +29,7 @@ struct ModelFaults {
             let fault = Fault(error)
             let path = search.originalPath(fault.place)
             let culprit = path + (fault.unknown.map { [$0] } ?? [])
-            // What is missing where something was left out was that, misspelled or of the wrong kind.
+            // A member that is missing after a removal was itself removed as misspelled or of the wrong type.
             if fault.unknown != nil || !search.hasOmitted(from: path) { faults.append(search.error(fault, path, culprit)) }
             guard !culprit.isEmpty, search.omitted.insert(culprit).inserted else { break }
             next = search.nextError()
@@ -53,7 +53,7 @@ struct ModelFaults {
         }
     }
 
-    /// A part of the document without what was left out of it.
+    /// A part of the document without the removed parts.
     private func kept(_ value: Any, _ path: [String]) -> Any {
         if let list = value as? [Any] {
             return list.enumerated().filter { !omitted.contains(path + ["\($0.offset)"]) }.map { kept($0.element, path + ["\($0.offset)"]) }
@@ -62,7 +62,7 @@ struct ModelFaults {
         return Dictionary(uniqueKeysWithValues: members.filter { !omitted.contains(path + [$0.key]) }.map { ($0.key, kept($0.value, path + [$0.key])) })
     }
 
-    /// The way in the whole document to a place in what was kept of it.
+    /// The path in the original document of a place in the reduced one.
     private func originalPath(_ place: [any CodingKey]) -> [String] {
         var path: [String] = []
         for key in place {
@@ -87,7 +87,7 @@ struct ModelFaults {
             key: culprit.joined(separator: "/"))
     }
 
-    /// A place in the file as people find it: `entities[1] “Book” → attributes[0] “title”`.
+    /// A readable path in the file: `entities[1] “Book” → attributes[0] “title”`.
     private func words(_ path: [String]) -> String {
         var value = document
         var steps: [String] = []
@@ -104,11 +104,11 @@ struct ModelFaults {
         return steps.joined(separator: " → ")
     }
 
-    /// What the decoder says, taken apart.
+    /// The parts of a decoding error.
     private struct Fault {
         let place: [any CodingKey]
         let text: String
-        /// The member that should not be there.
+        /// The unknown member.
         var unknown: String?
 
         init(_ error: DecodingError) {

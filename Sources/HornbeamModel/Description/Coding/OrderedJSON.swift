@@ -1,8 +1,8 @@
 internal import Foundation
 
-/// A JSON document whose members keep their order, so that a model file reads as it was written.
+/// A JSON document that keeps the order of its members, so that a model file reads like its source.
 ///
-/// Foundation's encoder sorts members or gives them in any order; models are read by people and
+/// Foundation's encoder sorts members or returns them in any order. Models are read by people and
 /// compared line by line, so they are printed from this tree.
 indirect enum OrderedJSON {
     case null
@@ -20,7 +20,7 @@ indirect enum OrderedJSON {
         self = root.tree
     }
 
-    /// The document; what fits 100 columns and holds no list of objects stands on one line.
+    /// The formatted document. A value without a list of objects is on one line if it fits into 100 columns.
     func pretty() -> String {
         var text = ""
         write(to: &text, indent: 0)
@@ -55,7 +55,7 @@ indirect enum OrderedJSON {
         }
     }
 
-    /// False for what holds a list of objects: those stand one to a line, so that files compare well.
+    /// False for a value that contains a list of objects: each object gets its own line, so that files compare well.
     private var isFlat: Bool {
         switch self {
         case .array(let elements): elements.allSatisfy { if case .object = $0 { false } else { $0.isFlat } }
@@ -107,7 +107,7 @@ indirect enum OrderedJSON {
     }
 }
 
-/// A place in a tree that is being made.
+/// A value of a tree under construction.
 final class JSONSlot {
     private enum Content {
         case leaf(OrderedJSON)

@@ -1,4 +1,4 @@
-/// Members that are left out when they hold their default, and a refusal of members that are not known.
+/// Encoding without members that have their default, and decoding that refuses unknown members.
 extension KeyedEncodingContainer {
     /// Writes a value unless it is the default.
     mutating func encode<T: Encodable & Equatable>(_ value: T, forKey key: Key, unless standard: T) throws {
@@ -31,15 +31,15 @@ struct TextKey: CodingKey {
     init?(intValue: Int) { return nil }
 }
 
-/// The member that an object has and should not have.
+/// An unknown member of an object.
 struct UnknownMember: Error {
     let key: String
 }
 
 extension Decoder {
-    /// A container of known keys.
+    /// A container with known keys.
     ///
-    /// - Throws: `DecodingError` for a member with another key, so that a slip of the pen is found.
+    /// - Throws: `DecodingError` for a member with an unknown key, so that misspellings are reported.
     func strictContainer<Key: CodingKey & CaseIterable>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
         let known = Key.allCases.map(\.stringValue)
         for key in try container(keyedBy: TextKey.self).allKeys where !known.contains(key.stringValue) {

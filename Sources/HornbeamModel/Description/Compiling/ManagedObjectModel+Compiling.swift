@@ -3,7 +3,7 @@ internal import HornbeamThreads
 extension ManagedObjectModel {
     /// Checks the definition and resolves every name in it.
     ///
-    /// - Throws: `HornbeamError` with code `invalidModel` and every problem as one of its details.
+    /// - Throws: `HornbeamError` with code `invalidModel`; each problem is one of its details.
     public convenience init(_ definition: ModelDefinition) throws {
         try self.init(definition, notes: [])
     }
@@ -24,8 +24,8 @@ extension ManagedObjectModel {
         }
     }
 
-    /// The models compiled last. A container that compiles an equal definition again shares their entities: comparing two definitions
-    /// takes a tenth of the time, and compiled entities are never freed.
+    /// The models compiled last. A container that compiles an equal definition again shares their entities, because comparing two definitions
+    /// takes a tenth of the time and compiled entities are never freed.
     private static let compiledLast = Guarded<[ManagedObjectModel]>([])
     private static let compiledMost = 8
 }

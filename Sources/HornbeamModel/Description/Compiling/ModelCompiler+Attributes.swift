@@ -20,7 +20,7 @@ extension ModelCompiler {
             return
         }
         if let name = predicate.variableNames.sorted().first {
-            report("has the rule \(rule.predicate): nobody gives $\(name) a value there, so write it out.", attribute, entity)
+            report("has the rule \(rule.predicate): $\(name) has no value there; write the value instead.", attribute, entity)
         }
         let elements = attribute.compositeName.flatMap { compositesByName[$0]?.elements } ?? []
         var validator = PredicateValidator(values: ExpressionType(attribute, elements: elements))
@@ -57,7 +57,7 @@ extension ModelCompiler {
 
     private mutating func checkComposite(of attribute: AttributeDescription, in entity: String) {
         guard let name = attribute.compositeName else {
-            report("is composite and names no composite: say which one.", attribute, entity)
+            report("is composite and names no composite: name one.", attribute, entity)
             return
         }
         if compositesByName[name] == nil {
@@ -170,11 +170,11 @@ extension ModelCompiler {
                     + "use letters, digits and underscores, and no digit first.",
                 entity: composite.name, key: element.name)
         } else if element.name.lowercased() == "self" {
-            report("has a name that stands for the object in key paths: choose another.", element, composite.name)
+            report("has a name that means the object in key paths: choose another.", element, composite.name)
         }
     }
 
-    /// The most other composites that one may lead to, and the most elements that it may have in all.
+    /// The maximum number of composites inside a composite, and the maximum number of its elements in total.
     private static let innerCompositesMax = 100
     private static let innerElementsMax = 10_000
 
@@ -195,7 +195,7 @@ extension ModelCompiler {
         return "has more than \(Self.innerElementsMax) elements with those of the composites in it: use fewer."
     }
 
-    /// The elements of a composite and of those in it, counted no further than the most that are allowed.
+    /// The number of elements of a composite and of those inside it. Stops counting at the maximum.
     private func elementCount(_ name: String, _ level: Int, _ counts: inout [String: Int]) -> Int {
         if let known = counts[name] { return known }
         guard level <= Self.innerCompositesMax else { return Self.innerElementsMax + 1 }
@@ -210,7 +210,7 @@ extension ModelCompiler {
 }
 
 extension AttributeType {
-    /// The least and the greatest number that the type holds; nil where every number has a place.
+    /// The least and the greatest number of the type; nil when the type holds every number.
     var extremes: (least: PropertyValue, greatest: PropertyValue)? {
         if let range = integerRange { return (.int(range.lowerBound), .int(range.upperBound)) }
         switch self {

@@ -1,5 +1,5 @@
 extension ModelCompiler {
-    /// What a name in a constraint or an index stands for.
+    /// The resolved name of a constraint or an index.
     private enum Target {
         case attribute(AttributeDescription)
         case relationship(RelationshipDescription)
@@ -93,7 +93,7 @@ extension ModelCompiler {
         case .unknown:
             reason = "which “\(entity.name)” does not have"
                 + suggestion(for: element.property, among: propertyNames(in: entity.name))
-        // Such an index is ignored; the linter says so.
+        // Such an index is ignored; the linter warns about it.
         case .relationship(let relationship) where relationship.isToMany: return
         case .relationship(let relationship) where relationship.isTransient:
             reason = "which is transient: only stored properties can be indexed"
@@ -136,6 +136,6 @@ extension ModelCompiler {
 }
 
 extension FetchIndexElement {
-    /// True for the old special members `self` and `entity`, which mean the keys of object and entity (MOD-10).
+    /// True for the special names `self` and `entity` of old models, which mean the keys of object and entity (MOD-10).
     var standsForObject: Bool { property == "self" || property == "entity" }
 }

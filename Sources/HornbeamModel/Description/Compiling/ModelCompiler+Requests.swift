@@ -41,7 +41,7 @@ extension ModelCompiler {
             property.request.predicate, of: "“\(entity.name).\(property.name)”", entity: entity.name, key: property.name)
     }
 
-    /// Reports a predicate that does not parse; none, or an empty one, stands for all objects.
+    /// Reports a predicate that does not parse. A nil or empty one matches all objects.
     mutating func checkFormat(_ format: String?, of owner: String, entity: String? = nil, key: String? = nil) {
         guard let format, !format.isEmpty else { return }
         do {
@@ -53,7 +53,7 @@ extension ModelCompiler {
 
     // MARK: Against the resolved model
 
-    /// Checks every predicate and order of the model against the entities that they are about.
+    /// Validates every predicate and sort order of the model against its entities.
     mutating func checkRequests(in model: ManagedObjectModel) throws {
         for entity in model.entities {
             for property in entity.definition.fetchedProperties {

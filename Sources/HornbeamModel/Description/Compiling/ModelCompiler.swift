@@ -1,16 +1,16 @@
-/// Turns a written model into compiled entities, and finds everything that is wrong with it on the way.
+/// Compiles a declared model into entities, and collects all problems.
 ///
-/// Checking goes on after a problem with the parts that it does not touch, so that one error tells all.
+/// After a problem, unaffected parts are still checked, so that one error reports all problems.
 struct ModelCompiler {
     let definition: ModelDefinition
     var problems: [HornbeamError] = []
 
-    /// The written entities by name; of several with one name, the first.
+    /// The declared entities by name; of several with one name, the first.
     let entitiesByName: [String: Entity]
     let compositesByName: [String: CompositeDescription]
-    /// The superentities that exist and close no cycle, by the name of the subentity.
+    /// The existing superentities outside cycles, by the name of the subentity.
     private(set) var parents: [String: String] = [:]
-    /// A hint takes a look at every name there is, so that a model in which nothing fits gets a few only.
+    /// The number of suggestions left. Each one compares all names, so a model with many unknown names gets only a few.
     private var hintsLeft = 32
 
     init(_ definition: ModelDefinition) {
@@ -54,7 +54,7 @@ struct ModelCompiler {
         problems.append(HornbeamError(.invalidModel, message, entity: entity, key: key))
     }
 
-    /// “ (did you mean “x”?)”, or nothing.
+    /// “ (did you mean “x”?)”, or an empty text.
     mutating func suggestion(for name: String, among known: some Sequence<String>) -> String {
         guard hintsLeft > 0 else { return "" }
         hintsLeft -= 1
@@ -93,7 +93,7 @@ struct ModelCompiler {
         for entity in definition.entities { checkLine(above: entity.name) }
     }
 
-    /// More levels than any model has, few enough for recursion over them.
+    /// The maximum depth of the hierarchy, which limits recursion. Real models have fewer levels.
     private static let levelsMax = 100
 
     private mutating func checkLine(above name: String) {
@@ -115,7 +115,7 @@ struct ModelCompiler {
         }
     }
 
-    /// The entity and those above it, the topmost first.
+    /// The entity and its ancestors, the topmost first.
     func lineage(of name: String) -> [Entity] {
         var line: [Entity] = []
         var current: String? = name
@@ -190,7 +190,7 @@ struct ModelCompiler {
         return own
     }
 
-    /// Connects the entities with one another and with their model.
+    /// Connects the entities with one another and with the model.
     func resolve(_ entities: [EntityDescription], in model: ManagedObjectModel) {
         let byName = Dictionary(uniqueKeysWithValues: entities.map { ($0.name, $0) })
         for entity in entities {
@@ -214,7 +214,7 @@ struct ModelCompiler {
     }
 }
 
-/// What an error says, without its code.
+/// The message of an error, without its code.
 func message(of error: any Error) -> String { (error as? HornbeamError)?.message ?? "\(error)" }
 
 extension Entity {
@@ -224,7 +224,7 @@ extension Entity {
     }
 }
 
-/// Names that no property may have, since every managed object has a member of that name (MOD-6).
+/// Reserved names, because every managed object has a member with that name (MOD-6).
 public let reservedPropertyNames: Set<String> = [
     "Type", "debugDescription", "description", "entity", "hasChanges", "hash", "hashValue", "init",
     "isDeleted", "isFault", "isInserted", "isUpdated", "managedObjectContext", "objectID", "self",

@@ -1,12 +1,12 @@
 /// The hash function SHA-256 (FIPS 180-4), for version hashes of models.
 ///
-/// Foundation has none on Linux, and version hashes must be the same on every system and for ever.
+/// Foundation has no SHA-256 on Linux, and version hashes must be the same on every system and in every version.
 struct SHA256 {
     private var state: [UInt32] = [
         0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19,
     ]
 
-    /// The 32 bytes for a message.
+    /// The 32-byte hash of a message.
     static func hash(_ message: [UInt8]) -> [UInt8] {
         var padded = message + [0x80]
         padded += Array(repeating: 0, count: (120 - padded.count % 64) % 64)

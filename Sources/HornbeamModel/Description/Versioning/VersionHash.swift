@@ -1,7 +1,7 @@
 public import Foundation
 
-/// The bytes that a version hash is made of: each field as a tag, a length and its content, so that no
-/// two different descriptions give the same bytes.
+/// The input bytes of a version hash: each field as a tag, a length and its content, so that different
+/// descriptions give different bytes.
 private struct HashedFields {
     private(set) var bytes: [UInt8] = []
 
@@ -17,8 +17,8 @@ private struct HashedFields {
 }
 
 extension AttributeDescription {
-    /// What makes two versions of an attribute different: name, type, whether it is optional, transient or
-    /// derived and from what, the hashes of its composite's elements, the modifier (ATT-18).
+    /// Covers name, type, optional, transient, the derivation, the hashes of the composite's elements, and the
+    /// modifier (ATT-18).
     func versionHash(elements: [AttributeDescription], composites: [String: CompositeDescription]) -> [UInt8] {
         var fields = HashedFields()
         fields.add("attribute", name)
@@ -36,7 +36,7 @@ extension AttributeDescription {
 }
 
 extension RelationshipDescription {
-    /// Name, optional, transient, destination, inverse, counts, order, the modifier (REL-10). Not the delete rule.
+    /// Covers name, optional, transient, destination, inverse, counts, order and the modifier (REL-10), but not the delete rule.
     var versionHash: [UInt8] {
         var fields = HashedFields()
         fields.add("relationship", name)
@@ -54,7 +54,7 @@ extension RelationshipDescription {
 }
 
 extension FetchedPropertyDescription {
-    /// Name, optional, the entity and the predicate fetched, the modifier.
+    /// Covers name, optional, the fetched entity, the predicate and the modifier.
     var versionHash: [UInt8] {
         var fields = HashedFields()
         fields.add("fetched", name)
@@ -67,7 +67,7 @@ extension FetchedPropertyDescription {
 }
 
 extension PropertyDescription {
-    /// 32 bytes that change when stored values of the property would have to be migrated (MOD-11, ATT-18, REL-10).
+    /// A 32-byte hash that changes when stored values of the property need a migration (MOD-11, ATT-18, REL-10).
     public var versionHash: Data {
         switch kind {
         case .attribute(let attribute):
@@ -79,11 +79,11 @@ extension PropertyDescription {
 }
 
 extension EntityDescription {
-    /// 32 bytes that tell versions of the entity apart (MOD-11).
+    /// A 32-byte hash that identifies the version of the entity (MOD-11).
     ///
-    /// Made of the name, the superentity's hash, whether it is abstract, the hashes of the properties, the
-    /// uniqueness constraints and the modifier. Not of indexes, default values, validation, user info,
-    /// the class name and the renaming identifiers; nor of the order in which things were written.
+    /// It covers the name, the superentity's hash, whether the entity is abstract, the hashes of the properties, the
+    /// uniqueness constraints and the modifier. It does not cover indexes, default values, validation, user info,
+    /// the class name, renaming identifiers, and the order of declarations.
     public var versionHash: Data {
         var fields = HashedFields()
         fields.add("entity", name)
@@ -105,7 +105,7 @@ extension ManagedObjectModel {
     /// The version hash of each entity (MDL-9).
     public var entityVersionHashesByName: [String: Data] { entitiesByName.mapValues(\.versionHash) }
 
-    /// 128 bits over the version hashes of all entities, in Base64 (MDL-10).
+    /// A 128-bit checksum over the version hashes of all entities, in Base64 (MDL-10).
     public var versionChecksum: String {
         var fields = HashedFields()
         for entity in entities.sorted(by: { $0.name < $1.name }) {
@@ -117,9 +117,9 @@ extension ManagedObjectModel {
     /// Labels of the developer for this version (MDL-10).
     public var versionIdentifiers: Set<String> { definition.versionIdentifiers }
 
-    /// True when a store with these entity hashes can be opened with this model as it is (MDL-9).
+    /// True when a store with these entity hashes can be opened with this model without a migration (MDL-9).
     ///
-    /// - Parameter configuration: The subset of entities that the store holds; nil for all.
+    /// - Parameter configuration: The configuration of the store; nil for all entities.
     /// - Throws: `HornbeamError` with code `unknownName` for a configuration that the model does not have.
     public func isConfiguration(_ configuration: String?, compatibleWith hashes: [String: Data]) throws -> Bool {
         let entities = try entities(forConfigurationName: configuration)

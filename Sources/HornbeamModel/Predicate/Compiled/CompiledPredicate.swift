@@ -1,10 +1,10 @@
 import Foundation
 
-/// A predicate prepared for many objects of one kind.
+/// A predicate prepared for many objects of one type.
 ///
 /// Keys are resolved once, constants prepared, and comparisons of a key with a constant run without
-/// boxing; the rest falls back to the interpreter, so the answers are always those of `evaluate(with:)`.
-/// It belongs to one thread; compile again for another.
+/// boxing. Other parts use the interpreter, so the results always equal those of `evaluate(with:)`.
+/// Not `Sendable`: compile the predicate again for another thread.
 /// ```swift
 /// let matches = try CompiledPredicate<Place>(FetchPredicate(format: "latitude > 37 AND name ENDSWITH '7'"))
 /// let found = try places.filter(matches.holds)
@@ -32,7 +32,7 @@ public struct CompiledPredicate<Object> {
         try self.init(predicate, variables: variables, resolver: resolver)
     }
 
-    /// Compiles for objects that the resolver knows to read.
+    /// Compiles for objects that the resolver can read.
     package init(
         _ predicate: FetchPredicate, variables: [String: PropertyValue] = [:], resolver: PredicateResolver<Object>
     ) throws {
@@ -43,12 +43,12 @@ public struct CompiledPredicate<Object> {
         test = try PredicateCompiler(resolver: resolver).test(analysis.predicate)
     }
 
-    /// Whether the predicate holds for the object.
-    /// - Throws: As `FetchPredicate.evaluate(with:variables:)` does.
+    /// True when the predicate is true for the object.
+    /// - Throws: The errors of `FetchPredicate.evaluate(with:variables:)`.
     public func holds(_ object: Object) throws -> Bool { try test(object) }
 }
 
-/// Turns the nodes of a predicate into closures.
+/// Compiles the nodes of a predicate into closures.
 struct PredicateCompiler<Object> {
     typealias Test = CompiledPredicate<Object>.Test
     let resolver: PredicateResolver<Object>

@@ -1,8 +1,8 @@
 public import Foundation
 
-/// How one key of a type is read, in the form that costs least.
+/// Reads one key of a type without boxing.
 ///
-/// The closure is found once, when a predicate is compiled; nothing is boxed when it is called.
+/// The closure is found once, when a predicate is compiled.
 public enum KeyedAccessor<Object> {
     /// Reads an integer.
     case int((Object) throws -> Int64?)
@@ -14,7 +14,7 @@ public enum KeyedAccessor<Object> {
     case string((Object) throws -> String?)
     /// Reads a date.
     case date((Object) throws -> Date?)
-    /// Lends the bytes of a text, or nil, to the test; for rows that hold UTF-8 and no `String`.
+    /// Passes the UTF-8 bytes of a text, or nil, to the test; for objects that store UTF-8 instead of a `String`.
     case utf8((Object, (UnsafeBufferPointer<UInt8>?) throws -> Bool) throws -> Bool)
     /// Any other plain value.
     case value((Object) throws -> PropertyValue)
@@ -23,7 +23,7 @@ public enum KeyedAccessor<Object> {
 }
 
 extension KeyedAccessor {
-    /// The value of the key, whatever the form.
+    /// The value of the key, in any form.
     public func evaluated(_ object: Object) throws -> EvaluatedValue {
         switch self {
         case .int(let get): return .value(try get(object).map(PropertyValue.int) ?? .null)
@@ -44,7 +44,7 @@ extension KeyedAccessor {
     }
 }
 
-/// A Swift type that says how its keys are read, so that predicates can be compiled for it.
+/// A Swift type with an accessor for each key, so that predicates can be compiled for it.
 ///
 /// ```swift
 /// extension Place: TypedKeyedValues {
@@ -71,11 +71,11 @@ extension TypedKeyedValues {
     }
 }
 
-/// How a compiler of predicates finds its way in objects of some kind.
+/// Resolves keys when a predicate is compiled for objects of a type.
 package struct PredicateResolver<Object> {
     /// The accessor of a key; throws when there is no such key.
     package var accessor: (String) throws -> KeyedAccessor<Object>
-    /// The object as the interpreter sees it, for the parts that have no faster form.
+    /// The object in the form that the interpreter reads, for parts without an accessor.
     package var evaluated: (Object) -> EvaluatedValue
 
     package init(

@@ -1,13 +1,13 @@
 import Foundation
 
-/// The numbers of an IN list, sorted for integers and for doubles; other members never equal a number.
+/// The numbers of an IN list, sorted as integers and as doubles; other elements never equal a number.
 package struct NumberSet: Sendable {
-    /// Whether the list holds nil.
+    /// True when the list contains nil.
     package let holdsForNil: Bool
     private let integers: [Int64]
     private let doubles: [Double]
 
-    /// nil when the term is no IN over a list.
+    /// Nil when the term is not an IN with a list.
     package init?(_ term: PredicateAnalysis.Term) {
         guard term.modifier == .direct, term.comparator == .in, case .array(let values) = term.value else { return nil }
         self.init(values)
@@ -26,7 +26,7 @@ package struct NumberSet: Sendable {
         holdsForNil = values.contains(.null)
         let numbers = values.filter { $0.doubleValue != nil }
         integers = numbers.compactMap(\.intValue).sorted()
-        // A number that no double equals is left out: 2⁵³ + 1.
+        // A number without an equal double is left out: 2⁵³ + 1.
         doubles = numbers.compactMap { number in
             number.doubleValue.flatMap { PropertyValue.double($0).isEqual(to: number) ? $0 : nil }
         }.sorted()

@@ -2,9 +2,9 @@ import Foundation
 
 /// A comparison of a number with constants, prepared for integers and for doubles.
 ///
-/// Every such comparison is a closed range of integers and a range of doubles, or the outside of one.
+/// Every such comparison is a closed range of integers and a range of doubles, or the complement of one.
 package struct NumberTest: Sendable {
-    /// Whether nil satisfies it.
+    /// True when nil satisfies it.
     package let holdsForNil: Bool
     private let isOutside: Bool
     private let integers: ClosedRange<Int64>?
@@ -13,13 +13,13 @@ package struct NumberTest: Sendable {
     private let excludesLow: Bool
     private let excludesHigh: Bool
 
-    /// The numbers that satisfy a term; nil when they are not one range: IN, a constant that is no number.
+    /// The numbers that satisfy a term; nil when they are not one range: for IN, or a constant that is not a number.
     package init?(_ term: PredicateAnalysis.Term) {
         guard term.modifier == .direct else { return nil }
         self.init(term.comparator, term.value) { value in
             switch value {
             case .int, .double: value
-            // A large decimal with a fraction lies between two integers that doubles cannot tell apart.
+            // A large decimal with a fraction lies between two integers that are equal as doubles.
             case .decimal(let number): value.intValue != nil || abs(number) < 0x1p50 ? value : nil
             default: nil
             }
@@ -73,7 +73,7 @@ package struct NumberTest: Sendable {
         static let least = Bound(.double(-.infinity), excluded: false)
         static let greatest = Bound(.double(.infinity), excluded: false)
 
-        /// The bound as a double that parts the doubles as the exact value does.
+        /// The bound as a double that divides the doubles in the same way as the exact value.
         func double(isLow: Bool) -> (value: Double, excluded: Bool) {
             guard case .int(let integer) = value else { return (value.doubleValue ?? .nan, excluded) }
             let near = Double(integer)
@@ -84,7 +84,7 @@ package struct NumberTest: Sendable {
             }
         }
 
-        /// The least, or greatest, integer within; nil when there is none.
+        /// The least or greatest integer inside the bound; nil when there is none.
         func integer(isLow: Bool) -> Int64? {
             if let whole = value.intValue {
                 guard excluded else { return whole }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A comparison of a text with constants, prepared: the operators of `StringTest`, IN, BETWEEN and nil.
+/// A prepared comparison of a text with constants: the operators of `StringTest`, IN, BETWEEN and nil.
 package struct TextTest: Sendable {
     private enum Kind: Sendable {
         case string(StringTest)
@@ -10,11 +10,11 @@ package struct TextTest: Sendable {
     }
 
     private let kind: Kind
-    /// Whether nil satisfies it.
+    /// True when nil satisfies it.
     package let holdsForNil: Bool
 
-    /// - Returns: nil when the constant is of a kind that texts are not compared with here.
-    /// - Throws: `HornbeamError` when MATCHES has no regular expression.
+    /// - Returns: Nil when texts are not compared with constants of this type.
+    /// - Throws: `HornbeamError` when the pattern of MATCHES is not a regular expression.
     package init?(_ term: PredicateAnalysis.Term) throws {
         guard term.modifier == .direct else { return nil }
         switch term.value {
@@ -22,7 +22,7 @@ package struct TextTest: Sendable {
             kind = .always(term.comparator == .notEqual)
             holdsForNil = term.comparator == .equal
         case .string(let text) where term.comparator == .in:
-            // A text that is part of the constant: nothing to prepare.
+            // A test for a text in a constant needs no preparation.
             _ = text
             return nil
         case .string(let text):
@@ -58,7 +58,7 @@ package struct TextTest: Sendable {
     }
 }
 
-/// The texts of an IN list, folded and sorted, so that a look-up is a binary search without a copy.
+/// The texts of an IN list, folded and sorted, so that a lookup is a binary search without a copy.
 struct TextSet: Sendable {
     private let texts: [[UInt8]]
     private let folding: TextFolding

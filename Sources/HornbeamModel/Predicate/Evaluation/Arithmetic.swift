@@ -1,7 +1,7 @@
 import Foundation
 
-/// Calculating with values: whole numbers stay whole until they overflow, a decimal makes the result a
-/// decimal, else a double makes it a double. What cannot be calculated is nil.
+/// Arithmetic on values. Integers stay integers until they overflow. A decimal operand makes the result a
+/// decimal, else a double operand makes it a double. An undefined result is nil.
 enum Arithmetic {
     private enum Operands {
         case integers(Int64, Int64)
@@ -42,7 +42,7 @@ enum Arithmetic {
         calculate(a, b, { $0.multipliedReportingOverflow(by: $1) }, *, *)
     }
 
-    /// Whole numbers divide to the whole number towards zero; a whole number through 0 is nil.
+    /// Integer division truncates towards zero; an integer divided by 0 is nil.
     static func divide(_ a: PropertyValue, _ b: PropertyValue) -> PropertyValue {
         switch operands(a, b) {
         case .integers(_, 0): return .null
@@ -130,7 +130,7 @@ enum Arithmetic {
         return sorted.count % 2 == 1 ? sorted[middle] : average([sorted[middle - 1], sorted[middle]])
     }
 
-    /// The most frequent values, in their order.
+    /// The most frequent values, in ascending order.
     static func mode(_ values: [PropertyValue]) -> PropertyValue {
         let runs = Dictionary(grouping: values, by: \.normalizedForEquality).values
         let most = runs.map(\.count).max() ?? 0
@@ -153,12 +153,12 @@ extension PropertyValue {
 }
 
 extension Decimal {
-    /// What is left of the number after the divisor was taken from it as often as it goes, with the number's sign.
-    /// - Returns: nil when the number has more digits before the divisor's point than a decimal holds.
+    /// The remainder of a division, with the sign of the dividend.
+    /// - Returns: Nil when the quotient has more digits than a decimal holds.
     fileprivate func remainder(dividingBy divisor: Decimal) -> Decimal? {
         let size = abs(divisor)
         var rest = abs(self)
-        // A quotient of more digits than a decimal has is rounded, so that it takes a second round.
+        // A quotient with too many digits is rounded, so that another round is needed.
         for _ in 0..<4 {
             if rest < size { return self < 0 ? -rest : rest }
             var quotient = rest / size
@@ -171,7 +171,7 @@ extension Decimal {
         return nil
     }
 
-    /// A whole power; nil when it has no decimal.
+    /// An integer power; nil when the result is not a decimal.
     fileprivate func power(_ exponent: Int64) -> Decimal? {
         var left = exponent.magnitude
         var factor = self

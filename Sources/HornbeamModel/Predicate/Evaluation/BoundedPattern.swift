@@ -1,25 +1,25 @@
 import Foundation
 internal import HornbeamThreads
 
-/// The right side of MATCHES: an ICU regular expression that must match the whole text, with a bound on
-/// the work, so that `(a+)+b` against a long text ends with an error instead of not ending.
+/// The pattern of MATCHES: an ICU regular expression that must match the whole text. The work is limited,
+/// so that `(a+)+b` against a long text ends with an error.
 struct BoundedPattern: Sendable {
-    /// How often the engine may report that it is still busy. One report stands for ten thousand steps, a
-    /// fifth of a millisecond. After some thousands its stack is full, and it would say “no match” instead of
-    /// failing, so the bound must lie well below that.
+    /// The maximum number of progress reports of the regular expression engine. One report stands for ten thousand steps, a
+    /// fifth of a millisecond. After some thousand reports its stack is full, and it would return “no match” instead of
+    /// an error, so the limit must be far below that.
     private static let reportsMax = 500
 
-    /// A report costs as much as looking at so many values.
+    /// A report costs as much as reading this number of values.
     private static let unitsInReport = PatternCost.unitsInReport
 
-    /// Longer patterns are refused; no condition that people write needs as much.
+    /// Longer patterns are refused; practical conditions need far less.
     private static let lengthMax = 16_384
 
     private let expression: NSRegularExpression
     private let pattern: String
     private let cost: PatternCost
 
-    /// - Throws: `HornbeamError` with code `predicateEvaluation` when `pattern` is no regular expression.
+    /// - Throws: `HornbeamError` with code `predicateEvaluation` when `pattern` is not a regular expression.
     init(_ pattern: String, _ options: FetchPredicate.Options) throws {
         guard pattern.utf8.count <= Self.lengthMax else {
             throw HornbeamError(
@@ -30,7 +30,7 @@ struct BoundedPattern: Sendable {
         cost = PatternCost(pattern)
         let isFolding = options.contains(.caseInsensitive) && !options.contains(.normalized)
         do {
-            // By itself first: `a)|(?:b` is none, and would become one between brackets.
+            // Compile the bare pattern first: `a)|(?:b` is invalid, but would become valid inside parentheses.
             _ = try NSRegularExpression(pattern: pattern)
             expression = try NSRegularExpression(
                 pattern: "\\A(?:\(pattern))\\z", options: isFolding ? [.caseInsensitive] : [])
@@ -44,13 +44,13 @@ struct BoundedPattern: Sendable {
 
     private static let cache = Guarded<[String: BoundedPattern]>([:])
 
-    /// The pattern, compiled once; some hundred patterns are kept.
+    /// The compiled pattern, from a cache of some hundred patterns.
     static func cached(_ pattern: String, _ options: FetchPredicate.Options) throws -> BoundedPattern {
         var work = EvaluationWork()
         return try cached(pattern, options, &work)
     }
 
-    /// The same, paid for when it has to be compiled.
+    /// As above, and charges the cost of compiling.
     static func cached(
         _ pattern: String, _ options: FetchPredicate.Options, _ work: inout EvaluationWork
     ) throws -> BoundedPattern {
@@ -71,7 +71,7 @@ struct BoundedPattern: Sendable {
         return try matches(text, &work)
     }
 
-    /// - Throws: `HornbeamError` with code `predicateEvaluation` when it takes too long, or more than is left.
+    /// - Throws: `HornbeamError` with code `predicateEvaluation` when it exceeds a limit of time or work.
     func matches(_ text: String, _ work: inout EvaluationWork) throws -> Bool {
         var isFound = false
         var reports = 0

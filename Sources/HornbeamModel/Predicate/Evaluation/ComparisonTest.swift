@@ -1,9 +1,9 @@
-/// One comparison of two values, options applied.
+/// One comparison of two values with its options.
 struct ComparisonTest {
     let comparator: FetchPredicate.Comparator
     let options: FetchPredicate.Options
 
-    /// - Throws: `HornbeamError` with code `predicateEvaluation` for what has no answer, or costs more work than is left.
+    /// - Throws: `HornbeamError` with code `predicateEvaluation` for an undefined comparison, or one that exceeds the limit of work.
     func holds(_ left: EvaluatedValue, _ right: EvaluatedValue, _ work: inout EvaluationWork) throws -> Bool {
         try work.spend(forMembersOf: left)
         try work.spend(forMembersOf: right)
@@ -68,7 +68,7 @@ struct ComparisonTest {
         return try a.allSatisfy { try rest.remove($0, &work) }
     }
 
-    /// An element that is missing is nil.
+    /// A missing element counts as nil.
     private func isEqual(
         _ a: [String: PropertyValue], _ b: [String: PropertyValue], _ work: inout EvaluationWork
     ) throws -> Bool {
@@ -79,7 +79,7 @@ struct ComparisonTest {
 
     // MARK: Order
 
-    /// The order of two values; nil where there is none, with nil and between kinds.
+    /// The order of two values; nil for nil and for values of different types.
     func order(_ left: EvaluatedValue, _ right: EvaluatedValue) -> ValueOrder? {
         guard case .value(let a) = left, case .value(let b) = right else { return nil }
         guard case .string(let x) = a, case .string(let y) = b else { return a.compared(to: b) }
@@ -97,7 +97,7 @@ struct ComparisonTest {
 
     // MARK: Membership
 
-    /// IN and CONTAINS: a member of a collection, or a part of a text.
+    /// IN and CONTAINS: an element of a collection, or a part of a text.
     private func isMember(
         _ element: EvaluatedValue, of collection: EvaluatedValue, _ work: inout EvaluationWork
     ) throws -> Bool {

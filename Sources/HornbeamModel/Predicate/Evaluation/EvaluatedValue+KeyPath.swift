@@ -1,7 +1,7 @@
 import Foundation
 
 extension EvaluatedValue {
-    /// Follows the steps of a key path. nil stays nil; over a collection a key maps to a flat collection.
+    /// Follows the steps of a key path. nil stays nil; a key of a collection gives a flat collection.
     func value(
         along steps: ArraySlice<FetchExpression.Step>, _ work: inout EvaluationWork
     ) throws -> EvaluatedValue {
@@ -16,7 +16,7 @@ extension EvaluatedValue {
         return current
     }
 
-    /// The value of one key, whatever this is.
+    /// The value of one key.
     func value(forKey key: String, _ work: inout EvaluationWork) throws -> EvaluatedValue {
         switch self {
         case .object(let object): return try object.evaluatedValue(forKey: key)
@@ -88,7 +88,7 @@ extension EvaluatedValue {
 }
 
 extension PropertyValue {
-    /// The text that Foundation's classes answer to the key `description`.
+    /// The value of the key `description` for Foundation's classes.
     fileprivate var foundationDescription: String {
         switch self {
         case .bool(let truth): truth ? "1" : "0"

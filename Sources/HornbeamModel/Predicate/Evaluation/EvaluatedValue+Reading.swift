@@ -1,7 +1,7 @@
-/// Reading values out of what keys answer.
+/// Conversion of evaluated values.
 extension EvaluatedValue {
-    /// The plain value. An object answers with its identity, a collection with an array or set of plain
-    /// values; nil when an object has no identity.
+    /// The plain value: the identity of an object, an array or set of plain values for a collection;
+    /// nil when an object has no identity.
     public var propertyValue: PropertyValue? {
         switch self {
         case .value(let value): return value
@@ -20,12 +20,12 @@ extension EvaluatedValue {
         if case .value(.null) = self { true } else { false }
     }
 
-    /// A dictionary is one value on the way of a key path, a composite for instance, though it has members.
+    /// In a key path, a dictionary such as a composite is one value, though it has elements.
     var isDictionary: Bool {
         if case .value(.dictionary) = self { true } else { false }
     }
 
-    /// The members, when this is a collection of any kind; a dictionary has its values as members.
+    /// The elements of a collection; for a dictionary, its values.
     package var elements: [EvaluatedValue]? {
         switch self {
         case .collection(let elements, _): elements
@@ -44,12 +44,12 @@ extension EvaluatedValue {
         }
     }
 
-    /// The members for an aggregate: none for nil, the value itself for what is no collection.
+    /// The elements for an aggregate: empty for nil, the value itself when it is not a collection.
     var members: [EvaluatedValue] {
         isNull ? [] : (elements ?? [self])
     }
 
-    /// What equal values have in common; others may have it too. See `MemberTable`.
+    /// A key that is the same for equal values; different values may share it. See `MemberTable`.
     var equalityKey: EqualityKey {
         switch self {
         case .value(.string(let text)): return .text(Array(text.utf8))
@@ -63,16 +63,16 @@ extension EvaluatedValue {
 
     enum EqualityKey: Hashable {
         case value(PropertyValue)
-        /// Bytes, since `String` takes canonically equivalent texts for equal.
+        /// Bytes, because `String` compares canonically equivalent texts as equal.
         case text([UInt8])
         case object(ObjectIdentifier)
-        /// All collections: their members tell them apart.
+        /// All collections share one key; their elements are compared.
         case collection
     }
 }
 
 extension PropertyValue {
-    /// One form for all numbers that are equal: whole ones as `int`, others as `double`.
+    /// The same form for all equal numbers: `int` for integers, `double` for others.
     package var normalizedForEquality: PropertyValue {
         switch self {
         case .bool(let flag): .int(flag ? 1 : 0)
@@ -83,7 +83,7 @@ extension PropertyValue {
     }
 }
 
-/// A dictionary answers for its keys; a missing key is nil.
+/// A dictionary has a value for each of its keys; a missing key is nil.
 extension Dictionary: KeyedValues where Key == String, Value == PropertyValue {
     public func evaluatedValue(forKey key: String) throws -> EvaluatedValue { .value(self[key] ?? .null) }
     public var evaluatedKeys: [String]? { Array(keys) }

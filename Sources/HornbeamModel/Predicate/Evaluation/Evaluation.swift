@@ -1,8 +1,8 @@
-/// The meaning of predicates: one object, one set of variables, one answer.
+/// Evaluates a predicate for one object with one set of variables.
 ///
-/// Two-valued: every comparison is true or false, nil included. This interpreter is the reference;
-/// compiled predicates and stores answer the same. It throws only for what has no answer: a key that
-/// does not exist, a variable without a value, ANY or ALL over a single value.
+/// The logic has two values: every comparison is true or false, with nil too. This interpreter is the reference;
+/// compiled predicates and stores return the same results. It throws only for undefined results: an unknown
+/// key, a variable without a value, ANY or ALL over a single value.
 struct Evaluation {
     let object: EvaluatedValue
     var variables: [String: EvaluatedValue]
@@ -29,7 +29,7 @@ struct Evaluation {
         }
     }
 
-    /// The variables as blocks see them.
+    /// The variables in the form that blocks receive.
     private var plainVariables: [String: PropertyValue] { variables.compactMapValues(\.propertyValue) }
 
     private mutating func holds(_ comparison: FetchPredicate.Comparison) throws -> Bool {
@@ -46,7 +46,7 @@ struct Evaluation {
         }
     }
 
-    /// The members of the left side of ANY and ALL. A path that ends at nil has none.
+    /// The elements on the left side of ANY and ALL. A path that ends at nil has none.
     private func collection(_ left: EvaluatedValue, _ comparison: FetchPredicate.Comparison) throws -> [EvaluatedValue] {
         if left.isNull { return [] }
         if let elements = left.elements { return elements }
@@ -90,7 +90,7 @@ struct Evaluation {
         return value
     }
 
-    /// The value, after paying for what is in it: what follows walks through it.
+    /// Charges the size of the value and returns it, because the next step reads all of it.
     private mutating func paid(_ value: EvaluatedValue) throws -> EvaluatedValue {
         try work.spend(for: value)
         return value

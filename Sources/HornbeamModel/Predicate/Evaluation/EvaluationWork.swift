@@ -1,48 +1,48 @@
-/// How much an evaluation may still do for one object.
+/// The limit of work for the evaluation of one object.
 ///
-/// A short format can ask for a walk without end: a key path over five to-many relationships, a SUBQUERY in a SUBQUERY,
-/// a list that holds the same list a thousand times. Everything that looks at the members of a collection pays here first;
-/// so do the steps of LIKE and MATCHES, whose number does not show in the length of a text.
+/// A short format can require unlimited work: a key path over five to-many relationships, a SUBQUERY in a SUBQUERY,
+/// a list that contains the same list a thousand times. Every step that reads the elements of a collection is charged first,
+/// and so are the steps of LIKE and MATCHES, whose number does not depend on the length of the text alone.
 ///
-/// A unit stands for a value that is looked at, about a tenth of a microsecond.
+/// One unit is the cost of reading a value, about a tenth of a microsecond.
 struct EvaluationWork {
-    /// Far more than a question needs, and little enough to be over within seconds.
+    /// Far above the cost of practical predicates, and low enough to end within seconds.
     static let unitsMax = 10_000_000
 
-    /// Collections inside collections, no deeper than this, so that no walk over a value exhausts the stack.
+    /// The maximum depth of nested collections, which limits recursion.
     private static let depthMax = 64
 
-    /// Steps over single bytes that cost as much as looking at a value.
+    /// The number of byte steps that cost as much as reading one value.
     private static let stepsInUnit = 16
 
     private var left: Int
 
     init(units: Int = unitsMax) { left = units }
 
-    /// For values that are there already and are compared once.
+    /// For existing values that are compared once.
     static var unbounded: Self {
         var work = Self()
         work.left = .max
         return work
     }
 
-    /// The steps over bytes that may still be made.
+    /// The number of byte steps left.
     var stepsLeft: Int { left.multipliedReportingOverflow(by: Self.stepsInUnit).overflow ? .max : left * Self.stepsInUnit }
 
-    /// Pays for steps over single bytes.
+    /// Charges byte steps.
     mutating func spend(steps: Int) throws { try spend((steps + Self.stepsInUnit - 1) / Self.stepsInUnit) }
 
-    /// Pays for a number of members, characters or steps.
-    /// - Throws: `HornbeamError` with code `predicateEvaluation` when too much was done already.
+    /// Charges a number of elements, characters or steps.
+    /// - Throws: `HornbeamError` with code `predicateEvaluation` when the limit is exceeded.
     mutating func spend(_ units: Int) throws {
         left = units < left ? left - units : -1
         if left < 0 { throw Self.exhausted }
     }
 
-    /// Pays for a text that is looked at as a whole; bytes are cheaper than values.
+    /// Charges a text that is read as a whole; bytes cost less than values.
     mutating func spend(for text: String) throws { try spend(text.utf8.count >> 4) }
 
-    /// Pays for the members of a value and not for what is in them.
+    /// Charges the elements of a value, but not their contents.
     mutating func spend(forMembersOf value: EvaluatedValue) throws {
         switch value {
         case .collection(let elements, _): try spend(elements.count)
@@ -54,7 +54,7 @@ struct EvaluationWork {
         }
     }
 
-    /// Pays for everything in a value, collections inside collections included.
+    /// Charges a value with everything in it, nested collections included.
     mutating func spend(for value: EvaluatedValue, depth: Int = 0) throws {
         switch value {
         case .collection(let elements, _):

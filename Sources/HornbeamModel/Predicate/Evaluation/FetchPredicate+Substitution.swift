@@ -1,12 +1,12 @@
 extension FetchPredicate {
-    /// A copy in which the variables with a value are replaced by it. Others stay; they are bound later, or
-    /// evaluation throws.
+    /// A copy in which the given variables are replaced by their values. Other variables stay: bind them later, or
+    /// the evaluation throws.
     public func substituting(_ variables: [String: PropertyValue]) -> FetchPredicate {
         FetchPredicate(node: node.substituting(variables))
     }
 
-    /// A copy without variables, as a fetch needs it.
-    /// - Throws: `HornbeamError` with code `predicateEvaluation` naming a variable that has no value (MDL-1).
+    /// A copy without variables, as a fetch requires.
+    /// - Throws: `HornbeamError` with code `predicateEvaluation` that names a variable without a value (MDL-1).
     public func substitutingAll(_ variables: [String: PropertyValue]) throws -> FetchPredicate {
         let bound = substituting(variables)
         guard let missing = bound.node.freeVariables.sorted().first else { return bound }
@@ -15,8 +15,8 @@ extension FetchPredicate {
             "The variable $\(missing) has no value. A fetch needs a value for every variable of its predicate.")
     }
 
-    /// A copy in which a variable stands for an object: key paths from it are followed now, and alone it is the object's ID.
-    /// - Throws: What the object throws for a key that it does not have.
+    /// A copy in which a variable is replaced by an object: key paths from it are evaluated now, and the variable itself becomes the object's ID.
+    /// - Throws: The object's error for an unknown key.
     package func binding(_ name: String, to object: EvaluatedValue) throws -> FetchPredicate {
         let followed = try node.mapExpressions { expression in
             guard case .keyPath(.variable(name), let steps) = expression else { return expression }
@@ -26,12 +26,12 @@ extension FetchPredicate {
         return FetchPredicate(node: followed.substituting([name: object.propertyValue ?? .null]))
     }
 
-    /// The names of the variables that must be given a value, without those that a SUBQUERY binds.
+    /// The names of the variables that need a value, without those that a SUBQUERY binds.
     public var variableNames: Set<String> { node.freeVariables }
 }
 
 extension FetchExpression {
-    /// A copy in which the variables with a value are replaced by it.
+    /// A copy in which the given variables are replaced by their values.
     public func substituting(_ variables: [String: PropertyValue]) -> FetchExpression {
         FetchExpression(node: node.substituting(variables.mapValues(Self.normalized)))
     }
@@ -64,7 +64,7 @@ extension FetchPredicate.Node {
 }
 
 extension FetchExpression.Node {
-    /// The variable of a SUBQUERY is its own and hides one of the same name outside.
+    /// The variable of a SUBQUERY is local and hides an outer one with the same name.
     func substituting(_ variables: [String: PropertyValue]) -> Self {
         switch self {
         case .variable(let name): return variables[name].map { .constant(FetchExpression.normalized($0)) } ?? self

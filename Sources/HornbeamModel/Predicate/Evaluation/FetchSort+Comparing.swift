@@ -1,5 +1,5 @@
 extension FetchSort {
-    /// How two values of the key path stand to each other, direction and comparison applied.
+    /// The order of two values of the key path, with direction and comparison.
     ///
     /// nil is the least value: it comes first ascending and last descending.
     package func order(_ a: PropertyValue, _ b: PropertyValue) -> ValueOrder {
@@ -14,21 +14,21 @@ extension FetchSort {
         return p == q ? .same : (p.lexicographicallyPrecedes(q) ? .less : .greater)
     }
 
-    /// The value of the key path, for comparing.
+    /// The value of the key path for comparisons.
     package func key(of object: EvaluatedValue, _ steps: [FetchExpression.Step]) throws -> PropertyValue {
         var work = EvaluationWork()
         return try object.value(along: steps[...], &work).propertyValue ?? .null
     }
 
-    /// How two objects stand to each other by this criterion.
-    /// - Throws: What an object throws for a key that it does not have.
+    /// The order of two objects by this criterion.
+    /// - Throws: The object's error for an unknown key.
     package func order(_ a: some KeyedValues, _ b: some KeyedValues) throws -> ValueOrder {
         let steps = try steps
         return order(try key(of: .object(a), steps), try key(of: .object(b), steps))
     }
 
     /// The steps of the key path.
-    /// - Throws: `HornbeamError` with code `predicateSyntax` when it is none.
+    /// - Throws: `HornbeamError` with code `predicateSyntax` when the text is not a key path.
     package var steps: [FetchExpression.Step] {
         get throws {
             guard case .keyPath(.evaluatedObject, let steps) = try FetchExpression(keyPath: keyPath).node else { return [] }
@@ -38,9 +38,9 @@ extension FetchSort {
 }
 
 extension Sequence where Element: KeyedValues {
-    /// The elements in the order of the criteria. Where none tells two apart they come by their IDs, or
-    /// stay as they were when they have none. Reads every key once; n log n comparisons.
-    /// - Throws: What an element throws for a key that it does not have.
+    /// The elements sorted by the criteria. Elements that are equal in all criteria are ordered by ID, or
+    /// keep their order when they have none. Reads every key once; n log n comparisons.
+    /// - Throws: The element's error for an unknown key.
     public func sorted(by criteria: [FetchSort]) throws -> [Element] {
         let paths = try criteria.map { try $0.steps }
         let rows = try enumerated().map { place, element in

@@ -1,11 +1,11 @@
-/// The right side of LIKE: `*` stands for any run of characters, `?` for one Unicode scalar, a backslash
-/// takes the meaning from the next character. Matching takes time in proportion to text times pattern
-/// at worst, and no memory.
+/// The pattern of LIKE: `*` matches any run of characters, `?` one Unicode scalar; a backslash
+/// escapes the next character. The worst-case time is proportional to text times pattern,
+/// without extra memory.
 struct LikePattern: Sendable {
     private static let one: UInt16 = 256
     private static let run: UInt16 = 257
 
-    /// Bytes, and the two wildcards above 255.
+    /// Bytes, and the two wildcards as values above 255.
     private let tokens: [UInt16]
 
     /// Longer patterns are refused, which bounds the work on a text.
@@ -41,7 +41,7 @@ struct LikePattern: Sendable {
         self.tokens = tokens
     }
 
-    /// - Throws: `HornbeamError` with code `predicateEvaluation` when it takes more steps than are left.
+    /// - Throws: `HornbeamError` with code `predicateEvaluation` when it exceeds the limit of work.
     func matches(_ text: UnsafeBufferPointer<UInt8>, _ work: inout EvaluationWork) throws -> Bool {
         var steps = 0
         let isFound = matches(text, &steps, stepsMax: work.stepsLeft)
@@ -49,11 +49,11 @@ struct LikePattern: Sendable {
         return isFound
     }
 
-    /// Gives up, one step too many, beyond the most steps.
+    /// Stops one step after the maximum number of steps.
     private func matches(_ text: UnsafeBufferPointer<UInt8>, _ steps: inout Int, stepsMax: Int) -> Bool {
         var place = 0
         var index = 0
-        // After the last run seen: where to go on in the pattern, and how much of the text the run takes.
+        // The position in the pattern after the last `*`, and the position in the text up to which it matches.
         var retry: (token: Int, text: Int)?
         while place < text.count {
             steps += 1
@@ -85,6 +85,6 @@ struct LikePattern: Sendable {
         return next
     }
 
-    /// The bytes that every matching text begins with; the planner makes a key range of them.
+    /// The common prefix of all matching texts. The planner uses it as a key range.
     var literalPrefix: [UInt8] { tokens.prefix { $0 < 256 }.map { UInt8($0) } }
 }

@@ -1,6 +1,6 @@
-/// Members of a collection by what equal ones have in common, so that an equal one is found without asking them all.
+/// A hash table of collection elements, so that an equal element is found without comparing all of them.
 ///
-/// Whether two are equal is for `ComparisonTest` to say, here as everywhere.
+/// `ComparisonTest` determines equality, as everywhere.
 struct MemberTable {
     private let test: ComparisonTest
     private var buckets: [EvaluatedValue.EqualityKey: [EvaluatedValue]] = [:]
@@ -10,7 +10,7 @@ struct MemberTable {
         for member in members { buckets[key(of: member), default: []].append(member) }
     }
 
-    /// The same for values that are equal, and different for most others; collections share one.
+    /// Equal for equal values, and different for most others; all collections share one key.
     private func key(of value: EvaluatedValue) -> EvaluatedValue.EqualityKey {
         switch value {
         case .value(.string(let text)): .text(TextFolding(test.options, isOrdering: false).folded(text))
@@ -24,7 +24,7 @@ struct MemberTable {
         try place(of: value, in: key(of: value), &work) != nil
     }
 
-    /// False when there is an equal member already. A NaN is added once, though it equals nothing.
+    /// False when an equal element already exists. A NaN is added once, though it equals no value.
     mutating func insert(_ value: EvaluatedValue, _ work: inout EvaluationWork) throws -> Bool {
         let key = key(of: value)
         if value.isNaN, buckets[key] != nil { return false }
@@ -33,7 +33,7 @@ struct MemberTable {
         return true
     }
 
-    /// False when there is no equal member.
+    /// False when there is no equal element.
     mutating func remove(_ value: EvaluatedValue, _ work: inout EvaluationWork) throws -> Bool {
         let key = key(of: value)
         guard let place = try place(of: value, in: key, &work) else { return false }
@@ -66,7 +66,7 @@ extension PropertyValue {
 }
 
 extension FetchExpression.SetOperator {
-    /// The set that two collections make; nil counts as empty.
+    /// The result of a set operation on two collections; nil counts as empty.
     func combine(
         _ left: EvaluatedValue, _ right: EvaluatedValue, _ work: inout EvaluationWork
     ) throws -> EvaluatedValue {

@@ -1,14 +1,14 @@
 import Foundation
 
-/// Looks for a run of bytes in texts, in time proportional to the text whatever the two are.
+/// Searches a sequence of bytes in texts, in time proportional to the text in every case.
 ///
-/// Short needles are found by their first byte; for long ones, which could make that slow on purpose, it is known how far a
-/// match that failed reaches back (Knuth, Morris and Pratt).
+/// Short needles are searched by their first byte. For long needles that would allow a quadratic worst case, so they use the failure
+/// function of Knuth, Morris and Pratt.
 struct NeedleSearch: Sendable {
     private static let shortMax = 32
 
     private let needle: [UInt8]
-    /// For a long needle: the length of the longest start of it that ends at each place, the whole excepted.
+    /// For a long needle: at each position, the length of the longest proper prefix of the needle that ends there.
     private let borders: [Int]
 
     init(_ needle: [UInt8]) {
@@ -27,7 +27,7 @@ struct NeedleSearch: Sendable {
         return borders
     }
 
-    /// Whether the needle, which is not empty, is part of the text.
+    /// True when the needle, which is not empty, occurs in the text.
     func isFound(in text: UnsafeBufferPointer<UInt8>) -> Bool {
         guard text.count >= needle.count, let start = text.baseAddress else { return false }
         return borders.isEmpty ? isFoundByFirstByte(start, text.count) : isFoundByBorders(text)

@@ -1,26 +1,26 @@
-/// What a regular expression costs at most before the engine reports that it is still busy.
+/// The maximum cost of a regular expression before the engine's first progress report.
 ///
-/// The engine reports each ten thousand steps and says nothing of fewer. How many they may be is guessed from the pattern,
-/// high rather than low: with k places at which it can go on in more than one way, each of which ends somewhere in
-/// a text of n characters, there are (n + k over k) ways through it; repetitions inside repetitions have no such bound.
+/// The engine reports every ten thousand steps. The cost of fewer steps is estimated from the pattern, high
+/// rather than low: a pattern with k choices, each with up to n positions in
+/// a text of n characters, has (n + k over k) paths; nested repetitions have no such bound.
 struct PatternCost: Sendable {
-    /// Ten thousand steps take a fifth of a millisecond, as long as two thousand values do.
+    /// Ten thousand steps take a fifth of a millisecond, the time of two thousand values.
     static let unitsInReport = 2_000
 
     private static let stepsInUnit = 5
-    /// The call itself, and one engine for the text.
+    /// The cost of a call, which creates one engine for the text.
     private static let unitsInCall = 10
     private static let bytesInUnit = 16
 
-    /// Repetitions and alternatives; nil when some are inside repetitions.
+    /// The number of repetitions and alternatives; nil when repetitions are nested.
     private let choices: Int?
 
-    /// The units for compiling a pattern.
+    /// The cost of compiling a pattern.
     static func compiling(_ pattern: String) -> Int { 100 + pattern.utf8.count }
 
     init(_ pattern: String) {
         var count = 0
-        // For each open group the choices before it.
+        // For each open group, the number of choices before it.
         var groups: [Int] = []
         var classes = 0
         var isNested = false
@@ -47,7 +47,7 @@ struct PatternCost: Sendable {
         choices = isNested ? nil : count
     }
 
-    /// The most units that matching a text of so many characters costs without a report.
+    /// The maximum cost of matching a text of this length without a report.
     func units(forLength length: Int) -> Int {
         Self.unitsInCall + length / Self.bytesInUnit + min(steps(length) / Self.stepsInUnit, Self.unitsInReport)
     }

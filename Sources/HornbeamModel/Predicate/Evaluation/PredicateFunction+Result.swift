@@ -1,7 +1,7 @@
 import Foundation
 
 extension PredicateFunction {
-    /// The result of the function; nil for arguments of a kind that it does not work on.
+    /// The result of the function; nil for arguments of the wrong type.
     func result(_ arguments: [EvaluatedValue]) -> EvaluatedValue {
         switch self {
         case .count: return .value(.int(Int64(Self.members(arguments).count)))
@@ -13,7 +13,7 @@ extension PredicateFunction {
         }
     }
 
-    /// One collection, or a list of values.
+    /// The elements of one collection, or of a list of values.
     private static func members(_ arguments: [EvaluatedValue]) -> [EvaluatedValue] {
         arguments.count == 1 ? arguments[0].members : arguments
     }
@@ -116,7 +116,7 @@ extension PredicateFunction {
         }
     }
 
-    /// The way over the earth's surface in metres between two `{latitude, longitude}` in degrees.
+    /// The distance on the earth's surface in metres between two `{latitude, longitude}` in degrees.
     private static func distance(_ a: EvaluatedValue, _ b: EvaluatedValue) -> PropertyValue {
         guard let (latitude, longitude) = place(a), let (otherLatitude, otherLongitude) = place(b) else { return .null }
         let radius = 6_371_008.8

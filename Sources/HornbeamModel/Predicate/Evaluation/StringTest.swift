@@ -1,9 +1,9 @@
 import Foundation
 
-/// A string operator with its right side prepared: what `name ENDSWITH[c] 'x'` asks of a text's bytes.
+/// A string operator with a prepared right side, such as `ENDSWITH[c] 'x'`, that tests the bytes of a text.
 ///
-/// The evaluator and the scans of a store both use it, so that a text satisfies an operator everywhere
-/// or nowhere. Texts are UTF-8; `nil` satisfies none of these operators except `!=`.
+/// The evaluator and the scans of a store both use it, so that they always agree.
+/// Texts are UTF-8; `nil` satisfies none of these operators except `!=`.
 package struct StringTest: Sendable {
     private enum Kind: Sendable {
         case equal, notEqual, less, lessOrEqual, greater, greaterOrEqual
@@ -18,11 +18,11 @@ package struct StringTest: Sendable {
     private let needle: [UInt8]
     private let folding: TextFolding
 
-    /// True when the test needs the text as the operator's options fold it.
+    /// True when the test needs the folded text.
     package var folds: Bool { folding != .none }
 
-    /// - Returns: nil when the operator is none of strings: IN, BETWEEN.
-    /// - Throws: `HornbeamError` when the right side is no regular expression, or too long a pattern.
+    /// - Returns: Nil when the operator is not a string operator: IN, BETWEEN.
+    /// - Throws: `HornbeamError` when the pattern is not a regular expression, or too long.
     package init?(_ comparator: FetchPredicate.Comparator, _ right: String, _ options: FetchPredicate.Options) throws {
         folding = TextFolding(options, isOrdering: comparator.isOrdering)
         needle = comparator == .matches ? [] : folding.folded(right)
@@ -43,13 +43,13 @@ package struct StringTest: Sendable {
         }
     }
 
-    /// - Throws: `HornbeamError` with code `predicateEvaluation` when LIKE or MATCHES takes too long.
+    /// - Throws: `HornbeamError` with code `predicateEvaluation` when LIKE or MATCHES exceeds the limit of work.
     package func holds(_ text: String) throws -> Bool {
         var work = EvaluationWork()
         return try holds(text, &work)
     }
 
-    /// - Throws: As `holds(_: String)` does.
+    /// - Throws: The errors of `holds(_: String)`.
     package func holds(_ text: UnsafeBufferPointer<UInt8>) throws -> Bool {
         var work = EvaluationWork()
         return try holds(text, &work)
@@ -96,7 +96,7 @@ package struct StringTest: Sendable {
         return difference == 0 ? text.count - needle.count : difference
     }
 
-    /// `[c]` at a fixed place of an ASCII text needs no folded copy; nil when it does.
+    /// `[c]` at a fixed position of an ASCII text needs no folded copy; nil when a copy is needed.
     private func holdsInASCII(_ text: UnsafeBufferPointer<UInt8>) -> Bool? {
         let start: Int
         switch kind {
@@ -111,7 +111,7 @@ package struct StringTest: Sendable {
     }
 }
 
-/// How an operator's options change texts before they meet.
+/// The folding of texts before a comparison, from the operator's options.
 enum TextFolding: Equatable, Sendable {
     case none, lowercase, unmarked, both, localized
 
@@ -150,7 +150,7 @@ extension FetchPredicate.Comparator {
         }
     }
 
-    /// Whether an order of left to right satisfies an ordering operator or an equality.
+    /// True when an order of left and right satisfies an ordering operator or an equality.
     package func holds(for order: ValueOrder) -> Bool {
         switch self {
         case .lessThan: order == .less
@@ -163,7 +163,7 @@ extension FetchPredicate.Comparator {
         }
     }
 
-    /// The operator that says the same with the sides exchanged; nil for those that have none.
+    /// The equivalent operator for exchanged sides; nil when there is none.
     package var mirrored: FetchPredicate.Comparator? {
         switch self {
         case .lessThan: .greaterThan

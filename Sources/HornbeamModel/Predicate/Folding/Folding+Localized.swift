@@ -1,8 +1,8 @@
 extension Folding {
-    /// A key whose byte order is the order of `.localizedStandard`: first without case and marks, with
-    /// runs of digits by their value; texts that are still the same come in the order of their bytes.
+    /// A key whose byte order is the order of `.localizedStandard`: without case and marks, with
+    /// runs of digits by value; texts that are then equal are ordered by their bytes.
     ///
-    /// One order for all places, so that a store sorts the same everywhere: it knows no locale.
+    /// The order is the same for all locales, so that a store sorts in the same way everywhere.
     package static func localizedStandardKey(_ text: some Collection<UInt8>) -> [UInt8] {
         let folded = fold(text, caseInsensitive: true, diacriticInsensitive: true)
         var key: [UInt8] = []
@@ -25,7 +25,7 @@ extension Folding {
 
     private static func isDigit(_ byte: UInt8) -> Bool { byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9") }
 
-    /// A run of digits: the digit zero (so that it stands among other characters as digits do), the
+    /// A run of digits: the digit zero (so that it has the position of digits among other characters), the
     /// number of digits without leading zeros, the digits.
     private static func appendNumber(_ digits: ArraySlice<UInt8>, to key: inout [UInt8]) {
         var value = digits.drop { $0 == UInt8(ascii: "0") }

@@ -1,8 +1,8 @@
-// Generated from the Unicode Character Database, version 14.0.0. Frozen: stores keep index keys that were made
-// with these tables, so that a change here needs a new `Folding.version`.
+// Generated from the Unicode Character Database, version 14.0.0. Frozen: stores contain index keys made
+// with these tables, so a change here requires a new `Folding.version`.
 
 extension Folding {
-    /// Letters that fold to one scalar: first scalar, how many, the step between them, what to add.
+    /// Letters that fold to one scalar: the first scalar, their number, the step between them, the number to add.
     static let caseRuns: [(first: UInt32, count: UInt32, step: UInt32, delta: Int32)] = [
         (0x41, 26, 1, 32), (0xB5, 1, 1, 775), (0xC0, 23, 1, 32), (0xD8, 7, 1, 32), (0x100, 24, 2, 1),
         (0x132, 3, 2, 1), (0x139, 8, 2, 1), (0x14A, 23, 2, 1), (0x178, 1, 1, -121), (0x179, 3, 2, 1),
@@ -46,7 +46,7 @@ extension Folding {
         (0x118A0, 32, 1, 32), (0x16E40, 32, 1, 32), (0x1E900, 34, 1, 34),
     ]
 
-    /// Letters that fold to several scalars: the letter, then what it folds to; one entry a line.
+    /// Letters that fold to several scalars: the letter, then its folding; one entry per line.
     static let caseExpansions = """
         \u{DF}\u{73}\u{73} \u{130}\u{69}\u{307} \u{149}\u{2BC}\u{6E} \u{1F0}\u{6A}\u{30C} \
         \u{390}\u{3B9}\u{308}\u{301} \u{3B0}\u{3C5}\u{308}\u{301} \u{587}\u{565}\u{582} \u{1E96}\u{68}\u{331} \
@@ -78,7 +78,7 @@ extension Folding {
         \u{FB17}\u{574}\u{56D}
         """
 
-    /// Letters with marks, in groups: the letter without its marks, then all that lose theirs to become it.
+    /// Letters with marks, in groups: the letter without marks, then all letters that become it.
     static let markedLetters = """
         AÀÁÂÃÄÅĀĂĄǍǞǠǺȀȂȦḀẠẢẤẦẨẪẬẮẰẲẴẶ\u{212B} BḂḄḆ CÇĆĈĊČḈ DĎḊḌḎḐḒ EÈÉÊËĒĔĖĘĚȄȆȨḔḖḘḚḜẸẺẼẾỀỂỄỆ FḞ GĜĞĠĢǦǴḠ HĤȞḢḤ\
         ḦḨḪ IÌÍÎÏĨĪĬĮİǏȈȊḬḮỈỊ JĴ KĶǨḰḲḴ LĹĻĽḶḸḺḼ MḾṀṂ NÑŃŅŇǸṄṆṈṊ OÒÓÔÕÖŌŎŐƠǑǪǬȌȎȪȬȮȰṌṎṐṒỌỎỐỒỔỖỘỚỜỞỠỢ PṔṖ RŔŖŘȐȒṘ\

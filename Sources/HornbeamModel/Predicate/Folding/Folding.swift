@@ -1,14 +1,14 @@
-/// Case folding and removal of marks, over Unicode scalars, with tables of our own.
+/// Case folding and removal of marks, over Unicode scalars, with fixed tables.
 ///
-/// The system's tables change with its version. These never do, so that an index key made today equals
-/// the key made from the same text in ten years, and memory and store agree. `[c]` maps every scalar by
-/// its full case folding (ß becomes ss); `[d]` takes the marks off letters and drops marks that stand
-/// alone. Neither normalises otherwise.
+/// The system's tables change with its version. These never change, so that index keys stay valid on every
+/// system, and memory and store agree. `[c]` maps every scalar by its full case folding (ß becomes ss);
+/// `[d]` removes the marks from letters and drops marks that stand alone. Texts are not normalised
+/// otherwise.
 package enum Folding {
     /// The number of this set of tables; index keys record it.
     package static let version = 1
 
-    /// The text folded; the same bytes when neither letter is asked for. Bytes that are no UTF-8 stay.
+    /// The folded text; the same bytes when both parameters are false. Bytes that are not UTF-8 are kept.
     package static func fold(
         _ text: some Collection<UInt8>, caseInsensitive: Bool, diacriticInsensitive: Bool
     ) -> [UInt8] {
@@ -21,7 +21,7 @@ package enum Folding {
         }
     }
 
-    /// The text folded as the options of an operator ask: `[n]` overrides the others.
+    /// The text folded by the options of an operator. `[n]` overrides the others.
     package static func fold(_ text: String, _ options: FetchPredicate.Options) -> [UInt8] {
         guard !options.contains(.normalized) else { return Array(text.utf8) }
         return fold(
@@ -29,7 +29,7 @@ package enum Folding {
             diacriticInsensitive: options.contains(.diacriticInsensitive))
     }
 
-    /// True when every byte is ASCII, so that folding is nothing but lower case.
+    /// True when every byte is ASCII, so that folding only converts to lower case.
     private static func isASCII(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         var all: UInt8 = 0
         for byte in bytes { all |= byte }
@@ -74,7 +74,7 @@ package enum Folding {
         byte &- UInt8(ascii: "A") < 26 ? byte | 0x20 : byte
     }
 
-    /// The scalar at a place and its length in bytes; one byte and no scalar where the text is not UTF-8.
+    /// The scalar at a position and its length in bytes; one byte without a scalar where the text is not UTF-8.
     static func decode(_ bytes: UnsafeBufferPointer<UInt8>, _ index: Int) -> (scalar: UInt32?, length: Int) {
         let first = UInt32(bytes[index])
         let length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2
@@ -101,7 +101,7 @@ package enum Folding {
     private static let cases = FoldingTable(caseMap.mapValues(utf8))
     private static let diacritics = FoldingTable(markMap.mapValues(utf8))
 
-    /// Marks come off first, since a letter with marks may fold to a letter and a mark.
+    /// Marks are removed first, because a letter with marks may fold to a letter and a mark.
     private static let both: FoldingTable = {
         var map: [UInt32: [UInt8]] = [:]
         for scalar in Set(caseMap.keys).union(markMap.keys) {
@@ -141,7 +141,7 @@ package enum Folding {
     }
 }
 
-/// What scalars fold to, as UTF-8: a direct table for the lower scalars, a dictionary for the rest.
+/// The UTF-8 foldings of scalars: an array for the lower scalars, a dictionary for the others.
 private struct FoldingTable: Sendable {
     private let low: [[UInt8]?]
     private let high: [UInt32: [UInt8]]

@@ -1,9 +1,9 @@
-/// Archived as format text that keeps every bit of dates and the kind of every constant, so that an
-/// archive can be read by people and survives new versions of the tree.
+/// Archived as format text with exact dates and the type of every constant, so that an
+/// archive is readable and independent of the version of the tree.
 extension FetchPredicate: Codable {
     /// Parses a predicate from its text.
     ///
-    /// - Throws: `HornbeamError` with code `predicateSyntax` when the text is no predicate.
+    /// - Throws: `HornbeamError` with code `predicateSyntax` when the text is not a predicate.
     public init(from decoder: any Decoder) throws {
         let text = try decoder.singleValueContainer().decode(String.self)
         node = try PredicateParser.predicate(text, [])
@@ -22,11 +22,11 @@ extension FetchPredicate: Codable {
     }
 }
 
-/// Archived as format text, as predicates are.
+/// Archived as format text, like predicates.
 extension FetchExpression: Codable {
     /// Parses an expression from its text.
     ///
-    /// - Throws: `HornbeamError` with code `predicateSyntax` when the text is no expression.
+    /// - Throws: `HornbeamError` with code `predicateSyntax` when the text is not an expression.
     public init(from decoder: any Decoder) throws {
         let text = try decoder.singleValueContainer().decode(String.self)
         node = try PredicateParser.expression(text, [])

@@ -1,11 +1,11 @@
 extension FetchPredicate {
     /// Parses a format such as `"latitude > %d AND name BEGINSWITH[c] %@"`.
     ///
-    /// `%@` takes any value, a collection, nil, a predicate or an expression; `%K` a key path; `%d` and its
-    /// family a number. `$name` stands for a value that `substituting(_:)` or the evaluation supplies.
-    /// Safe for texts from untrusted sources: bounded in length and depth, and calling nothing but the
-    /// built-in functions. Linear in the length of the format.
-    /// - Throws: `HornbeamError` with code `predicateSyntax`, which shows the place with a caret.
+    /// `%@` takes any value, a collection, nil, a predicate or an expression; `%K` a key path; `%d` and similar
+    /// placeholders a number. `$name` is a variable that `substituting(_:)` or the evaluation replaces.
+    /// Safe for texts from untrusted sources: length and depth are limited, and only
+    /// built-in functions can be called. Linear in the length of the format.
+    /// - Throws: `HornbeamError` with code `predicateSyntax`, whose message marks the position with a caret.
     public init(format: String, _ arguments: (any PredicateArgument)?...) throws {
         try self.init(format: format, arguments: arguments)
     }
@@ -17,8 +17,8 @@ extension FetchPredicate {
         node = try PredicateParser.predicate(format, values)
     }
 
-    /// The predicate in canonical form. It parses back to a predicate that prints itself; only blocks
-    /// cannot be written.
+    /// The predicate in canonical form. Parsing it gives a predicate with the same canonical form. Blocks
+    /// have no text.
     public var predicateFormat: String { PredicatePrinter.format(node) }
 }
 
@@ -28,7 +28,7 @@ extension FetchPredicate: CustomStringConvertible {
 
 extension FetchExpression {
     /// Parses a format such as `"lines.@sum.price * 1.2"`.
-    /// - Throws: `HornbeamError` with code `predicateSyntax`, which shows the place with a caret.
+    /// - Throws: `HornbeamError` with code `predicateSyntax`, whose message marks the position with a caret.
     public init(format: String, _ arguments: (any PredicateArgument)?...) throws {
         try self.init(format: format, arguments: arguments)
     }
@@ -51,7 +51,7 @@ extension FetchExpression {
         }
     }
 
-    /// The expression in canonical form, which parses back to it.
+    /// The expression in canonical form, which parses to the same expression.
     public var expressionFormat: String { PredicatePrinter.format(node) }
 }
 

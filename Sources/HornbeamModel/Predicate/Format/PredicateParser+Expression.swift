@@ -82,7 +82,7 @@ extension PredicateParser {
         return Parsed(kind: .expression(wrap(node)), height: try grown(height, at: start), start: start)
     }
 
-    /// `-3` is a constant unless the number belongs to a power: `-2**2` is `-(2**2)`.
+    /// `-3` is a constant, except before a power: `-2**2` is `-(2**2)`.
     private mutating func parseNegativeLiteral() throws(PredicateSyntaxProblem) -> Parsed? {
         let minus = token
         advance()
@@ -141,7 +141,7 @@ extension PredicateParser {
         return .keyPath(root, first + steps)
     }
 
-    /// `.name.@count.%K`; the current token is the first dot. `self` is a step that stays in place.
+    /// `.name.@count.%K`; the current token is the first dot. The step `self` has no effect.
     private mutating func parseSteps() throws(PredicateSyntaxProblem) -> [FetchExpression.Step] {
         var steps: [FetchExpression.Step] = []
         while take(.dot) {

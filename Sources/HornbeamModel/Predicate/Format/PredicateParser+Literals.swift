@@ -7,7 +7,7 @@ extension PredicateParser {
         return value
     }
 
-    /// A whole number is an `int` where it fits in 64 bits, else a `decimal`; others are `double`.
+    /// An integer is an `int` if it fits into 64 bits, else a `decimal`; other numbers are `double`.
     func numberValue(_ token: PredicateToken, isNegative: Bool) throws(PredicateSyntaxProblem) -> PropertyValue {
         let bytes = scanner.bytes
         var first = token.start
@@ -168,7 +168,7 @@ extension PredicateParser {
         return height
     }
 
-    /// The key path given for a `%K`.
+    /// The key path argument of a `%K`.
     mutating func keyPathArgument() throws(PredicateSyntaxProblem) -> FetchExpression.Node {
         switch try takeArgument() {
         case .value(.string(let text)):
@@ -205,7 +205,7 @@ extension PredicateParser {
         return steps
     }
 
-    /// The number given for a `%d` or one of its family; a Boolean counts as 0 or 1.
+    /// The number argument of a `%d` or a similar placeholder; a Boolean counts as 0 or 1.
     mutating func numberArgument() throws(PredicateSyntaxProblem) -> PropertyValue {
         guard case .value(let value) = try takeArgument() else { throw problem("the argument of this placeholder must be a number") }
         switch FetchExpression.normalized(value) {

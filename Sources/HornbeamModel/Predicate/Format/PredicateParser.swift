@@ -1,8 +1,8 @@
-/// Reads a predicate format by recursive descent, in one pass.
+/// Parses a predicate format by recursive descent, in one pass.
 ///
-/// A parenthesis may open a predicate or an expression; both are read by the same functions, which
-/// answer what they found, so nothing is ever read twice. The height of the tree is bounded, so that
-/// no text can exhaust the stack here or in whoever walks the tree later.
+/// A parenthesis may open a predicate or an expression. The same functions parse both and
+/// return the kind that they found, so that no token is parsed twice. The height of the tree is limited, so
+/// that no text can exhaust the stack here or in a later traversal.
 struct PredicateParser {
     /// Trees higher than this are refused.
     static let heightMax = 120
@@ -13,7 +13,7 @@ struct PredicateParser {
     var token: PredicateToken
     let arguments: [PredicateArgumentValue]
     var argumentsUsed = 0
-    /// Strings that are a placeholder in quotes: text, whose argument is given and not used.
+    /// Strings that contain only a placeholder in quotes. They are text; their argument is required and unused.
     var quotedPlaceholders = 0
     var depth = 0
 
@@ -27,7 +27,7 @@ struct PredicateParser {
         self.arguments = arguments
     }
 
-    /// What a piece of text turned out to be.
+    /// The result of parsing a part.
     struct Parsed {
         enum Kind {
             case predicate(FetchPredicate.Node)
@@ -94,7 +94,7 @@ struct PredicateParser {
         }
     }
 
-    /// The complaint about the current token.
+    /// The problem at the current token.
     func unexpected(_ wanted: String) -> PredicateSyntaxProblem {
         let found: String
         switch token.kind {
@@ -112,7 +112,7 @@ struct PredicateParser {
 
     // MARK: Results
 
-    // These look at the current token: what they are given must be parsed in a statement before, since
+    // These read the current token. Parse their arguments in a statement before the call, because
     // Swift reads `self` first.
 
     func grown(_ height: Int, at start: Int) throws(PredicateSyntaxProblem) -> Int {

@@ -1,12 +1,12 @@
 import Foundation
 
-/// Writes a tree as a format that parses back to it.
+/// Prints a tree as a format that parses to the same tree.
 ///
-/// The canonical form has Core Data's shape: keywords in capitals, `==` and `!=`, strings in double
-/// quotes, every compound inside a compound in parentheses. The exact form differs only in writing
-/// dates and sets without loss; archives use it.
+/// The canonical form has Core Data's style: keywords in capitals, `==` and `!=`, strings in double
+/// quotes, every compound inside a compound in parentheses. The exact form, for archives, differs only in
+/// dates and sets, which it prints without loss.
 struct PredicatePrinter {
-    /// Dates keep every bit and sets stay sets.
+    /// True prints exact dates, and sets as sets.
     var isExact = false
     var text = ""
 
@@ -68,7 +68,7 @@ struct PredicatePrinter {
 
     // MARK: Expressions
 
-    /// - Parameter precedence: operators that bind less tightly are put in parentheses.
+    /// - Parameter precedence: Operators with a lower precedence are put in parentheses.
     mutating func write(_ node: FetchExpression.Node, precedence: Int) {
         guard node.precedence >= precedence else {
             text += "("
@@ -199,7 +199,7 @@ struct PredicatePrinter {
     private mutating func write(_ date: Date) {
         let seconds = date.timeIntervalSinceReferenceDate
         guard seconds.isFinite else { return writeCast("CAST(\"\(seconds)\", \"NSNumber\")", .date) }
-        // To the microsecond, as Core Data prints dates; what lies nearer to 0 would print as no moment of its own.
+        // To the microsecond, like Core Data. A smaller number of seconds would print as zero.
         let isShort = !isExact && (seconds == 0 || abs(seconds) >= 1e-6)
         writeCast(isShort ? String(format: "%.6f", seconds == 0 ? 0 : seconds) : "\(seconds)", .date)
     }
@@ -242,7 +242,7 @@ struct PredicatePrinter {
 }
 
 extension PredicateToken.Keyword {
-    /// Whether a key of this name must be written with `#` to be read as a key.
+    /// True when a key with this name needs `#` to be parsed as a key.
     fileprivate func needsEscape(isFirst: Bool) -> Bool {
         guard isFirst else { return self == .self }
         return !isContextual || self == .first || self == .last || self == .size
@@ -260,7 +260,7 @@ extension FetchPredicate.Node {
 }
 
 extension FetchExpression.Node {
-    /// How tightly the outermost operator binds; 10 for what needs no parentheses anywhere.
+    /// The precedence of the outermost operator; 10 for expressions that never need parentheses.
     fileprivate var precedence: Int {
         switch self {
         case .assignment: 0

@@ -1,5 +1,5 @@
-/// Cuts a predicate format into tokens. Works on UTF-8 with a zero byte behind the text, so that
-/// looking one byte ahead never leaves the array.
+/// Splits a predicate format into tokens. Works on UTF-8 with a zero byte after the text, so that
+/// reading one byte ahead stays in the array.
 struct PredicateScanner {
     let bytes: [UInt8]
     private(set) var position = 0
@@ -15,7 +15,7 @@ struct PredicateScanner {
     /// The number of bytes of the text.
     var count: Int { bytes.count - 1 }
 
-    /// Continues at another place, after looking ahead.
+    /// Continues at another position, after looking ahead.
     mutating func move(to position: Int) { self.position = position }
 
     /// The text of a range of bytes.

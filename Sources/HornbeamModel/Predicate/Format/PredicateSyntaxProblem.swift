@@ -1,11 +1,11 @@
-/// Where a format stopped making sense and what could have stood there.
+/// The position of a syntax error in a format, and the expected tokens.
 struct PredicateSyntaxProblem: Error {
-    /// Offset of the offending byte.
+    /// The offset of the token with the error.
     var offset: Int
-    /// The complaint, a clause without a full stop.
+    /// The description of the error, a clause without a full stop.
     var complaint: String
 
-    /// The error for the user: position, complaint, and the text with a caret below the place.
+    /// The error for the user: position, description, and the text with a caret below the position.
     func error(in format: String) -> HornbeamError {
         let characters = Array(format)
         var column = 0

@@ -1,4 +1,4 @@
-/// One word of a predicate format: what it is and the bytes that it covers.
+/// One token of a predicate format: its kind and its bytes.
 struct PredicateToken {
     var kind: Kind
     var start: Int
@@ -34,7 +34,7 @@ struct PredicateToken {
         case subquery, function, cast, ternary, fetch
         case first, last, size, union, intersect, minus
 
-        /// Words that are names wherever the grammar has no other use for them.
+        /// Keywords that are names where the grammar does not expect them.
         var isContextual: Bool { rawValue >= Keyword.subquery.rawValue }
     }
 
@@ -48,7 +48,7 @@ struct PredicateToken {
 }
 
 extension PredicateToken.Keyword {
-    /// Finds a reserved word, whatever its case.
+    /// Finds a keyword, ignoring case.
     @inline(__always)
     init?(_ bytes: [UInt8], _ range: Range<Int>) {
         let length = range.count

@@ -1,15 +1,15 @@
-/// A predicate as a planner wants to see it: constants calculated, conditions listed, the simple ones
-/// apart from the rest.
+/// A predicate in the form for planners: constants are calculated, conditions listed, and simple
+/// conditions separated from others.
 package struct PredicateAnalysis: Sendable {
-    /// The whole predicate, simplified; it holds for the same objects.
+    /// The whole predicate, simplified; it is true for the same objects.
     package let predicate: FetchPredicate.Node
-    /// Conditions that must all hold. Empty when the predicate always holds.
+    /// Conditions that must all be true. Empty when the predicate is always true.
     package let conjuncts: [Conjunct]
-    /// Every key path that starts at the fetched object, in SUBQUERY predicates too.
+    /// Every key path that starts at the fetched object, also inside SUBQUERY predicates.
     package let keyPaths: Set<[FetchExpression.Step]>
-    /// True when some part can be evaluated on objects only.
+    /// True when some part can only be evaluated on objects.
     package let hasBlocks: Bool
-    /// True when the same object may satisfy it now and not later: `now()`, `random()`.
+    /// True when its result for the same object can change with time: `now()`, `random()`.
     package let isVolatile: Bool
 
     package enum Conjunct: Hashable, Sendable {
@@ -37,7 +37,7 @@ package struct PredicateAnalysis: Sendable {
             self.value = value
         }
 
-        /// The only name of the path; nil when the path has several steps or an operator.
+        /// The name in a path of one step; nil when the path has several steps or an operator.
         package var key: String? {
             guard path.count == 1, case .name(let name) = path[0] else { return nil }
             return name
@@ -74,7 +74,7 @@ package struct PredicateAnalysis: Sendable {
     /// True when no object satisfies the predicate.
     package var isNever: Bool { predicate == .constant(false) }
 
-    /// The conditions of a disjunction as terms, when every one of them is simple: `a == 1 OR b == 2`.
+    /// The conditions of a disjunction as terms, when all are simple: `a == 1 OR b == 2`.
     package static func terms(ofAnyIn node: FetchPredicate.Node) -> [Term]? {
         guard case .or(let nodes) = node else { return nil }
         var terms: [Term] = []
@@ -93,7 +93,7 @@ package struct PredicateAnalysis: Sendable {
         }
     }
 
-    /// The node as a term; nil when it is none.
+    /// The node as a term; nil when it is not one.
     package static func term(_ node: FetchPredicate.Node) -> Term? {
         guard case .comparison(let comparison) = node else { return nil }
         switch (comparison.left, comparison.right) {
@@ -114,7 +114,7 @@ package struct PredicateAnalysis: Sendable {
 }
 
 extension FetchPredicate.Node {
-    /// True when some part is a closure, which only objects can answer.
+    /// True when some part is a closure, which only objects can evaluate.
     package var hasBlocks: Bool {
         switch self {
         case .block: true
@@ -127,7 +127,7 @@ extension FetchPredicate.Node {
 }
 
 extension FetchExpression.Node {
-    /// True when some part is a closure. Goes down each way once, so that nesting costs no more than its length.
+    /// True when some part is a closure. Visits each node once.
     package var hasBlocks: Bool {
         switch self {
         case .block: true

@@ -1,6 +1,6 @@
 extension FetchPredicate.Node {
-    /// An equal predicate with constants calculated, nested ANDs and ORs joined, and NOT taken into
-    /// comparisons where that changes nothing (`NOT x == 5` is `x != 5`; with `<` it is not so, for nil).
+    /// An equivalent predicate with calculated constants, joined ANDs and ORs, and NOT moved into comparisons
+    /// where that is equivalent (`NOT x == 5` is `x != 5`; for `<` it is not equivalent, because of nil).
     package var simplified: FetchPredicate.Node {
         switch self {
         case .constant, .block: return self
@@ -8,7 +8,7 @@ extension FetchPredicate.Node {
             comparison.left = comparison.left.simplified
             comparison.right = comparison.right.simplified
             if comparison.comparator == .in, case .constant(.set(let members)) = comparison.right {
-                // One form for planners and prepared tests; the order says nothing to IN.
+                // A canonical order, for planners and prepared tests. IN ignores the order.
                 comparison.right = .constant(.array(members.sorted { $0.sortOrder(to: $1) == .less }))
             }
             return Self.decided(comparison) ?? .comparison(comparison)
@@ -47,7 +47,7 @@ extension FetchPredicate.Node {
         }
     }
 
-    /// The answer of a comparison of two constants; nil when it is not known, or evaluating it throws.
+    /// The result of a comparison of two constants; nil when it is unknown, or evaluating it throws.
     private static func decided(_ comparison: FetchPredicate.Comparison) -> Self? {
         guard case .constant = comparison.left, case .constant = comparison.right else { return nil }
         var evaluation = Evaluation(.value(.null))
@@ -56,7 +56,7 @@ extension FetchPredicate.Node {
 }
 
 extension FetchExpression.Node {
-    /// An equal expression with its constant parts calculated.
+    /// An equivalent expression with calculated constant parts.
     package var simplified: FetchExpression.Node {
         switch self {
         case .conditional(let predicate, let yes, let no):
@@ -95,7 +95,7 @@ extension FetchExpression.Node {
 
     private var isConstant: Bool { if case .constant = self { true } else { false } }
 
-    /// The constant that the expression comes to; the expression itself when evaluating it throws.
+    /// The calculated constant; the expression itself when evaluating it throws.
     private static func calculated(_ node: FetchExpression.Node) -> FetchExpression.Node {
         var evaluation = Evaluation(.value(.null))
         guard let value = try? evaluation.value(node), let plain = value.propertyValue else { return node }

@@ -1,14 +1,14 @@
 import Foundation
 
 extension PredicateTranslator {
-    /// How many members of a SUBQUERY, compared.
+    /// A comparison of the number of elements of a SUBQUERY.
     static func count(
         _ subquery: FetchExpression.Node, _ comparator: FetchPredicate.Comparator
     ) -> Translated {
         .predicate(.comparison(.init(.keyPath(subquery, [.collection(.count)]), comparator, .constant(.int(0)))))
     }
 
-    /// A string operator; the empty text is part of every text in Swift, of none in the language.
+    /// A string operator. In Swift every text contains the empty text; in the predicate language none does.
     mutating func text(_ base: Any, _ comparator: FetchPredicate.Comparator, _ part: Any) throws -> Translated {
         let other = try expression(part)
         if other == .constant(.string("")) { return .predicate(.constant(true)) }
@@ -75,7 +75,7 @@ extension PredicateExpressions.SequenceMinimum: TranslatablePart {
 
 // MARK: Ranges
 
-/// A range that is built in the predicate, with the parts of its bounds.
+/// A range that is constructed inside the predicate, with the parts of its bounds.
 private protocol TranslatableRange {
     var bounds: (lower: Any, upper: Any, isClosed: Bool) { get }
 }

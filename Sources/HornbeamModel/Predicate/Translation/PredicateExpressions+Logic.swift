@@ -83,7 +83,7 @@ extension PredicateExpressions.NilCoalesce: TranslatablePart {
     }
 }
 
-/// `a?.b`, `if let`, `flatMap`: a path goes through nil by itself, all else asks first.
+/// `a?.b`, `if let`, `flatMap`: a key path propagates nil by itself; other bodies need a condition.
 extension PredicateExpressions.OptionalFlatMap: TranslatablePart {
     func translated(_ translator: inout PredicateTranslator) throws -> Translated {
         let value = try translator.expression(wrapped)

@@ -6,9 +6,9 @@ extension FetchPredicate {
     /// ```swift
     /// let predicate = try FetchPredicate(#Predicate<Event> { $0.latitude > 37 && $0.tags.contains { $0.name == "x" } })
     /// ```
-    /// It means what the format language means: texts compare by their bytes, `.count` of a text is its
-    /// length in UTF-16 units, comparisons with nil are as in `Docs/Querying.md`.
-    /// - Throws: `HornbeamError` with code `predicateInvalid` naming the part that has no counterpart.
+    /// It has the meaning of the format language: texts compare by bytes, `.count` of a text is its
+    /// length in UTF-16 units, comparisons with nil are described in `Docs/Querying.md`.
+    /// - Throws: `HornbeamError` with code `predicateInvalid` that names the part without an equivalent.
     public init<Subject>(_ predicate: Predicate<Subject>) throws {
         var translator = PredicateTranslator()
         translator.variables[predicate.variable.key] = .evaluatedObject
@@ -17,12 +17,12 @@ extension FetchPredicate {
 }
 
 extension FetchExpression {
-    /// Translates an expression of Foundation's `#Expression` macro, as predicates are translated.
+    /// Translates an expression of Foundation's `#Expression` macro, like predicates.
     ///
     /// ```swift
     /// let total = try FetchExpression(#Expression<Line, Double> { $0.price * $0.amount })
     /// ```
-    /// - Throws: `HornbeamError` with code `predicateInvalid` naming the part that has no counterpart.
+    /// - Throws: `HornbeamError` with code `predicateInvalid` that names the part without an equivalent.
     public init<Subject, Output>(_ expression: Foundation.Expression<Subject, Output>) throws {
         var translator = PredicateTranslator()
         translator.variables[expression.variable.key] = .evaluatedObject
@@ -30,12 +30,12 @@ extension FetchExpression {
     }
 }
 
-/// What translation knows on its way: the expressions that variables stand for.
+/// The state of a translation: the expressions of the variables.
 struct PredicateTranslator {
     var variables: [PredicateExpressions.VariableID: FetchExpression.Node] = [:]
     var subqueries = 0
 
-    /// What a part turned out to be.
+    /// The result of translating a part.
     enum Translated {
         case predicate(FetchPredicate.Node)
         case expression(FetchExpression.Node)
@@ -63,7 +63,7 @@ struct PredicateTranslator {
         }
     }
 
-    /// `SUBQUERY(collection, $x, test)` with a variable of its own.
+    /// `SUBQUERY(collection, $x, test)` with a new variable.
     mutating func subquery(
         _ collection: Any, _ variable: PredicateExpressions.VariableID, _ test: Any, isNegated: Bool = false
     ) throws -> FetchExpression.Node {
@@ -102,7 +102,7 @@ struct PredicateTranslator {
     }
 }
 
-/// A part of Foundation's tree that has a counterpart here.
+/// A part of Foundation's tree with an equivalent here.
 protocol TranslatablePart {
     func translated(_ translator: inout PredicateTranslator) throws -> PredicateTranslator.Translated
 }

@@ -1,43 +1,43 @@
 internal import Synchronization
 
-// The members of a path: a key path of Swift becomes steps of a key path of the model, by the names that
-// `PredicateSubject` knows. A path over an optional to-one relationship leads to optional values.
+// The members of a path. A Swift key path becomes steps of a key path of the model, by the names from
+// `PredicateSubject`. A path over an optional to-one relationship has optional values.
 
-/// A collection of objects that a to-many property has as its type.
+/// The collection type of a to-many property.
 public protocol FetchPathCollection<Member> {
     /// The class of the members.
     associatedtype Member: PredicateSubject
 }
 
 extension FetchPath where Value: PredicateSubject {
-    /// The path to the object that a condition, an order or a column is about.
+    /// The path to the object that a condition, a sort criterion or a column applies to.
     public static var root: FetchPath { FetchPath(.evaluatedObject) }
 
     /// The path to a property of the object.
     public subscript<Member>(dynamicMember keyPath: KeyPath<Value, Member>) -> FetchPath<Member> { step(keyPath, of: Value.self) }
 
-    /// The member of an object whose name `FetchPath` has a member of, too: `$0[\.expression]`.
+    /// A member of an object whose name is also a member of `FetchPath`: `$0[\.expression]`.
     public subscript<Member>(_ keyPath: KeyPath<Value, Member>) -> FetchPath<Member> { step(keyPath, of: Value.self) }
 }
 
 extension FetchPath {
-    /// A member behind a relationship to one object: nil where there is no object.
+    /// A member of the destination of a to-one relationship; nil without a destination.
     public subscript<Object: PredicateSubject, Member>(
         dynamicMember keyPath: KeyPath<Object, Member>
     ) -> FetchPath<Member?> where Value == Object? { step(keyPath, of: Object.self) }
 
-    /// The path to an optional property behind a relationship to one object: nil where there is no object.
+    /// The path to an optional property of the destination of a to-one relationship; nil without a destination.
     public subscript<Object: PredicateSubject, Member>(
         dynamicMember keyPath: KeyPath<Object, Member?>
     ) -> FetchPath<Member?> where Value == Object? { step(keyPath, of: Object.self) }
 
-    /// A relationship to many objects behind one to one object: empty where there is no object.
+    /// A to-many relationship of the destination of a to-one relationship; empty without a destination.
     public subscript<Object: PredicateSubject, Member: FetchPathCollection>(
         dynamicMember keyPath: KeyPath<Object, Member>
     ) -> FetchPath<Member> where Value == Object? { step(keyPath, of: Object.self) }
 
-    /// The path with the names behind it that a key path reads. A key path that reads no single property of the model gets a name that no
-    /// property has: the request is then refused with that name in the error.
+    /// The path extended by the names that a key path reads. A key path that is not a single property of the model gets an unknown
+    /// name, so that the request is refused with an error that contains the name.
     package func step<Member>(_ keyPath: AnyKeyPath, of type: (some PredicateSubject).Type) -> FetchPath<Member> {
         let names = (try? type.predicateKeys(along: keyPath)) ?? ["a member of \(type) that does not read exactly one property"]
         return FetchPath<Member>(operand.appending(names.map { .name($0) }), modifier: operand.modifier)
@@ -50,28 +50,28 @@ extension FetchPath where Value: FetchPathCollection {
     /// Any of the objects: `$0.tags.any.name == "swift"`.
     public var any: FetchPath<Value.Member> { FetchPath<Value.Member>(operand.node, modifier: .any) }
 
-    /// Every one of the objects: `$0.tags.all.name == "swift"`. Holds where there are none.
+    /// Every one of the objects: `$0.tags.all.name == "swift"`. True without objects.
     public var all: FetchPath<Value.Member> { FetchPath<Value.Member>(operand.node, modifier: .all) }
 
     /// The number of objects.
     public var count: FetchPath<Int> { FetchPath<Int>(operand.appending([.collection(.count)])) }
 
-    /// True where there are none.
+    /// True without objects.
     public var isEmpty: FetchPredicate { count == 0 }
 
-    /// One of the objects satisfies the condition.
+    /// True when one of the objects satisfies the condition.
     public func contains(where condition: (FetchPath<Value.Member>) -> FetchPredicate) -> FetchPredicate {
         count(where: condition) > 0
     }
 
-    /// Every one of the objects satisfies the condition; holds where there are none.
+    /// True when every one of the objects satisfies the condition; true without objects.
     public func allSatisfy(_ condition: (FetchPath<Value.Member>) -> FetchPredicate) -> FetchPredicate {
         count { !condition($0) } == 0
     }
 
     /// The number of objects that satisfy the condition.
     public func count(where condition: (FetchPath<Value.Member>) -> FetchPredicate) -> FetchPath<Int> {
-        // A root of its own tells the member from the object outside, which the condition may name too.
+        // A separate root distinguishes the element from the outer object, which the condition may use too.
         let member = MemberVariables.next()
         let predicate = condition(FetchPath<Value.Member>(.variable(member)))
         let variable = predicate.node.unusedVariable
@@ -79,22 +79,22 @@ extension FetchPath where Value: FetchPathCollection {
         return FetchPath<Int>(.keyPath(.subquery(operand.node, variable, inner), [.collection(.count)]))
     }
 
-    /// The sum over the objects; 0 where there are none.
+    /// The sum over the objects; 0 without objects.
     public func sum<Number>(_ path: KeyPath<FetchPath<Value.Member>, FetchPath<Number>>) -> FetchPath<Number> { total(.sum, path) }
 
-    /// The average over the objects; nil where there are none.
+    /// The average over the objects; nil without objects.
     public func average<Number>(_ path: KeyPath<FetchPath<Value.Member>, FetchPath<Number>>) -> FetchPath<Double?> { total(.avg, path) }
 
-    /// The least value; nil where there is none.
+    /// The least value; nil without values.
     public func min<Number>(_ path: KeyPath<FetchPath<Value.Member>, FetchPath<Number>>) -> FetchPath<Number?> { total(.min, path) }
 
-    /// The greatest value; nil where there is none.
+    /// The greatest value; nil without values.
     public func max<Number>(_ path: KeyPath<FetchPath<Value.Member>, FetchPath<Number>>) -> FetchPath<Number?> { total(.max, path) }
 
-    /// The least value; nil where there is none.
+    /// The least value; nil without values.
     public func min<Number>(_ path: KeyPath<FetchPath<Value.Member>, FetchPath<Number?>>) -> FetchPath<Number?> { total(.min, path) }
 
-    /// The greatest value; nil where there is none.
+    /// The greatest value; nil without values.
     public func max<Number>(_ path: KeyPath<FetchPath<Value.Member>, FetchPath<Number?>>) -> FetchPath<Number?> { total(.max, path) }
 
     private func total<Number, Total>(
@@ -106,7 +106,7 @@ extension FetchPath where Value: FetchPathCollection {
     }
 }
 
-/// Names of variables while a condition is being written, never used twice in a process.
+/// Variable names for conditions, unique in the process.
 private enum MemberVariables {
     private static let last = Atomic<UInt64>(0)
     static func next() -> String { "member \(last.wrappingAdd(1, ordering: .relaxed).newValue)" }
@@ -115,14 +115,14 @@ private enum MemberVariables {
 // MARK: Objects
 
 extension PredicateSide {
-    /// Equality with an object, or with nil.
+    /// True when the relationship is the object, or nil.
     package func compared(to id: ManagedObjectID?) -> FetchPredicate {
         compared(.equal, .constant(id.map(PropertyValue.objectID) ?? .null))
     }
 
-    /// One of the objects.
+    /// True when the relationship is one of the objects.
     package func isIn(_ ids: [ManagedObjectID]) -> FetchPredicate { compared(.in, .constant(.array(ids.map { .objectID($0) }))) }
 
-    /// The collection contains the object.
+    /// True when the collection contains the object.
     package func contains(_ id: ManagedObjectID) -> FetchPredicate { compared(.contains, .constant(.objectID(id))) }
 }

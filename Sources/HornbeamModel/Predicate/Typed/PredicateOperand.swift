@@ -1,5 +1,5 @@
-/// What can stand in a comparison that is written in Swift: attributes, paths over relationships,
-/// aggregates.
+/// An operand of a comparison in Swift: an attribute, a path over relationships, or an
+/// aggregate.
 ///
 /// ```swift
 /// Event.latitude > 37 && Event.name.contains("x", .caseInsensitive)
@@ -9,11 +9,11 @@
 public protocol PredicateOperand<Value> {
     /// The type of values to compare with.
     associatedtype Value
-    /// The expression, and whether it stands for any or all members of a collection.
+    /// The expression, and its ANY or ALL modifier.
     var operand: PredicateSide { get }
 }
 
-/// One side of a comparison that is written in Swift.
+/// One side of a comparison in Swift.
 public struct PredicateSide: Hashable, Sendable {
     package let node: FetchExpression.Node
     package let modifier: FetchPredicate.Modifier
@@ -23,7 +23,7 @@ public struct PredicateSide: Hashable, Sendable {
         self.modifier = modifier
     }
 
-    /// The same side with more steps after its key path.
+    /// The same side with more steps at the end of its key path.
     package func appending(_ steps: [FetchExpression.Step]) -> FetchExpression.Node {
         guard case .keyPath(let root, let first) = node else { return .keyPath(node, steps) }
         return .keyPath(root, first + steps)
@@ -38,7 +38,7 @@ public struct PredicateSide: Hashable, Sendable {
 
 /// A typed path from an object: to itself, over relationships to an attribute, or to an aggregate over objects.
 ///
-/// The members of a managed class are members of a path to it, so that a condition reads like Swift:
+/// The members of a managed object class are members of a path to it, so that a condition reads like Swift:
 /// ```swift
 /// FetchRequest<Book>().where { $0.year < 1900 && $0.author.name.contains("shelley", .caseInsensitive) }
 /// ```
@@ -66,70 +66,70 @@ extension AttributeValue {
 }
 
 extension PredicateOperand where Value: AttributeValue {
-    /// True where the operand has the value.
+    /// True when the operand has the value.
     public static func == (left: Self, right: Value) -> FetchPredicate { left.operand.compared(.equal, right.constant) }
-    /// True where the operand has another value, or none.
+    /// True when the operand has another value or nil.
     public static func != (left: Self, right: Value) -> FetchPredicate { left.operand.compared(.notEqual, right.constant) }
-    /// True where the operand is smaller than the value; false for nil.
+    /// True when the operand is smaller than the value; false for nil.
     public static func < (left: Self, right: Value) -> FetchPredicate { left.operand.compared(.lessThan, right.constant) }
-    /// True where the operand is smaller than the value or equal to it; false for nil.
+    /// True when the operand is smaller than the value or equal to it; false for nil.
     public static func <= (left: Self, right: Value) -> FetchPredicate {
         left.operand.compared(.lessThanOrEqual, right.constant)
     }
-    /// True where the operand is larger than the value; false for nil.
+    /// True when the operand is larger than the value; false for nil.
     public static func > (left: Self, right: Value) -> FetchPredicate { left.operand.compared(.greaterThan, right.constant) }
-    /// True where the operand is larger than the value or equal to it; false for nil.
+    /// True when the operand is larger than the value or equal to it; false for nil.
     public static func >= (left: Self, right: Value) -> FetchPredicate {
         left.operand.compared(.greaterThanOrEqual, right.constant)
     }
 
-    /// One of the values: `IN`. nil is found only where the list holds nil.
+    /// True when the operand is one of the values (`IN`). nil matches only if the list contains nil.
     public func isIn(_ values: some Sequence<Value>) -> FetchPredicate {
         operand.compared(.in, .constant(.array(values.map { FetchExpression.normalized($0.propertyValue) })))
     }
 }
 
 extension PredicateOperand {
-    /// True where both operands have the same value, or both are nil.
+    /// True when both operands have the same value, or both are nil.
     public static func == (left: Self, right: some PredicateOperand<Value>) -> FetchPredicate {
         left.operand.compared(.equal, right.operand.node)
     }
-    /// True where the operands have different values.
+    /// True when the operands have different values.
     public static func != (left: Self, right: some PredicateOperand<Value>) -> FetchPredicate {
         left.operand.compared(.notEqual, right.operand.node)
     }
-    /// True where the left operand is smaller; false if one is nil.
+    /// True when the left operand is smaller; false if one is nil.
     public static func < (left: Self, right: some PredicateOperand<Value>) -> FetchPredicate {
         left.operand.compared(.lessThan, right.operand.node)
     }
-    /// True where the left operand is smaller or equal; false if one is nil.
+    /// True when the left operand is smaller or equal; false if one is nil.
     public static func <= (left: Self, right: some PredicateOperand<Value>) -> FetchPredicate {
         left.operand.compared(.lessThanOrEqual, right.operand.node)
     }
-    /// True where the left operand is larger; false if one is nil.
+    /// True when the left operand is larger; false if one is nil.
     public static func > (left: Self, right: some PredicateOperand<Value>) -> FetchPredicate {
         left.operand.compared(.greaterThan, right.operand.node)
     }
-    /// True where the left operand is larger or equal; false if one is nil.
+    /// True when the left operand is larger or equal; false if one is nil.
     public static func >= (left: Self, right: some PredicateOperand<Value>) -> FetchPredicate {
         left.operand.compared(.greaterThanOrEqual, right.operand.node)
     }
 }
 
 extension PredicateOperand where Value: AttributeValue & Comparable {
-    /// Within both bounds: `BETWEEN`.
+    /// True within both bounds (`BETWEEN`).
     public func isIn(_ range: ClosedRange<Value>) -> FetchPredicate { operand.between(range) }
 
-    /// At least the lower bound and below the upper.
+    /// True from the lower bound up to, but not including, the upper bound.
     public func isIn(_ range: Range<Value>) -> FetchPredicate { self >= range.lowerBound && self < range.upperBound }
 }
 
 extension PredicateOperand {
-    /// Within both bounds: `BETWEEN`. nil is not.
+    /// True within both bounds (`BETWEEN`); false for nil.
     public func isIn<Bound: AttributeValue & Comparable>(_ range: ClosedRange<Bound>) -> FetchPredicate
     where Value == Bound? { operand.between(range) }
 
-    /// At least the lower bound and below the upper. nil is not.
+    /// True from the lower bound up to, but not including, the upper bound; false for nil.
     public func isIn<Bound: AttributeValue & Comparable>(_ range: Range<Bound>) -> FetchPredicate where Value == Bound? {
         self >= range.lowerBound && self < range.upperBound
     }
@@ -142,38 +142,38 @@ extension PredicateSide {
     }
 }
 
-/// `String` and `String?`: what the string operators work on.
+/// `String` and `String?`: the operands of string operators.
 public protocol TextAttributeValue: AttributeValue {}
 extension String: TextAttributeValue {}
 extension Optional: TextAttributeValue where Wrapped == String {}
 
 extension PredicateOperand where Value: TextAttributeValue {
-    /// The text has this part. The empty text is part of none.
+    /// True when the text contains the part; false for an empty part.
     public func contains(_ part: String, _ options: FetchPredicate.Options = []) -> FetchPredicate {
         operand.compared(.contains, part.constant, options)
     }
 
-    /// True where the text begins with the other one; false for nil and for an empty prefix.
+    /// True when the text begins with the other one; false for nil and for an empty prefix.
     public func beginsWith(_ prefix: String, _ options: FetchPredicate.Options = []) -> FetchPredicate {
         operand.compared(.beginsWith, prefix.constant, options)
     }
 
-    /// True where the text ends with the other one; false for nil and for an empty suffix.
+    /// True when the text ends with the other one; false for nil and for an empty suffix.
     public func endsWith(_ suffix: String, _ options: FetchPredicate.Options = []) -> FetchPredicate {
         operand.compared(.endsWith, suffix.constant, options)
     }
 
-    /// The whole text fits the pattern: `*` for any run, `?` for one character.
+    /// True when the whole text matches the pattern: `*` for any run, `?` for one character.
     public func like(_ pattern: String, _ options: FetchPredicate.Options = []) -> FetchPredicate {
         operand.compared(.like, pattern.constant, options)
     }
 
-    /// The regular expression (ICU's) matches the whole text.
+    /// True when the ICU regular expression matches the whole text.
     public func matches(_ pattern: String, _ options: FetchPredicate.Options = []) -> FetchPredicate {
         operand.compared(.matches, pattern.constant, options)
     }
 
-    /// Equal as the options compare texts.
+    /// True when the texts are equal under the options.
     public func equals(_ text: String, _ options: FetchPredicate.Options) -> FetchPredicate {
         operand.compared(.equal, text.constant, options)
     }

@@ -1,23 +1,23 @@
-/// Relationships in comparisons that are written in Swift.
+/// Relationships in comparisons in Swift.
 extension ToOne {
-    /// An attribute at the other end: `Event.place[Place.city]`.
+    /// An attribute of the destination: `Event.place[Place.city]`.
     public subscript<Value>(_ attribute: Attribute<Value>) -> FetchPath<Value> { FetchPath(.keyPath(name, attribute.name)) }
 
-    /// A longer path at the other end: `Event.place[Place.country[Country.code]]`.
+    /// A longer path from the destination: `Event.place[Place.country[Country.code]]`.
     public subscript<Value>(_ path: FetchPath<Value>) -> FetchPath<Value> {
         FetchPath(path.operand.node.prefixed(by: name), modifier: path.operand.modifier)
     }
 
-    /// True where the relationship leads to the object of this ID, or to no object for nil.
+    /// True when the destination has this ID; for nil, true when there is no destination.
     public static func == (left: ToOne, right: ManagedObjectID?) -> FetchPredicate {
         PredicateSide(.keyPath(left.name)).compared(.equal, .object(right))
     }
-    /// True where the relationship does not lead to the object of this ID, or leads to some object for nil.
+    /// True when the destination does not have this ID; for nil, true when there is a destination.
     public static func != (left: ToOne, right: ManagedObjectID?) -> FetchPredicate {
         PredicateSide(.keyPath(left.name)).compared(.notEqual, .object(right))
     }
 
-    /// One of the objects.
+    /// True when the destination is one of the objects.
     public func isIn(_ objects: some Sequence<ManagedObjectID>) -> FetchPredicate {
         PredicateSide(.keyPath(name)).compared(.in, .constant(.array(objects.map { .objectID($0) })))
     }
@@ -33,7 +33,7 @@ extension Attribute where Value == [String: PropertyValue]? {
     public subscript<Part>(_ element: Attribute<Part>) -> FetchPath<Part> { FetchPath(.keyPath(name, element.name)) }
 }
 
-/// A relationship to many objects, in comparisons.
+/// A to-many relationship in comparisons.
 public protocol ToManyOperand: PropertyToken {}
 extension ToMany: ToManyOperand {}
 extension OrderedToMany: ToManyOperand {}
@@ -44,7 +44,7 @@ extension ToManyOperand {
         FetchPath(attribute.operand.node.prefixed(by: name), modifier: .any)
     }
 
-    /// Every one of the objects; holds where there are none.
+    /// Every one of the objects; true without objects.
     public func all<Value>(_ attribute: some PredicateOperand<Value>) -> FetchPath<Value> {
         FetchPath(attribute.operand.node.prefixed(by: name), modifier: .all)
     }
@@ -52,33 +52,33 @@ extension ToManyOperand {
     /// The number of objects.
     public var count: FetchPath<Int> { FetchPath(.keyPath(.evaluatedObject, [.name(name), .collection(.count)])) }
 
-    /// The sum over the objects; 0 where there are none.
+    /// The sum over the objects; 0 without objects.
     public func sum<Value>(_ attribute: Attribute<Value>) -> FetchPath<Value> { aggregate(.sum, attribute.name) }
 
-    /// The average over the objects; nil where there are none.
+    /// The average over the objects; nil without objects.
     public func average<Value>(_ attribute: Attribute<Value>) -> FetchPath<Double?> { aggregate(.avg, attribute.name) }
 
-    /// The least value; nil where there is none.
+    /// The least value; nil without values.
     public func minimum<Value>(_ attribute: Attribute<Value>) -> FetchPath<Value?> { aggregate(.min, attribute.name) }
 
-    /// The greatest value; nil where there is none.
+    /// The greatest value; nil without values.
     public func maximum<Value>(_ attribute: Attribute<Value>) -> FetchPath<Value?> { aggregate(.max, attribute.name) }
 
     private func aggregate<Value>(_ operation: FetchExpression.CollectionOperator, _ attribute: String) -> FetchPath<Value> {
         FetchPath(.keyPath(.evaluatedObject, [.name(name), .collection(operation), .name(attribute)]))
     }
 
-    /// The object is one of them.
+    /// True when the object is one of them.
     public func contains(_ object: ManagedObjectID) -> FetchPredicate {
         PredicateSide(.keyPath(name)).compared(.contains, .object(object))
     }
 
-    /// One of the objects satisfies the predicate.
+    /// True when one of the objects satisfies the predicate.
     public func contains(where predicate: FetchPredicate) -> FetchPredicate {
         count(where: predicate).operand.compared(.greaterThan, .constant(.int(0)))
     }
 
-    /// Every one of the objects satisfies the predicate; holds where there are none.
+    /// True when every one of the objects satisfies the predicate; true without objects.
     public func allSatisfy(_ predicate: FetchPredicate) -> FetchPredicate {
         count(where: !predicate).operand.compared(.equal, .constant(.int(0)))
     }
@@ -94,10 +94,10 @@ extension ToManyOperand {
 extension FetchExpression.Node {
     fileprivate static func object(_ id: ManagedObjectID?) -> Self { .constant(id.map(PropertyValue.objectID) ?? .null) }
 
-    /// The expression as seen from an object that has this one at the end of a relationship.
+    /// The expression with a relationship in front, for an object whose relationship refers to this one.
     fileprivate func prefixed(by name: String) -> Self { rebased(on: .keyPath(name)) }
 
-    /// A copy that starts at another expression wherever it started at the object.
+    /// A copy that starts at another expression instead of the object.
     package func rebased(on root: Self) -> Self {
         mapExpressions { node in
             switch node {
@@ -110,7 +110,7 @@ extension FetchExpression.Node {
 }
 
 extension FetchPredicate.Node {
-    /// A copy that starts at another expression wherever it started at the object.
+    /// A copy that starts at another expression instead of the object.
     package func rebased(on root: FetchExpression.Node) -> Self {
         switch self {
         case .constant, .block: return self

@@ -1,10 +1,10 @@
-/// What is known of an expression's value before any object is looked at.
+/// The static type of an expression.
 package indirect enum ExpressionType: Hashable, Sendable {
-    /// Nothing: a variable without a value, a transformable attribute, a block.
+    /// Unknown: a variable without a value, a transformable attribute, a block.
     case unknown
     case null
     case number, string, date, data, uuid, uri
-    /// An object of an entity, or an object ID of which the entity is not known.
+    /// An object of an entity, or an object ID of an unknown entity.
     case object(EntityDescription?)
     case collection(ExpressionType)
     /// A composite attribute with its elements, or a dictionary.
@@ -42,7 +42,7 @@ package indirect enum ExpressionType: Hashable, Sendable {
         }
     }
 
-    /// The type that all have; unknown where they differ or there is none. nil fits everything.
+    /// The common type of all; unknown when they differ or the list is empty. nil has every type.
     static func common(_ types: some Sequence<ExpressionType>) -> ExpressionType {
         var result: ExpressionType?
         for type in types where type != .null {
@@ -52,7 +52,7 @@ package indirect enum ExpressionType: Hashable, Sendable {
         return result ?? .unknown
     }
 
-    /// Whether values of the two types can be equal.
+    /// True when values of the two types can be equal.
     func isComparable(to other: ExpressionType) -> Bool {
         switch (self, other) {
         case (.unknown, _), (_, .unknown), (.null, _), (_, .null): true
@@ -63,7 +63,7 @@ package indirect enum ExpressionType: Hashable, Sendable {
         }
     }
 
-    /// Whether values of the type have an order.
+    /// True when values of the type are ordered.
     var isOrdered: Bool {
         switch self {
         case .unknown, .null, .number, .string, .date, .data, .uuid, .uri: true
@@ -71,10 +71,10 @@ package indirect enum ExpressionType: Hashable, Sendable {
         }
     }
 
-    /// Whether the value may be of the kind that `wanted` is.
+    /// True when the value can have the type `wanted`.
     func mayBe(_ wanted: ExpressionType) -> Bool { self == wanted || self == .unknown || self == .null }
 
-    /// The type as it stands in a sentence.
+    /// The type in the text of an error.
     var words: String {
         switch self {
         case .unknown: "a value of unknown type"

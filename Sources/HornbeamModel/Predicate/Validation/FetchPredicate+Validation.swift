@@ -1,24 +1,24 @@
 extension FetchPredicate {
-    /// The predicate, after checking that it fits an entity. Requests do this when they are made.
+    /// Validates the predicate for an entity and returns it. Requests call it when they are executed.
     ///
-    /// - Parameter readsStore: Whether transient properties are out of reach, as they are for a fetch.
-    /// - Throws: `HornbeamError` with code `predicateInvalid` for an unknown key (with the one that was
-    ///   perhaps meant), an operator that cannot hold for the types on its sides, ANY without a collection.
+    /// - Parameter readsStore: True for a fetch, which cannot read transient properties.
+    /// - Throws: `HornbeamError` with code `predicateInvalid` for an unknown key (with a similar
+    ///   name), an operator that cannot be true for the types of its operands, ANY without a collection.
     @discardableResult
     public func validated(for entity: EntityDescription, readsStore: Bool = true) throws -> FetchPredicate {
         try check(for: entity, readsStore: readsStore)
         return self
     }
 
-    /// - Parameter subject: What the predicate is, as it begins the sentence of an error.
+    /// - Parameter subject: The name of the predicate at the beginning of an error's text.
     func check(_ subject: String = "The predicate", for entity: EntityDescription, readsStore: Bool = true) throws {
         var validator = PredicateValidator(subject, entity: entity, readsStore: readsStore)
         try validator.check(node)
     }
 
-    /// The entities whose properties the predicate reads, the fetched one among them when it is read: a
-    /// change of no object of these changes the answer.
-    /// - Throws: `HornbeamError` with code `predicateInvalid`, as `validated(for:)` does.
+    /// The entities whose properties the predicate reads, with the fetched one if it is read. Changes of objects of other
+    /// entities do not change the result.
+    /// - Throws: `HornbeamError` with code `predicateInvalid`, like `validated(for:)`.
     package func entitiesRead(from entity: EntityDescription) throws -> Set<EntityDescription> {
         var validator = PredicateValidator(entity: entity, readsStore: false)
         try validator.check(node)
@@ -28,7 +28,7 @@ extension FetchPredicate {
 
 extension FetchExpression {
     /// The type of the expression's values for objects of an entity.
-    /// - Parameter subject: What the expression is, as it begins the sentence of an error.
+    /// - Parameter subject: The name of the expression at the beginning of an error's text.
     /// - Throws: `HornbeamError` with code `predicateInvalid`.
     package func validatedType(
         for entity: EntityDescription, readsStore: Bool = true, as subject: String = "The expression"
@@ -39,7 +39,7 @@ extension FetchExpression {
 }
 
 extension FetchSort {
-    /// Checks that the key path leads over to-one relationships to an attribute that has an order.
+    /// Checks that the key path consists of to-one relationships and an attribute of an ordered type.
     /// - Throws: `HornbeamError` with code `predicateInvalid`.
     @discardableResult
     public func validated(for entity: EntityDescription, readsStore: Bool = true) throws -> FetchSort {

@@ -166,7 +166,7 @@ extension PredicateValidator {
         return member
     }
 
-    /// Dates may be moved by seconds, and subtracted.
+    /// Seconds can be added to dates, and dates can be subtracted.
     private func sum(_ function: PredicateFunction, _ types: [ExpressionType]) throws -> ExpressionType {
         for type in types where !type.mayBe(.number) && !type.mayBe(.date) { throw wrongArgument(function, "numbers or dates", type) }
         let dates = types.count { $0 == .date }

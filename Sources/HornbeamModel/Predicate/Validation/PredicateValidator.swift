@@ -1,14 +1,14 @@
-/// Checks a predicate against what it will be asked of before it is run: every key exists, every operator can hold for
-/// the types on its sides, every regular expression compiles.
+/// Validates a predicate before it is executed: every key exists, every operator can be true for
+/// the types of its operands, every regular expression compiles.
 struct PredicateValidator {
-    /// What is checked, as it begins a sentence: “The predicate”.
+    /// The name of the predicate at the beginning of an error's text: “The predicate”.
     let subject: String
-    /// What `SELF` is.
+    /// The type of `SELF`.
     let root: ExpressionType
-    /// What the predicate is for, as it stands in a sentence: “the entity “Book””.
+    /// The object type in the text of an error: “the entity “Book””.
     let owner: String
     let entityName: String?
-    /// True for predicates of fetches, which see no transient properties.
+    /// True for predicates of fetches, which cannot read transient properties.
     let readsStore: Bool
     var variables: [String: ExpressionType] = [:]
     /// The entities whose properties the predicate reads.
@@ -66,7 +66,7 @@ struct PredicateValidator {
         }
     }
 
-    /// A key path to many values without ANY: only whole collections can be compared.
+    /// A key path with several values without ANY: only whole collections can be compared.
     private func checkCollection(
         _ element: ExpressionType, _ right: ExpressionType, _ comparison: FetchPredicate.Comparison
     ) throws {

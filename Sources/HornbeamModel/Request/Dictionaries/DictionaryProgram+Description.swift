@@ -1,15 +1,15 @@
-/// How dictionaries come of objects, for plans.
+/// The steps from objects to dictionaries, for plans.
 extension DictionaryProgram {
-    /// The fetch of the objects that dictionaries are made of: where order or window are those of the dictionaries, without them.
+    /// The fetch of the objects for the dictionaries, without order and window if these apply to the dictionaries.
     package func objects(of request: FetchDescription) -> FetchDescription {
         var objects = finishesLate ? request.withoutWindow : request
         if ordersLate || isGrouped { objects.sortDescriptors = [] }
         return objects
     }
 
-    /// What is done with the objects, in order, a line each.
+    /// The steps after the fetch of the objects, in order, one line each.
     ///
-    /// - Parameter showsValues: False to leave out what the having predicate compares with, as logs do.
+    /// - Parameter showsValues: False leaves out the constants of the having predicate, for logs.
     package func steps(of request: FetchDescription, showsValues: Bool) -> [String] {
         var steps: [String] = []
         if isGrouped {
@@ -39,7 +39,7 @@ extension DictionaryProgram {
 }
 
 extension FetchPredicate {
-    /// The predicate with `$value` for each constant.
+    /// The predicate with `$value` in place of each constant.
     package var withoutValues: FetchPredicate {
         FetchPredicate(node: node.mapExpressions { expression in
             if case .constant = expression { return .variable("value") }

@@ -1,5 +1,5 @@
-/// A fetch of dictionaries taken apart: what is read of each object, which of it makes a group, what is totalled over a group, and how
-/// columns come of these.
+/// A compiled fetch of dictionaries: the inputs from each object, the inputs that form groups, the totals over a group, and the
+/// formulas of the columns.
 ///
 /// A function such as `max:(pages)` over a single value of each object is a total; over a to-many it is a value of the object. A fetch
 /// with totals and without groups has one dictionary.
@@ -8,21 +8,21 @@ package struct DictionaryProgram: Sendable {
 
     /// The columns' names, in the order of the request.
     package let names: [String]
-    /// What is read of each object.
+    /// The values that are read from each object.
     package let inputs: [Node]
-    /// The inputs whose equal values make a group.
+    /// The inputs by which objects are grouped.
     package let grouping: [Int]
     package let totals: [Total]
-    /// False when each object makes a dictionary of its own: column i is input i.
+    /// False when each object gives one dictionary: column i is input i.
     package let isGrouped: Bool
-    /// True when equal dictionaries come once.
+    /// True when equal dictionaries are returned once.
     package let isDistinct: Bool
     let columns: [Column]
     let having: FetchPredicate?
     let sorts: [(sort: FetchSort, formula: Formula)]
     let window: FetchWindow
 
-    /// A function over the values that one input has in a group.
+    /// An aggregate function over one input in a group.
     package struct Total: Hashable, Sendable {
         package let function: PredicateFunction
         package let input: Int
@@ -34,7 +34,7 @@ package struct DictionaryProgram: Sendable {
         let type: AttributeType?
     }
 
-    /// How a value of a dictionary comes about.
+    /// The formula of a column.
     enum Formula: Sendable {
         case input(Int)
         case total(Int)
@@ -42,7 +42,7 @@ package struct DictionaryProgram: Sendable {
         case computed(FetchExpression)
     }
 
-    /// - Throws: `HornbeamError` with code `predicateInvalid` where a column has many values in a group.
+    /// - Throws: `HornbeamError` with code `predicateInvalid` when a column has several values in a group.
     package init(_ request: FetchDescription, for entity: EntityDescription) throws {
         var compiler = DictionaryCompiler(request, entity)
         let wanted = request.propertiesToFetch.isEmpty
@@ -62,7 +62,7 @@ package struct DictionaryProgram: Sendable {
             let columns = wanted.map { compiler.plainColumn($0) }
             self.columns = columns
             having = nil
-            // An order by a computed column is made last; any other is the fetch's.
+            // Sorting by a computed column happens last; other criteria are those of the fetch.
             let late = request.sortDescriptors.contains { compiler.isComputed($0) }
             sorts = try late ? request.sortDescriptors.map { try compiler.plainSort($0, columns) } : []
         }
@@ -70,14 +70,14 @@ package struct DictionaryProgram: Sendable {
         totals = compiler.totals
     }
 
-    /// True when order and window cannot be had from the fetch of the objects, since they are those of the dictionaries.
+    /// True when order and window apply to the dictionaries, so that the fetch of the objects cannot apply them.
     package var finishesLate: Bool { isGrouped || isDistinct || ordersLate }
 
-    /// True when the order looks at what was computed, so that the fetch of the objects need not make one.
+    /// True when the order uses computed values, so that the fetch of the objects needs no order.
     package var ordersLate: Bool { !sorts.isEmpty }
 }
 
-/// Takes columns apart, keeping each input and each total once.
+/// Compiles columns, and keeps each input and each total once.
 private struct DictionaryCompiler {
     typealias Node = FetchExpression.Node
 
@@ -109,7 +109,7 @@ private struct DictionaryCompiler {
     mutating func plainColumn(_ column: FetchColumn) -> DictionaryProgram.Column {
         switch column {
         case .property(let path):
-            // Two columns never share an input, so that column i is input i.
+            // Columns never share an input, so that column i is input i.
             inputs.append(.path(path))
             return DictionaryProgram.Column(name: path, formula: .input(inputs.count - 1), type: nil)
         case .expression(let name, let expression, let type):
@@ -141,7 +141,7 @@ private struct DictionaryCompiler {
         return found
     }
 
-    /// A function over one value of each object.
+    /// An aggregate function over one value of each object.
     private func isTotal(_ node: Node) throws -> Bool {
         guard case .function(let function, let arguments) = node, function.isTotal, arguments.count == 1 else { return false }
         switch arguments[0] {
@@ -226,7 +226,7 @@ extension DictionaryProgram {
 }
 
 extension PredicateFunction {
-    /// True for functions over many values.
+    /// True for aggregate functions.
     var isTotal: Bool {
         switch self {
         case .sum, .count, .min, .max, .average, .median, .mode, .standardDeviation: true

@@ -1,18 +1,18 @@
-/// The groups of a fetch of dictionaries as they come together: for each combination of grouped values the totals so far.
+/// The groups of a fetch of dictionaries while they are computed: the totals for each combination of grouped values.
 package struct GroupTable {
     package let program: DictionaryProgram
     private var slots: [[PropertyValue]: Int] = [:]
     private var keys: [[PropertyValue]] = []
-    /// The least key of an object in each group, by which groups come when nothing else tells.
+    /// The least object key in each group. It determines the default order of groups.
     private var firsts: [UInt64] = []
-    /// The totals of one group after those of the one before.
+    /// The totals of all groups, one group after the other.
     private var totals: [ValueTotal] = []
     private let fresh: [ValueTotal]
 
     package init(_ program: DictionaryProgram) {
         self.program = program
         fresh = program.totals.map { ValueTotal($0.function) }
-        // Without groups there is one, of nothing too.
+        // Without grouping there is one group, even without objects.
         if program.grouping.isEmpty { _ = slot(for: []) }
     }
 
@@ -30,19 +30,19 @@ package struct GroupTable {
         return keys.count - 1
     }
 
-    /// Notes that an object belongs to a group.
+    /// Records that an object belongs to a group.
     @inline(__always)
     package mutating func note(_ object: UInt64, in slot: Int) {
         if object < firsts[slot] { firsts[slot] = object }
     }
 
-    /// Lends a total of a group for adding to it.
+    /// Passes a total of a group to `body` for an update.
     @inline(__always)
     package mutating func withTotal(_ total: Int, in slot: Int, _ body: (inout ValueTotal) -> Void) {
         body(&totals[slot * fresh.count + total])
     }
 
-    /// An object of which all inputs are known.
+    /// Adds an object with all its inputs.
     package mutating func add(_ inputs: [PropertyValue], object: UInt64) {
         let slot = slot(for: program.grouping.map { inputs[$0].groupingForm })
         note(object, in: slot)
@@ -51,7 +51,7 @@ package struct GroupTable {
         }
     }
 
-    /// Adds groups that other objects made.
+    /// Adds the groups of other objects.
     package mutating func add(_ other: GroupTable) {
         let width = fresh.count
         for (number, key) in other.keys.enumerated() {
@@ -63,8 +63,8 @@ package struct GroupTable {
 
     // MARK: The result
 
-    /// The dictionaries' values, by column.
-    /// - Throws: What a having predicate or a column throws for values that it cannot work on.
+    /// The values of the dictionaries, by column.
+    /// - Throws: The errors of evaluating a having predicate or a column.
     package func rows() throws -> [[PropertyValue]] {
         var rows: [DictionaryRow] = []
         for slot in keys.indices {
@@ -83,14 +83,14 @@ package struct GroupTable {
 }
 
 extension PropertyValue {
-    /// One form for values that make one group: −0 is 0.
+    /// The same form for all values of one group: −0 becomes 0.
     package var groupingForm: PropertyValue {
         if case .double(let number) = self, number == 0 { return .double(0) }
         return self
     }
 }
 
-/// What is known of one group, or of one object.
+/// The values of one group, or of one object.
 struct GroupValues {
     var inputs: [Int: PropertyValue]
     var totals: [PropertyValue]
@@ -111,7 +111,7 @@ struct DictionaryRow {
 }
 
 extension DictionaryProgram {
-    /// Dictionaries of objects: distinct, in order and cut, where that is left to do.
+    /// The dictionaries of objects, made distinct, sorted and limited as far as the fetch did not do this.
     /// - Parameter objects: The inputs of each object, in the order of the fetch.
     package func rows(of objects: [[PropertyValue]]) throws -> [[PropertyValue]] {
         guard finishesLate else { return try objects.map { try coerced($0) } }

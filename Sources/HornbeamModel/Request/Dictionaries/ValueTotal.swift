@@ -1,12 +1,13 @@
-/// One function over values that come one by one: what `PredicateFunction.result` answers for all of them together, missing ones left out.
+/// An aggregate function over values that are added one by one, without missing ones. The result equals that of `PredicateFunction.result` for
+/// all values.
 package struct ValueTotal: Sendable {
     private let function: PredicateFunction
     private var count: Int64 = 0
     private var state = State.empty
-    /// All values, for functions that must see them together.
+    /// All values, for functions that need them together.
     private var all: [PropertyValue] = []
 
-    /// A sum or an extreme so far. Numbers are kept apart from other values, which cost more to copy.
+    /// The sum or extreme value so far. Numbers are separate from other values, which are more expensive to copy.
     fileprivate enum State {
         case empty
         case int(Int64)
@@ -18,7 +19,7 @@ package struct ValueTotal: Sendable {
 
     // MARK: Adding
 
-    /// An object without regard to its values.
+    /// Counts an object, regardless of its values.
     package mutating func addObject() { count += 1 }
 
     package mutating func addObjects(_ number: Int) { count += Int64(number) }
@@ -53,14 +54,14 @@ package struct ValueTotal: Sendable {
         case (.sum, .empty), (.average, .empty): state = .double(0 + number)
         case (.min, .empty), (.max, .empty): state = .double(number)
         case (.sum, .double(let sum)), (.average, .double(let sum)): state = .double(sum + number)
-        // NaN is the least number.
+        // NaN orders before all numbers.
         case (.min, .double(let least)): if number < least || number.isNaN { state = .double(number) }
         case (.max, .double(let most)): if number > most || most.isNaN { state = .double(number) }
         default: fold(.double(number))
         }
     }
 
-    /// Adds the total of other values; not for functions that must see all values together.
+    /// Adds another total; not for functions that need all values together.
     package mutating func add(_ other: ValueTotal) {
         precondition(other.all.isEmpty, "A median, a mode and a standard deviation have no totals of parts.")
         let count = count + other.count

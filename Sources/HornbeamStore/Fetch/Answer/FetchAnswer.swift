@@ -1,4 +1,4 @@
-/// The answer to a fetch: rows in order, and how they were found.
+/// The result of a fetch: rows in order, and the work done.
 package struct FetchAnswer: Sendable {
     package var rows = FoundRows()
     package var work = FetchWork()
@@ -7,7 +7,7 @@ package struct FetchAnswer: Sendable {
     package var references: [ObjectReference] { rows.map(\.reference) }
 }
 
-/// The answer to a count.
+/// The result of a count.
 package struct CountAnswer: Sendable {
     package var count: Int
     package var work = FetchWork()

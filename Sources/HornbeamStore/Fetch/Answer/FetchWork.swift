@@ -1,13 +1,13 @@
 package import HornbeamModel
 
-/// What a fetch did in the store: how, and how much.
+/// Statistics of an executed fetch: its plan and the amount of work.
 package struct FetchWork: Sendable {
-    /// The plan that was carried out; nil for a look-up that needed none.
+    /// The executed plan; nil for a direct lookup.
     var plan: FetchPlan?
     var lookUp: LookUp?
-    /// The request, where the objects are for dictionaries, and what makes these.
+    /// For dictionary results: the request for the objects and the program that makes the dictionaries.
     package var dictionaries: (request: FetchDescription, program: DictionaryProgram)?
-    /// Rows that were looked at, matching or not, those of other entities included.
+    /// The number of rows read, matching or not, of other entities too.
     package var rowsRead = 0
     package var leavesRead = 0
 
@@ -19,17 +19,17 @@ package struct FetchWork: Sendable {
         leavesRead = execution.leavesRead
     }
 
-    /// Adds what the same request took in another store; the plan stays the first one's.
+    /// Adds the work of the same request in another store. The plan of the first store is kept.
     package mutating func add(_ other: FetchWork) {
         if plan == nil, lookUp == nil { (plan, lookUp) = (other.plan, other.lookUp) }
         rowsRead += other.rowsRead
         leavesRead += other.leavesRead
     }
 
-    /// How it was carried out, in words.
+    /// The executed plan as text.
     package var text: Plan { text(showsValues: true) }
 
-    /// The same without the values that the predicate compares with.
+    /// The executed plan without the constants of the predicate.
     package var textWithoutValues: Plan { text(showsValues: false) }
 
     private func text(showsValues: Bool) -> Plan {

@@ -1,12 +1,12 @@
 internal import HornbeamEngine
 internal import HornbeamModel
 
-/// The commonest fetch of all, `property == value` where an index has the values of that property, without a planner.
+/// Executes the most common fetch, `property == value` with an index of that property, without the planner.
 extension StoreSnapshot {
-    /// More objects than this are left to a plan, which may know a better way.
+    /// The largest number of objects that is returned this way. For more, the planner may find a better path.
     private static let foundMax = 1024
 
-    /// Nil when the request is not of that form; then it is planned.
+    /// Nil when the request has another form; then it is planned.
     func lookUp(_ fetch: ValidatedFetch, excluding: Set<UInt64>) throws -> FetchAnswer? {
         let request = fetch.request
         guard let (name, value) = request.lookUp else { return nil }
@@ -32,7 +32,7 @@ extension StoreSnapshot {
         return answer
     }
 
-    /// Where the row of a single object lies, so that the object need not look for it.
+    /// The location of a single object's row, so that the object need not find it again.
     private func locate(_ reference: ObjectReference) throws -> RowHint {
         var location = RowLocation()
         try EngineError.translated { () throws(EngineError) in
@@ -53,7 +53,7 @@ extension StoreSnapshot {
         }
     }
 
-    /// In the order of their keys, in which the entries of one value are; nil when there are many.
+    /// The objects by ascending key, the order of the entries of one value; nil when there are many.
     private func holders(of key: [UInt8], _ index: ValueIndex) throws(EngineError) -> [ObjectReference]? {
         var found: [ObjectReference] = []
         try engineSnapshot.index(index.tree).forEach(in: KeyRange(prefix: key)) { (key, value) throws(EngineError) -> Bool in
@@ -65,7 +65,7 @@ extension StoreSnapshot {
 }
 
 extension ValueIndex {
-    /// The key of a value in a constraint of one property; nil when a plan must see to it.
+    /// The key of a value in a constraint on one property; nil when the request must be planned.
     func lookUpKey(_ value: PropertyValue, origins: StoreOrigins) -> [UInt8]? {
         if case .string(let text) = value, elements[0].type == .string {
             var key = IndexKey()
@@ -81,7 +81,7 @@ extension ValueIndex {
     }
 }
 
-/// What a look-up did, to be put into words when somebody asks.
+/// The executed lookup, to be formatted as text on request.
 struct LookUp: Sendable {
     let entity: EntityDescription
     let index: ValueIndex

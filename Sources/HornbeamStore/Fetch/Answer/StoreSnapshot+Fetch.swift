@@ -2,7 +2,7 @@ internal import HornbeamEngine
 package import HornbeamModel
 
 extension StoreSnapshot {
-    /// The objects that a request asks for, in order: by its criteria, then by key.
+    /// The objects that match a request, in the order of its sort criteria, then by key.
     ///
     /// - Parameters:
     ///   - excluding: Keys of objects that are left out before offset and limit count, as a context does with
@@ -30,12 +30,12 @@ extension StoreSnapshot {
         return FetchAnswer(rows: rows, work: FetchWork(execution))
     }
 
-    /// How many objects a request would give, its offset and limit included.
+    /// The number of objects that a fetch of the request returns, with its offset and limit.
     package func count(_ fetch: ValidatedFetch, excluding: Set<UInt64> = []) throws -> Int {
         try countAnswer(fetch, excluding: excluding).count
     }
 
-    /// The same, with what it took.
+    /// As `count`, with statistics of the execution.
     package func countAnswer(_ fetch: ValidatedFetch, excluding: Set<UInt64> = []) throws -> CountAnswer {
         try count(FetchPlan(fetch, in: self, counting: true), excluding: excluding)
     }
@@ -51,7 +51,7 @@ extension StoreSnapshot {
         return CountAnswer(count: plan.window.count(of: sink.count), work: FetchWork(execution))
     }
 
-    /// How a request would be carried out, for people, and the index that would help it.
+    /// Describes the plan of a request as text, and an index that would make it faster.
     package func explain(_ fetch: ValidatedFetch) throws -> String {
         var objects = fetch
         var dictionaries: (FetchDescription, DictionaryProgram)?

@@ -6,7 +6,7 @@ extension StoreSnapshot {
     ///
     /// - Parameters:
     ///   - excluding: Keys of objects that are left out.
-    ///   - objects: Objects that take part as they are given.
+    ///   - objects: Objects that take part with the given values.
     package func groups(
         _ fetch: ValidatedFetch, _ program: DictionaryProgram, excluding: Set<UInt64>,
         adding objects: [GroupedObject]
@@ -28,7 +28,7 @@ extension StoreSnapshot {
     }
 }
 
-/// The values of dictionaries by column, and what they took.
+/// The values of dictionaries by column, and the work done.
 package struct DictionaryAnswer: Sendable {
     package var rows: [[PropertyValue]]
     package var work: FetchWork

@@ -3,7 +3,7 @@ internal import HornbeamModel
 
 /// Walking an index in the order of the fetch.
 extension FetchExecution {
-    /// Stops when there are enough results.
+    /// Stops after enough results.
     mutating func walkInOrder(_ access: IndexAccess) throws(EngineError) {
         guard let order = access.order else { return }
         let view = try snapshot.engineSnapshot.index(access.index.tree)
@@ -46,8 +46,8 @@ extension FetchExecution {
 
     // MARK: Offset
 
-    /// Passes over the entries that the offset leaves out, by counting them. Where equal entries are put in order it stops at the
-    /// beginning of a group. Gives back how many entries of the range are to be skipped; narrows the range where it must begin elsewhere.
+    /// Skips the entries before the offset by counting them. If equal entries are sorted by key, it stops at the beginning of a group. Returns the
+    /// number of entries of the range that are still to be skipped; narrows the range to begin at the right entry.
     private func skip(
         in range: inout KeyRange, _ access: IndexAccess, _ order: IndexAccess.Order, _ view: IndexView
     ) throws(EngineError) -> Int {
@@ -81,7 +81,7 @@ extension FetchExecution {
 }
 
 extension ValueIndex {
-    /// The object that an entry is of.
+    /// The object of an entry.
     func reference(
         _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, schema: Schema
     ) throws(EngineError) -> ObjectReference {
@@ -99,12 +99,12 @@ extension ValueIndex {
     }
 }
 
-/// Objects with equal components, put in the order of their keys.
+/// Objects with equal components, sorted by their keys.
 private struct TiedGroup {
     private var components: [UInt8] = []
     private var members: [ObjectReference] = []
 
-    /// Adds an object; when it begins a new group, answers the finished one.
+    /// Adds an object. If it begins a new group, returns the finished one.
     mutating func add(_ reference: ObjectReference, components other: Slice<UnsafeRawBufferPointer>) -> [ObjectReference]? {
         if !members.isEmpty, components.elementsEqual(other) {
             members.append(reference)

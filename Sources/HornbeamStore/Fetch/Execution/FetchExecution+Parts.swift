@@ -16,22 +16,22 @@ extension TableView {
     }
 }
 
-/// Scans that several threads share: each takes a range of keys, with a sink and a context of its own.
+/// Scans on several threads: each thread scans a range of keys with a sink and a context of its own.
 extension FetchExecution {
-    /// Ranges of keys with about the same number of rows; one where sharing does not pay, or is not possible.
+    /// Ranges of keys with about the same number of rows; a single range when several threads are not faster or not possible.
     func parts(of table: EntityTable) throws(EngineError) -> [KeyWindow] {
         let view = snapshot.view(table)
         let filter = filter(table.index)
         guard filter.kind <= .texts, sink.readsAll, sink.isDivisible(table) else { return [KeyWindow()] }
         let cells = view.count * max(filter.cost, sink.rowCost)
-        // A writer that finds all processors taken waits for milliseconds at each of its commits.
+        // A commit waits milliseconds for a processor when a scan uses all of them.
         let isBesideWriter = !context.threads.belongToWriter && snapshot.engineSnapshot.isBesideWriter
         let most = context.threads.most - (isBesideWriter ? 1 : 0)
         let count = min(most, cells / max(context.threads.cellsEach, 1), view.count)
         return count > 1 ? try view.windows(count) : [KeyWindow()]
     }
 
-    /// The first part goes into this execution's own sink, the others are added to it in order.
+    /// The first part uses this execution's sink; the others are added to it in order.
     mutating func scan(_ table: EntityTable, parts windows: [KeyWindow]) throws(EngineError) {
         let parts = windows.indices.map { number in
             if number == 0 { return ScanPart(self, windows[0], table) }
@@ -49,7 +49,7 @@ extension FetchExecution {
     }
 }
 
-/// One range of a scan. Touched by one thread, and after it by the one that waited for it.
+/// One range of a scan. One thread uses it, and after that thread has ended the thread that waited for it.
 private final class ScanPart {
     private(set) var execution: FetchExecution
     private(set) var error: EngineError?

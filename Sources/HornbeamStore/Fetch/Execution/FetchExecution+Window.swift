@@ -2,7 +2,7 @@ internal import HornbeamEngine
 internal import HornbeamModel
 
 extension FetchExecution {
-    /// Every row is a result and comes by its key, so that rank tells where the window begins and ends, over all tables together.
+    /// Every row is a result and the order is by key, so the ranks of rows give the first and last key over all tables.
     func keyWindow() throws(EngineError) -> KeyWindow {
         guard plan.isExact, plan.sorts.isEmpty, !plan.window.isWhole, sink.isComplete, !sink.isCounting
         else { return KeyWindow() }
@@ -17,7 +17,7 @@ extension FetchExecution {
         return window
     }
 
-    /// The n-th key of all tables; past the last one when there are not so many.
+    /// The n-th key of all tables; the greatest key if there are fewer.
     private func key(atRank n: Int) throws(EngineError) -> UInt64 {
         if plan.tables.count == 1 { return try snapshot.view(plan.tables[0]).key(at: n) ?? .max }
         var low: UInt64 = 0

@@ -1,7 +1,7 @@
 internal import HornbeamEngine
 internal import HornbeamModel
 
-/// Carries out a plan: walks the path, asks the filters, feeds the sink.
+/// Executes a plan: walks the access path, applies the filters, passes rows to the sink.
 struct FetchExecution {
     let plan: FetchPlan
     let snapshot: StoreSnapshot
@@ -55,7 +55,7 @@ struct FetchExecution {
         }
     }
 
-    /// Answers false when no more rows are needed, of this table and any other.
+    /// Returns false when no more rows are needed, from this table or another.
     mutating func scan(_ table: EntityTable, _ window: KeyWindow) throws(EngineError) -> Bool {
         let filter = filter(table.index)
         var rows = 0
@@ -82,7 +82,7 @@ struct FetchExecution {
         for table in plan.tables { try read(keys, table) }
     }
 
-    /// Reads rows by ascending keys, asks the filter, and gives what passes to the sink.
+    /// Reads rows by ascending keys, applies the filter, and passes matching rows to the sink.
     private mutating func read(_ keys: [UInt64], _ table: EntityTable) throws(EngineError) {
         let filter = filter(table.index)
         var rows = 0
@@ -98,7 +98,7 @@ struct FetchExecution {
 
     // MARK: Sets of objects
 
-    /// The objects that a path leads to, ascending, each once.
+    /// The objects of a path, ascending and distinct.
     private func objects(_ path: AccessPath) throws(EngineError) -> [ObjectReference] {
         switch path {
         case .nothing, .scan: return []
@@ -149,7 +149,7 @@ struct FetchExecution {
         return found
     }
 
-    /// Objects found without regard to order: reads them where that is needed.
+    /// Processes objects that were found in no particular order. Reads their rows if needed.
     private mutating func finish(_ found: [ObjectReference]) throws(EngineError) {
         guard !plan.isExact || sink.needsRows else {
             for reference in found where !sink.take(reference) { return }

@@ -1,30 +1,33 @@
 internal import HornbeamEngine
 
-/// One row that a fetch found: the object, and where its row was seen.
+/// A row of a result set: the object and the position of its row.
 package struct FoundRow: Sendable {
     package let reference: ObjectReference
-    /// Knows nothing where the row was not read.
+    /// Empty if the row was not read.
     package let hint: RowHint
 }
 
-/// The rows that a fetch found, in its order.
+/// The result set of a fetch, in its order.
 ///
-/// What a scan finds is kept leaf by leaf, as a bit for each row: less than a byte a row where one by one it would be 32. Rows that
-/// come otherwise are listed. What holds: there are either leaves or a list; every leaf has a row.
+/// Rows found by a scan are stored as a bitmap per leaf: less than a byte per row instead of 32. Other rows are stored as a list.
+///
+/// Invariants:
+/// - There are either leaves or a list.
+/// - Every leaf has a selected row.
 package struct FoundRows: Sendable {
     /// Rows of one leaf, in the order of their keys.
     struct Leaf {
-        /// Where its rows begin among all.
+        /// The position of its first row in the result set.
         var start = 0
         var entityIndex: Int32 = -1
-        /// The key of the leaf's first row, found or not.
+        /// The key of the leaf's first row, selected or not.
         var firstKey: UInt64 = 0
-        /// Where the leaf's first row is.
+        /// The location of the leaf's first row.
         var location = RowLocation()
-        /// Where its bits begin, and how many words they are.
+        /// The position of its bitmap, and its length in words.
         var wordsStart = 0
         var wordCount = 0
-        /// Where the keys of its rows begin; nil where keys are consecutive, and follow from the bits.
+        /// The position of its keys; nil when keys are consecutive and follow from the bitmap.
         var keysStart: Int?
     }
 
@@ -32,17 +35,17 @@ package struct FoundRows: Sendable {
     private var words: [UInt64] = []
     private var sparseKeys: [UInt64] = []
     private var references: [ObjectReference] = []
-    /// Where the listed rows were seen; as many, or none.
+    /// The hints of the listed rows; either for all rows or for none.
     private var hints: [RowHint] = []
-    /// Rows at the beginning that do not count.
+    /// Rows at the beginning that are not part of the result set.
     fileprivate var skipped = 0
     package private(set) var count = 0
 
     package init() {}
 
-    /// Rows one by one; where they were seen of all or of none.
+    /// Makes a list of rows, with hints for all of them or for none.
     init(_ references: [ObjectReference], _ hints: [RowHint] = []) {
-        precondition(hints.isEmpty || hints.count == references.count, "Of all found rows or of none it is known where they are.")
+        precondition(hints.isEmpty || hints.count == references.count, "Either all rows have hints or none.")
         self.references = references
         self.hints = hints
         count = references.count
@@ -77,7 +80,7 @@ package struct FoundRows: Sendable {
         count += 1
     }
 
-    /// Adds what was found behind these rows, in the same way.
+    /// Appends another result set of the same form.
     mutating func append(_ other: FoundRows) {
         for leaf in other.leaves {
             var moved = leaf
@@ -93,26 +96,26 @@ package struct FoundRows: Sendable {
         count += other.count
     }
 
-    /// Forgets where rows were seen if that is not known of all.
+    /// Removes the hints if some rows have none.
     mutating func dropPartialHints() {
         if hints.count != references.count { hints = [] }
     }
 
     /// Keeps some of the rows.
     mutating func keep(_ range: Range<Int>) {
-        precondition(range.lowerBound >= 0 && range.upperBound <= count, "Only rows that were found can be kept.")
+        precondition(range.lowerBound >= 0 && range.upperBound <= count, "The range lies within the result set.")
         skipped += range.lowerBound
         count = range.count
     }
 
-    /// Says that the rows are those of a store in a stack.
+    /// Marks the rows as rows of one store in a stack.
     mutating func move(to slot: StoreSlot) {
         for index in leaves.indices { leaves[index].firstKey |= slot.bits }
         for index in sparseKeys.indices { sparseKeys[index] |= slot.bits }
         for index in references.indices { references[index] = references[index].inSlot(slot) }
     }
 
-    /// Puts the rows in the order of their keys, which those of several tables are not in.
+    /// Sorts the rows by key. Rows of several tables are not yet in this order.
     mutating func sortByKey() {
         if isAscending { return }
         let rows = sorted { $0.reference.key < $1.reference.key }
@@ -121,7 +124,7 @@ package struct FoundRows: Sendable {
     }
 
     private var isAscending: Bool {
-        // Leaves of one table come in their order.
+        // The leaves of one table are already in order.
         if let first = leaves.first { return leaves.allSatisfy { $0.entityIndex == first.entityIndex } }
         return zip(references, references.dropFirst()).allSatisfy { $0.key < $1.key }
     }
@@ -133,7 +136,7 @@ extension FoundRows: RandomAccessCollection {
 
     /// O(1) for listed rows, else O(log n).
     package subscript(position: Int) -> FoundRow {
-        precondition(position >= 0 && position < count, "There are \(count) rows, and none at \(position).")
+        precondition(position >= 0 && position < count, "Position \(position) is outside the \(count) rows.")
         let position = position + skipped
         if leaves.isEmpty { return listed(position) }
         let leaf = leaves[leafNumber(at: position)]
@@ -143,7 +146,7 @@ extension FoundRows: RandomAccessCollection {
 
     package func makeIterator() -> FoundRowCursor { FoundRowCursor(self) }
 
-    /// The leaf in which the n-th of all rows is.
+    /// The leaf with the row at a position.
     fileprivate func leafNumber(at position: Int) -> Int {
         var low = 0
         var high = leaves.count
@@ -154,7 +157,7 @@ extension FoundRows: RandomAccessCollection {
         return low - 1
     }
 
-    /// The word of a leaf in which a row is, and the word's bits from this row on.
+    /// The word of a leaf that contains a row, and the bits of the word from this row on.
     fileprivate func place(of position: Int, in leaf: Leaf) -> (word: Int, rest: UInt64) {
         var passed = position - leaf.start
         var word = 0
@@ -182,17 +185,17 @@ extension FoundRows: RandomAccessCollection {
     }
 }
 
-/// A place among found rows that moves on.
+/// Iterates over a result set.
 package struct FoundRowCursor: IteratorProtocol {
     private let rows: FoundRows
-    /// The next row among all, and where the rows end.
+    /// The position of the next row, and the end position.
     private var position: Int
     private let end: Int
-    /// The leaf that the next row is in, or follows; its number is -1 for listed rows.
+    /// The leaf of the next row, or the leaf before it; its number is -1 for listed rows.
     private var leafNumber = -1
     private var leaf = FoundRows.Leaf()
     private var word = 0
-    /// The bits of the word that are still to come.
+    /// The remaining bits of the current word.
     private var rest: UInt64 = 0
 
     fileprivate init(_ rows: FoundRows) {
@@ -219,7 +222,7 @@ package struct FoundRowCursor: IteratorProtocol {
 
     package mutating func next() -> FoundRow? { position < end ? take() : nil }
 
-    /// Fills a buffer with the next rows; gives back how many there were.
+    /// Fills a buffer with the next rows; returns their number.
     package mutating func fill(_ buffer: UnsafeMutableBufferPointer<FoundRow>) -> Int {
         let count = min(buffer.count, end - position)
         guard count > 0, let first = buffer.baseAddress else { return 0 }
@@ -235,7 +238,7 @@ package struct FoundRowCursor: IteratorProtocol {
         return count
     }
 
-    /// Takes rows of one word of a leaf of consecutive keys, at least one.
+    /// Returns rows of one word of a leaf with consecutive keys, at least one.
     @inline(__always)
     private mutating func takeNeighbours(_ rows: UnsafeMutablePointer<FoundRow>, _ most: Int) -> Int {
         while rest == 0 {
@@ -258,7 +261,7 @@ package struct FoundRowCursor: IteratorProtocol {
         return taken
     }
 
-    /// The next row, of which it is known that there is one.
+    /// The next row. There must be one.
     @inline(__always)
     private mutating func take() -> FoundRow {
         defer { position += 1 }
@@ -271,6 +274,6 @@ package struct FoundRowCursor: IteratorProtocol {
 }
 
 extension FoundRows {
-    /// Has two lines of the cache fetched that whoever takes the rows will read soon.
+    /// Prefetches two cache lines that the caller reads next.
     package static func fetchLines(_ first: UnsafeRawPointer, _ second: UnsafeRawPointer) { CacheLine.fetch(first, second) }
 }

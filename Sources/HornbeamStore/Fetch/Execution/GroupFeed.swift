@@ -1,12 +1,12 @@
 internal import HornbeamEngine
 package import HornbeamModel
 
-/// Feeds the rows of a fetch into groups and totals. Numbers go from cell to total without becoming values, and a group by a column of
-/// fixed width is found by the cell itself.
+/// Passes the rows of a fetch to groups and totals. Numbers are added from cells without a `PropertyValue`, and a group by a column of
+/// fixed width is found by the cell.
 final class GroupFeed {
     private(set) var groups: GroupTable
     private let reader: InputReader
-    /// Groups by their cell, for one grouped column of fixed width.
+    /// Groups by cell, for a single grouped column of fixed width.
     private var slotsByCell: [UInt64: Int] = [:]
     private var slotOfNull: Int?
 
@@ -21,7 +21,7 @@ final class GroupFeed {
 
     // MARK: Parts
 
-    /// True when rows can be totalled in parts to the very same: functions that do not round, and sums that cannot overflow.
+    /// True when partial totals combine to exactly the same result: functions that do not round, and sums that cannot overflow.
     func isDivisible(_ table: EntityTable) -> Bool {
         let sources = reader.sources(of: table)
         for input in program.grouping {
@@ -60,7 +60,7 @@ final class GroupFeed {
         }
     }
 
-    /// Reads the ends of the paths of a whole leaf in order.
+    /// Reads the values at the ends of paths for a whole leaf, in key order.
     private func prepare(_ selection: Selection, _ leaf: LeafView, _ table: EntityTable) throws(EngineError) {
         for case .path(let column, let rest, let memo) in reader.sources(of: table) {
             var targets: [ObjectReference] = []
@@ -118,7 +118,7 @@ final class GroupFeed {
         }
     }
 
-    /// The totals of all objects together, column by column; false when some are not of numbers in columns.
+    /// Adds the rows of a leaf to the totals column by column; false when some totals are not over columns of numbers.
     private func takeWhole(_ selection: Selection, _ leaf: LeafView, _ table: EntityTable) throws(EngineError) -> Bool {
         let sources = reader.sources(of: table)
         for total in program.totals where !sources[total.input].isCountable { return false }
@@ -145,7 +145,7 @@ final class GroupFeed {
 }
 
 extension InputReader.Source {
-    /// True for what can be totalled without becoming a value.
+    /// True for inputs that are totalled without a `PropertyValue`.
     fileprivate var isCountable: Bool {
         switch self {
         case .object: true
@@ -158,7 +158,8 @@ extension InputReader.Source {
 extension CellType {
     var isWholeNumber: Bool { self == .int16 || self == .int32 || self == .int64 }
 
-    /// The width of cells that tell values apart by eight bytes at most; nil for others. Doubles have two zeros, and are others.
+    /// The width of cells of at most eight bytes whose equality is the equality of values; nil for others. Doubles have two zeros, so they are
+    /// excluded.
     fileprivate var narrowWidth: Int? {
         switch self {
         case .int16: 2
@@ -173,12 +174,12 @@ extension CellType {
 extension StoredColumn {
     fileprivate func bits(in row: RowView, _ width: Int) -> UInt64 {
         if width == 0 { return row.bit(column) ? 1 : 0 }
-        // Keys are those of one sequence, whatever the entity.
+        // Keys come from one sequence for all entities.
         return type == .reference ? row.load(column, as: UInt64.self) : UInt64(bitPattern: int(in: row))
     }
 }
 
-/// An object that takes part in groups as it is in memory: its key, and the inputs of the program.
+/// A changed object that takes part in groups: its key, and the inputs of the program.
 package struct GroupedObject {
     package let key: UInt64
     package let inputs: [PropertyValue]

@@ -1,6 +1,6 @@
 internal import HornbeamEngine
 
-/// The keys between which the results of a scan lie, where offset and limit can be counted instead of walked.
+/// The range of keys that contains the results of a scan, when offset and limit can be computed by counting.
 struct KeyWindow {
     var first: UInt64?
     /// The last key that can be a result.

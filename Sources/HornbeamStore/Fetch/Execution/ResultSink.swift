@@ -1,25 +1,25 @@
 internal import HornbeamEngine
 internal import HornbeamModel
 
-/// Takes the rows that satisfy a fetch and gives back what was asked for: a count, or rows in order.
+/// Receives the matching rows of a fetch and produces the result: a count, or rows in order.
 final class ResultSink {
     enum Mode {
         case count
-        /// Rows in the order in which they come.
+        /// Rows in the order of arrival.
         case collect
         /// Rows in the order of their keys.
         case collectByKey
         case sort([SortKey])
         /// Groups and totals instead of rows.
         case feed(GroupFeed)
-        /// Rows leaf by leaf, of scans only.
+        /// Row selections per leaf, for scans only.
         case select
     }
 
     private let mode: Mode
     /// How many results are needed; nil for all.
     private var kept: Int?
-    /// How many of the first results were left out already, by counting them.
+    /// How many of the first results were already skipped by counting.
     private(set) var leftOut = 0
     private let context: FilterContext
     private let excluding: Set<UInt64>
@@ -42,21 +42,21 @@ final class ResultSink {
         }
     }
 
-    /// True when rows themselves are needed, not only their keys.
+    /// True when the rows are needed in addition to their keys.
     var needsRows: Bool { sorter != nil || feed != nil }
 
-    /// True when every object that comes is a result.
+    /// True when every object received is a result.
     var isComplete: Bool { excluding.isEmpty }
 
     var isCounting: Bool { if case .count = mode { true } else { false } }
 
-    /// True when every row has to come, whatever came before.
+    /// True when every row is needed, whatever rows have arrived.
     var readsAll: Bool {
         if case .collect = mode { return kept == nil }
         return true
     }
 
-    /// What a row that passes costs here, in the planner's measure.
+    /// The cost of a matching row in the sink, in the planner's unit.
     var rowCost: Int {
         switch mode {
         case .count, .select: 0
@@ -68,7 +68,7 @@ final class ResultSink {
 
     // MARK: Parts
 
-    /// True when parts of a table's rows can be taken apart from one another and put together to the same.
+    /// True when parts of a table's rows can be processed separately and combined to the same result.
     func isDivisible(_ table: EntityTable) -> Bool { feed?.isDivisible(table) ?? true }
 
     /// A sink for another part of the rows.
@@ -78,7 +78,7 @@ final class ResultSink {
         return ResultSink(mode, kept: kept, excluding: excluding, context: context)
     }
 
-    /// Takes what a sibling found in rows behind those that came here.
+    /// Adds the result of a sibling for the rows after those of this sink.
     func add(_ other: ResultSink) {
         count += other.count
         rows.append(other.rows)
@@ -87,13 +87,13 @@ final class ResultSink {
         if let groups = other.feed?.groups { feed?.add(groups) }
     }
 
-    /// The first results, which are not going to come.
+    /// Counts first results that were skipped and do not arrive.
     func leaveOut(_ number: Int) {
         leftOut += number
         kept = kept.map { $0 - number }
     }
 
-    /// True when no further row can change the answer.
+    /// True when no further row can change the result.
     private var isFull: Bool {
         guard let kept else { return false }
         if case .collect = mode { return rows.count >= kept }
@@ -102,7 +102,7 @@ final class ResultSink {
 
     // MARK: Rows
 
-    /// All selected rows of a leaf, ascending. Answers false when no more are needed.
+    /// Receives all selected rows of a leaf, ascending. Returns false when no more are needed.
     func take(
         _ selection: inout Selection, _ leaf: LeafView, _ table: EntityTable
     ) throws(EngineError) -> Bool {
@@ -127,7 +127,7 @@ final class ResultSink {
         return !isFull
     }
 
-    /// One row. Answers false when no more are needed.
+    /// Receives one row. Returns false when no more are needed.
     func take(
         _ row: RowView, _ key: UInt64, _ location: RowLocation, _ table: EntityTable
     ) throws(EngineError) -> Bool {
@@ -143,7 +143,7 @@ final class ResultSink {
         return takeUnread(ObjectReference(entityIndex: table.index, key: key), RowHint(location))
     }
 
-    /// An object whose row need not be read. Answers false when no more are needed.
+    /// Receives an object whose row is not needed. Returns false when no more are needed.
     func take(_ reference: ObjectReference) -> Bool {
         if excluding.contains(reference.key) { return true }
         return takeUnread(reference, nil)
@@ -160,7 +160,7 @@ final class ResultSink {
 
     // MARK: The answer
 
-    /// The rows in order, the first `kept` at least.
+    /// The rows in order, at least the first `kept`.
     func finish() -> FoundRows {
         if let sorter { return sorter.finish() }
         rows.dropPartialHints()

@@ -2,10 +2,10 @@ internal import Foundation
 internal import HornbeamEngine
 internal import HornbeamModel
 
-/// Sorts rows by criteria, in full or only as far as needed.
+/// Sorts rows by criteria, all of them or only the first ones.
 ///
-/// A single criterion on a column of numbers sorts by numbers; anything else sorts by key bytes, which compare as the values do.
-/// When only the first few are wanted a heap holds them, and whole leaves are filtered against the worst of them first.
+/// A single criterion on a column of numbers compares numbers; other criteria compare key bytes, which order like the values.
+/// For the first few results, a heap holds them, and each leaf is first filtered against the last of them.
 final class ResultSorter {
     private let kept: Int?
     private var numbers: Sorted<NumberKey>?
@@ -35,7 +35,7 @@ final class ResultSorter {
         }
     }
 
-    /// Once the heap is full, rows behind its worst cannot come in.
+    /// When the heap is full, rows after its last one are removed from the selection.
     private func narrow(_ selection: inout Selection, _ leaf: LeafView, _ table: EntityTable) {
         guard let worst = numbers?.worst, !worst.isNull else { return }
         let column = table.column(sorts[0].path[0])
@@ -55,7 +55,7 @@ final class ResultSorter {
         }
     }
 
-    /// Takes what another sorter by the same criteria holds.
+    /// Adds the rows of another sorter with the same criteria.
     func add(_ other: ResultSorter) {
         if let found = other.numbers { numbers?.add(found) }
         if let found = other.bytes { bytes?.add(found) }
@@ -67,9 +67,9 @@ final class ResultSorter {
     }
 }
 
-/// A number of any column type as one that compares unsigned, in the direction asked for.
+/// A number of any column type, mapped to an unsigned number that orders in the requested direction.
 struct NumberKey: Comparable {
-    /// Nulls come before all values, or after them in descending order.
+    /// Nulls order before all values, or after them in descending order.
     private let rank: UInt8
     private let order: UInt64
 
@@ -102,7 +102,7 @@ struct NumberKey: Comparable {
 
     var isNull: Bool { rank != 1 }
 
-    /// Passes the cells that do not come after this one; nil when all do.
+    /// A test that passes the cells that do not order after this one; nil when all pass.
     func test(_ column: StoredColumn, isAscending: Bool) -> RangeTest? {
         let ascending = isAscending ? order : ~order
         let bounds: RangeTest.Bounds
@@ -110,7 +110,7 @@ struct NumberKey: Comparable {
         switch column.type {
         case .double, .date, .float:
             let number = KeyBytes.double(ordered: ascending)
-            // NaN comes first and lies in no range: ascending, it passes as what does not come after.
+            // NaN orders first and lies in no range. In ascending order it must pass.
             if isAscending, number == .infinity { return nil }
             if number.isNaN, !isAscending { return nil }
             isNegated = isAscending
@@ -125,7 +125,7 @@ struct NumberKey: Comparable {
     }
 }
 
-/// Key bytes of several criteria one after the other.
+/// The key bytes of several criteria, concatenated.
 struct BytesKey: Comparable {
     let bytes: [UInt8]
 
@@ -140,14 +140,14 @@ struct BytesKey: Comparable {
     }
 }
 
-/// Entries in order of key, then of object; all of them, or the first few in a heap whose top is the worst.
+/// Entries ordered by key, then by object: all of them, or the first few in a heap with the last one at its top.
 struct Sorted<Key: Comparable & SendableMetatype> {
     private var entries: [(key: Key, result: FoundRow)] = []
     private let kept: Int?
 
     init(kept: Int?) { self.kept = kept }
 
-    /// The last of those kept, once there are as many as wanted.
+    /// The last of the kept entries, when there are as many as needed.
     var worst: Key? {
         guard let kept, kept > 0, entries.count == kept else { return nil }
         return entries[0].key

@@ -1,9 +1,9 @@
 internal import Foundation
 
-/// Texts of a list, found by their bytes without copying the bytes that are looked for.
+/// A set of texts that is searched by bytes, without copying the bytes of the searched text.
 struct ByteSet: Sendable {
     private let texts: [[UInt8]]
-    /// Places in `texts` by hash, -1 where there is none; a power of two in number, half full at most.
+    /// Positions in `texts` by hash, -1 for empty slots. The number of slots is a power of two; at most half of them are used.
     private let slots: [Int32]
 
     init(_ texts: Set<[UInt8]>) {

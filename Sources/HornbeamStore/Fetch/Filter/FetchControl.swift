@@ -1,19 +1,19 @@
 internal import Synchronization
 
-/// The reins of a fetch that runs on another thread: ends it, and tells how far it is.
+/// Controls a fetch on another thread: cancels it and reports its progress.
 package final class FetchControl: Sendable {
     private let cancelled = Atomic(false)
     private let found = Atomic(0)
     private let report: @Sendable (Int) -> Void
 
-    /// - Parameter report: Called with the number of results so far, on the threads that search.
+    /// - Parameter report: Called with the number of results so far, on the threads of the fetch.
     package init(report: @escaping @Sendable (Int) -> Void) { self.report = report }
 
-    /// The fetch ends soon with `CancellationError`.
+    /// Makes the fetch throw `CancellationError` at its next leaf.
     package func cancel() { cancelled.store(true, ordering: .relaxed) }
 
     package var isCancelled: Bool { cancelled.load(ordering: .relaxed) }
 
-    /// Some more results were found.
+    /// Adds to the number of results and reports it.
     func proceed(_ count: Int) { report(found.add(count, ordering: .relaxed).newValue) }
 }

@@ -1,7 +1,7 @@
 internal import HornbeamEngine
 internal import HornbeamModel
 
-/// Filters on the rows of a whole leaf: each narrows a selection, asking only about rows that are still in.
+/// Filters on the rows of a whole leaf. Each filter tests only selected rows and narrows the selection.
 extension Filter {
     func narrow(
         _ selection: inout Selection, _ leaf: LeafView, _ table: EntityTable, _ context: FilterContext
@@ -51,7 +51,7 @@ extension Filter {
 }
 
 extension Filter {
-    /// The columns that are read of every leaf, a bit each of the first 64.
+    /// The columns that the filter reads in every leaf, one bit for each of the first 64.
     var columnsOfLeaves: UInt64 {
         switch self {
         case .range(let test): Self.bit(test.column)
@@ -105,7 +105,7 @@ extension TextTest {
 
 extension NullTest {
     func narrow(_ selection: inout Selection, _ leaf: LeafView) {
-        // A leaf without null bits may lack the column altogether; its rows know.
+        // A leaf without null bits may lack the column altogether; then the rows are tested.
         guard let nulls = leaf.nullBits(column) else { return selection.filter { holds(leaf.row($0)) } }
         for index in selection.words.indices {
             let word = Selection.word(nulls, index)

@@ -1,9 +1,9 @@
 internal import HornbeamEngine
 internal import HornbeamModel
 
-/// A predicate compiled for the rows of one table. What can be told from cells is told from cells; the rest asks the evaluator.
+/// A predicate compiled for the rows of one table. It reads cells directly where possible and calls the evaluator otherwise.
 ///
-/// Two-valued throughout, as predicates are: a filter holds for a row or does not, null included.
+/// The logic has two values, as in predicates: a filter is true or false for a row, null included.
 indirect enum Filter: Sendable {
     case constant(Bool)
     case range(RangeTest)
@@ -22,7 +22,7 @@ indirect enum Filter: Sendable {
     case not(Filter)
     case general(GeneralTest)
 
-    /// What a row costs, roughly, in comparisons of numbers; the cheap parts of AND and OR go first.
+    /// The approximate cost of a row in comparisons of numbers. Cheap parts of AND and OR are tested first.
     var cost: Int {
         switch self {
         case .constant: 0
@@ -37,7 +37,7 @@ indirect enum Filter: Sendable {
         }
     }
 
-    /// How the filter is told in a plan.
+    /// The kind of the filter in the text of a plan.
     var kind: Kind {
         switch self {
         case .constant, .range, .flag, .null, .reference, .numbers, .keys: .columns
@@ -55,7 +55,7 @@ indirect enum Filter: Sendable {
     }
 }
 
-/// A boolean column: what false, true and null answer.
+/// A test of a boolean column: the results for false, true and null.
 struct FlagTest: Sendable {
     let column: Int
     let falseResult: Bool
@@ -75,7 +75,7 @@ struct NullTest: Sendable {
     func holds(_ row: RowView) -> Bool { row.isNull(column) == wantsNull }
 }
 
-/// A to-one that names one of some objects, or none of them.
+/// Tests whether a to-one refers to one of some objects, or to none of them.
 struct ReferenceTest: Sendable {
     let column: Int
     let keys: Set<UInt64>
@@ -88,7 +88,7 @@ struct ReferenceTest: Sendable {
     }
 }
 
-/// A whole number that is in a list.
+/// Tests whether an integer is in a list.
 struct NumberSetTest: Sendable {
     let column: StoredColumn
     let numbers: Set<Int64>
@@ -99,12 +99,12 @@ struct NumberSetTest: Sendable {
     }
 }
 
-/// A text and an operator of texts.
+/// A comparison of text with an operator.
 struct TextTest: Sendable {
     let column: Int
     let test: StringTest
     let nullResult: Bool
-    /// Set for the operators that look at bytes as they are: the same test without a call for each row.
+    /// Set for operators that compare bytes without folding: the same test without a call per row.
     var needle: Needle?
 
     func holds(_ row: RowView, _ context: FilterContext) throws(EngineError) -> Bool {
@@ -123,7 +123,7 @@ struct TextTest: Sendable {
     }
 }
 
-/// A text that is in a list, byte for byte.
+/// Tests whether a text is in a list, byte for byte.
 struct TextSetTest: Sendable {
     let column: Int
     let texts: ByteSet
@@ -134,7 +134,7 @@ struct TextSetTest: Sendable {
     }
 }
 
-/// Cells compared as bytes: UUIDs, data and decimals that equal a constant, or stand before or after it.
+/// Compares cells as bytes: UUIDs, data and decimals that equal a constant or order before or after it.
 struct BytesTest: Sendable {
     let column: Int
     let isUUID: Bool
@@ -157,13 +157,13 @@ struct BytesTest: Sendable {
     }
 }
 
-/// Sixteen bytes as they lie in a cell.
+/// Sixteen bytes in the format of a cell.
 struct CellOf16: BitwiseCopyable {
     var first: UInt64 = 0
     var second: UInt64 = 0
 }
 
-/// What only the evaluator can tell.
+/// A test that needs the evaluator.
 struct GeneralTest: Sendable {
     let predicate: FetchPredicate
 }

@@ -3,7 +3,7 @@ internal import HornbeamModel
 
 /// Comparisons of one column with a constant.
 extension FilterCompiler {
-    /// The longest list that is tried value by value; a longer one asks the evaluator where there is no set to look into.
+    /// The longest list that is compared value by value. The evaluator tests a longer one if no set fits its type.
     private static let listMax = 64
 
     func compile(_ term: Term, _ column: StoredColumn) -> Filter? {
@@ -30,7 +30,7 @@ extension FilterCompiler {
         switch term.comparator {
         case .equal: .null(NullTest(column: column.column, wantsNull: true))
         case .notEqual: .null(NullTest(column: column.column, wantsNull: false))
-        // Nothing is before, after, in or part of nil.
+        // Ordering comparisons, IN and CONTAINS with nil are false.
         default: .constant(false)
         }
     }
@@ -61,7 +61,7 @@ extension FilterCompiler {
         let text: String
         switch (column.type, term.value) {
         case (.string, .string(let value)): text = value
-        // URIs are no texts to the string operators; they equal and order by their characters.
+        // String operators do not apply to URIs; URIs compare by their characters.
         case (.uri, .uri(let url)) where term.comparator.isOrdering || [.equal, .notEqual].contains(term.comparator):
             text = url.absoluteString
         default: return nil
@@ -98,7 +98,7 @@ extension FilterCompiler {
                 nullResult: nullResult))
     }
 
-    /// A list as one comparison after the other.
+    /// A list as a sequence of comparisons.
     private func compileList(_ term: Term, _ column: StoredColumn) -> Filter? {
         guard let values = list(term), values.count <= Self.listMax else { return nil }
         var filters: [Filter] = []

@@ -1,7 +1,7 @@
 internal import HornbeamEngine
 internal import HornbeamModel
 
-/// Turns a predicate into a filter for the rows of one table.
+/// Compiles a predicate into a filter for the rows of one table.
 struct FilterCompiler {
     typealias Term = PredicateAnalysis.Term
 
@@ -55,7 +55,7 @@ struct FilterCompiler {
 
     // MARK: Terms
 
-    /// Nil when only the evaluator can tell.
+    /// Nil when the evaluator must test the term.
     func compile(_ term: Term) -> Filter? {
         guard let step = term.path.first else { return compileSelf(term) }
         guard case .name(let name) = step, let property = table.entity.propertiesByName[name] else { return nil }
@@ -76,7 +76,7 @@ struct FilterCompiler {
         }
     }
 
-    /// The keys of the objects that a term names, and whether nil is among them; objects of other stores are none of ours.
+    /// The keys of the objects in a term, and whether nil is among them. Objects of other stores are left out.
     func objectKeys(_ term: Term) -> (keys: Set<UInt64>, hasNull: Bool)? {
         let values: [PropertyValue]
         switch (term.comparator, term.value) {
@@ -103,7 +103,7 @@ struct FilterCompiler {
         return .path(PathTest(column: column, filters: filters, missingResult: missing))
     }
 
-    /// What a path answers that ends at nil before its last step.
+    /// The result for a path with a nil before its last step.
     private func missingResult(_ rest: Term) -> Bool? {
         switch rest.modifier {
         case .any: return false
@@ -189,7 +189,7 @@ extension FetchExpression.Step {
 }
 
 extension FetchPredicate.Node {
-    /// The predicate with a variable as its object; nil when it looks at anything else than that variable and constants.
+    /// The predicate with a variable as its object; nil when it reads anything except that variable and constants.
     fileprivate func asked(of variable: String) -> FetchPredicate.Node? {
         var isAlone = true
         forEachExpression { expression in
@@ -208,7 +208,7 @@ extension FetchPredicate.Node {
 }
 
 extension PredicateAnalysis.Term {
-    /// The term as a predicate again.
+    /// Converts the term back into a predicate.
     var node: FetchPredicate.Node {
         .comparison(
             FetchPredicate.Comparison(
@@ -216,7 +216,7 @@ extension PredicateAnalysis.Term {
                 options: options, modifier: modifier))
     }
 
-    /// What the comparison answers for a value in place of the path.
+    /// The result of the comparison with a value in place of the path.
     func holds(_ left: PropertyValue) -> Bool? {
         let node = FetchPredicate.Node.comparison(
             FetchPredicate.Comparison(.constant(left), comparator, .constant(value), options: options))

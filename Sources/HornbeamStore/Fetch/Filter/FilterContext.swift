@@ -1,21 +1,21 @@
 internal import HornbeamEngine
 internal import HornbeamModel
 
-/// What filters need besides the row: views of other tables and indexes, and a place for failures of the evaluator.
+/// The state that filters need besides the row: views of other tables and indexes, and the first error of the evaluator.
 final class FilterContext {
     let snapshot: StoreSnapshot
     private(set) var failure: (any Error)?
     private(set) var rowsRead = 0
     private var members: [ObjectIdentifier: MemberReader] = [:]
-    /// What tests through relationships found out about the other end, by test.
+    /// Results of tests through relationships, by test: the matching keys at the other end.
     var keySets: [ObjectIdentifier: KeySet] = [:]
     var tallies: [ObjectIdentifier: [UInt64: Int64]] = [:]
     var leavesTested: [ObjectIdentifier: Int] = [:]
-    /// So many leaves look up the other end row by row before all of it is read.
+    /// How many leaves look up the other end row by row before all of it is read.
     let leavesLookedUp: Int
     let threads: ScanThreads
 
-    /// Ends the fetch from outside; nil for a fetch that nobody can end.
+    /// Cancels the fetch; nil for a fetch that cannot be cancelled.
     var control: FetchControl?
 
     init(_ snapshot: StoreSnapshot, leavesLookedUp: Int = 4, threads: ScanThreads = ScanThreads()) {
@@ -35,7 +35,7 @@ final class FilterContext {
         return reader
     }
 
-    /// Called for each leaf, and for some rows together: the fetch may be ended there.
+    /// Called per leaf or per group of rows. Reports the progress, and throws if the fetch was cancelled.
     @inline(__always)
     func proceed(_ found: Int) throws(EngineError) {
         guard let control else { return }
@@ -45,13 +45,13 @@ final class FilterContext {
 
     func count(rows: Int) { rowsRead += rows }
 
-    /// Keeps an error that is not the engine's, and answers one that ends the work.
+    /// Keeps an error that is not the engine's, and returns an engine error that ends the fetch.
     func fail(_ error: any Error) -> EngineError {
         failure = failure ?? error
         return EngineError(.closed, "The evaluation of the predicate failed.")
     }
 
-    /// Runs a fetch's work; the error that ended it comes out as users know it.
+    /// Runs the work of a fetch and throws its error in the form that users receive.
     func run<R>(_ body: () throws(EngineError) -> R) throws -> R {
         do {
             return try body()

@@ -2,9 +2,9 @@ internal import Foundation
 internal import HornbeamEngine
 package import HornbeamModel
 
-/// Reads what a fetch of dictionaries needs of each row: cells, cells at the end of to-one paths, and for all else the evaluator.
+/// Reads the inputs of dictionary results from each row: cells, cells at the end of to-one paths, and other values with the evaluator.
 final class InputReader {
-    /// Where the value of an input is, in the rows of one table.
+    /// The source of an input in the rows of one table.
     enum Source {
         case object
         case cell(StoredColumn)
@@ -17,9 +17,9 @@ final class InputReader {
     private let inputs: [FetchExpression.Node]
     /// By entity index.
     private var sources: [[Source]?]
-    /// By input: values at the end of paths, by the key of the first object on the way.
+    /// By input: cached values at the end of paths, by the key of the first object in the path.
     private var memos: [[UInt64: PropertyValue]]
-    /// More values than this are not remembered.
+    /// The largest number of cached values.
     private static let memoMax = 1 << 16
 
     init(_ inputs: [FetchExpression.Node], _ context: FilterContext) {
@@ -109,7 +109,7 @@ final class InputReader {
 
     // MARK: Many rows
 
-    /// Reads the ends of all paths that some rows begin, in the order of their keys.
+    /// Reads the ends of all paths that begin at some rows, in key order.
     func prepare(_ targets: [ObjectReference], _ rest: [PropertyDescription], _ memo: Int) throws(EngineError) {
         let unknown = ObjectSet.ascending(targets).filter { memos[memo][$0.key] == nil }
         var byEntity: [Int32: [UInt64]] = [:]
@@ -126,7 +126,7 @@ final class InputReader {
 }
 
 extension StoreSnapshot {
-    /// The inputs of a program for objects, in their order.
+    /// The inputs of a program for objects, in the same order.
     package func inputs(
         of program: DictionaryProgram, for objects: [ObjectReference]
     ) throws -> [[PropertyValue]] {
@@ -146,7 +146,7 @@ extension StoreSnapshot {
         return rows
     }
 
-    /// Reads rows of one table, whose places ascend by key.
+    /// Reads rows of one table; positions ascend by key.
     private func read(
         _ places: [Int], of objects: [ObjectReference], _ table: EntityTable, _ reader: InputReader,
         _ body: (Int, [PropertyValue]) -> Void

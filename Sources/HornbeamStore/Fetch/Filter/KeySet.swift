@@ -1,11 +1,11 @@
-/// A set of object keys that is asked often: a bitmap where the keys lie close together, as those of one entity mostly do.
+/// A set of object keys for frequent lookups: a bitmap if the keys are dense, as those of one entity usually are.
 struct KeySet: Sendable {
     private var first: UInt64 = 0
     private var words: [UInt64] = []
     private var scattered: Set<UInt64> = []
     let count: Int
 
-    /// - Parameter keys: Each once, in any order.
+    /// - Parameter keys: Distinct, in any order.
     init(_ keys: [UInt64]) {
         count = keys.count
         guard let least = keys.min(), let most = keys.max() else { return }

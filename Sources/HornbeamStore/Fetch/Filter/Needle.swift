@@ -2,17 +2,17 @@ internal import Foundation
 internal import HornbeamEngine
 internal import HornbeamModel
 
-/// Bytes that a text is to equal, begin with or end with, as they are.
+/// Bytes that a text must equal, begin with or end with, without folding.
 struct Needle: Sendable {
     enum Place: Sendable { case whole, start, end }
 
     private let bytes: [UInt8]
     private let last: UInt8
     private let place: Place
-    /// What the text is to end with, where that is short enough to be compared at once.
+    /// The required end of the text, if it is short enough for a single comparison.
     let tail: CellTail?
 
-    /// Nil for other operators, for options that fold texts, and for the empty text, which is no part of any.
+    /// Nil for other operators, for options that fold text, and for the empty text, which no operator matches.
     init?(_ comparator: FetchPredicate.Comparator, _ text: String, _ options: FetchPredicate.Options) {
         guard options.isEmpty, let last = text.utf8.last else { return nil }
         switch comparator {

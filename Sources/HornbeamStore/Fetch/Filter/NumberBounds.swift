@@ -1,12 +1,12 @@
 internal import Foundation
 internal import HornbeamModel
 
-/// A comparison of a number with a constant as a range: `x > 3` on whole numbers is `4 ... max`, `x != 3` is not `3 ... 3`.
+/// A comparison of a number with a constant as a range: `x > 3` on integers is `4 ... max`, `x != 3` is not `3 ... 3`.
 struct NumberBounds {
     var bounds: RangeTest.Bounds
     var isNegated = false
 
-    /// Nil when cells and constant do not compare as plain numbers do; then the evaluator tells.
+    /// Nil when cell and constant do not compare as numbers; then the evaluator is used.
     init?(_ comparator: FetchPredicate.Comparator, _ value: PropertyValue, _ type: CellType) {
         if comparator == .between {
             guard case .array(let ends) = value, ends.count == 2,
@@ -28,7 +28,7 @@ struct NumberBounds {
         isNegated = comparator == .notEqual
     }
 
-    /// All that a column of whole numbers can hold.
+    /// The full range of a column of integers.
     static func all(_ type: CellType) -> RangeTest.Bounds {
         switch type {
         case .int16: .int(Int64(Int16.min), Int64(Int16.max))
@@ -41,7 +41,7 @@ struct NumberBounds {
 
     private static let nothing: (Int64, Int64) = (1, 0)
 
-    /// The whole numbers for which the comparison holds; for `!=`, those for which it does not.
+    /// The integers for which the comparison is true; for `!=`, those for which it is false.
     static func integers(_ comparator: FetchPredicate.Comparator, _ value: PropertyValue) -> (Int64, Int64)? {
         switch value {
         case .int(let number): return integers(comparator, number)
@@ -77,7 +77,7 @@ struct NumberBounds {
 
     // MARK: Doubles
 
-    /// The constant as a double that compares as it does.
+    /// The constant as a double that compares in the same way.
     private static func double(_ value: PropertyValue, _ type: CellType) -> Double? {
         switch (value, type) {
         case (.date(let date), .date): date.timeIntervalSinceReferenceDate
@@ -102,7 +102,7 @@ struct NumberBounds {
 }
 
 extension RangeTest.Bounds {
-    /// An empty one has its ends crossed.
+    /// If it is empty, the lower end is above the upper end.
     func intersection(_ other: RangeTest.Bounds) -> RangeTest.Bounds {
         switch (self, other) {
         case (.int(let a, let b), .int(let c, let d)):

@@ -1,6 +1,6 @@
 internal import HornbeamEngine
 
-/// `low <= cell <= high` on a column of numbers, or the opposite: what every comparison of a number with a constant comes down to.
+/// `low <= cell <= high` on a column of numbers, or its negation: the form of every comparison of a number with a constant.
 struct RangeTest: Sendable {
     enum Bounds: Sendable {
         case int(Int64, Int64)
@@ -11,9 +11,9 @@ struct RangeTest: Sendable {
     let type: CellType
     /// Within the range of the column's type.
     let bounds: Bounds
-    /// True for `!=`: cells outside the range pass. NaN passes then, too.
+    /// True for `!=`: cells outside the range match, NaN too.
     let isNegated: Bool
-    /// What a null cell answers.
+    /// The result for a null cell.
     let nullResult: Bool
 
     // MARK: One row
@@ -40,7 +40,7 @@ struct RangeTest: Sendable {
 
     // MARK: A whole leaf
 
-    /// Narrows the selection to the rows that pass.
+    /// Narrows the selection to the matching rows.
     func narrow(_ selection: inout Selection, _ leaf: LeafView) {
         guard let cells = leaf.fixedCells(column) else { return narrowRows(&selection, leaf) }
         let nulls = leaf.hasNulls(column) ? leaf.nullBits(column) : nil
@@ -55,7 +55,7 @@ struct RangeTest: Sendable {
         }
     }
 
-    /// Leaves of an older layout show the column's fill.
+    /// Leaves of an older layout return the column's fill value.
     private func narrowRows(_ selection: inout Selection, _ leaf: LeafView) {
         selection.filter { holds(leaf.row($0)) }
     }
@@ -77,8 +77,8 @@ struct RangeTest: Sendable {
         }
     }
 
-    /// One bit a row. Eight rows a step without a branch: the compiler makes vector comparisons of it, which it does not of
-    /// the standard library's generic vectors.
+    /// One bit per row, eight rows per step without a branch: the compiler vectorises this form, but not the standard library's generic
+    /// vectors.
     @inline(__always)
     private static func test<T: Comparable & BitwiseCopyable>(
         _ cells: UnsafeRawPointer, from start: Int, count: Int, _ low: T, _ high: T
@@ -107,7 +107,7 @@ struct RangeTest: Sendable {
 }
 
 extension Selection {
-    /// The 64 bits of a word of a bit column; bytes beyond its end read as 0.
+    /// The 64 bits of a word of a bit column; bytes after its end read as 0.
     @inline(__always)
     static func word(_ bits: UnsafeRawBufferPointer, _ index: Int) -> UInt64 {
         let offset = index * 8

@@ -1,15 +1,15 @@
 internal import HornbeamEngine
 internal import HornbeamModel
 
-// Filters that look through relationships, over the rows of whole leaves. The first leaves look up what their rows lead to, in the order
-// of the keys. When there are more, the other end is read once from beginning to end, and the rows are tested against what was found.
+// Filters through relationships, applied to whole leaves. For the first leaves, the destinations of their rows are looked up in key
+// order. For more leaves, all rows at the other end are read once, and the leaves are tested against the resulting set.
 
-/// A filter on the object that a to-one leads to.
+/// A filter on the destination of a to-one.
 final class PathTest: Sendable {
     let column: StoredColumn
-    /// By entity index of the destination; nil for entities that cannot be there.
+    /// By entity index of the destination; nil for entities that cannot be a destination.
     let filters: [Filter?]
-    /// The answer where the to-one is null or its object is gone: what nil answers.
+    /// The result when the to-one is null or its object is deleted: the result for nil.
     let missingResult: Bool
 
     init(column: StoredColumn, filters: [Filter?], missingResult: Bool) {
@@ -49,7 +49,7 @@ final class PathTest: Sendable {
         }
     }
 
-    /// The keys of the objects at the other end that answer otherwise than a missing one.
+    /// The keys of the objects at the other end whose result differs from that of a missing one.
     private func others(
         _ selection: Selection, _ leaf: LeafView, _ table: EntityTable, _ context: FilterContext
     ) throws(EngineError) -> KeySet {
@@ -88,19 +88,19 @@ final class PathTest: Sendable {
     }
 }
 
-/// A filter on the members of a to-many: ANY, ALL, or how many.
+/// A filter on the members of a to-many: ANY, ALL, or a count.
 final class MembersTest: Sendable {
     enum Wanted: Sendable {
         case any
         case all
-        /// One of these objects is a member.
+        /// True if one of these objects is a member.
         case containing(Set<UInt64>)
-        /// The count of those that pass lies in the range, or outside it.
+        /// The number of matching members lies in the range, or outside it.
         case count(ClosedRange<Int64>, isNegated: Bool)
     }
 
     let link: LinkIndex
-    /// By entity index of the members; nil stands for "all pass", so that the counted range answers.
+    /// By entity index of the members; nil means that all members match, so the number of entries decides.
     let filters: [Filter?]?
     let wanted: Wanted
 
@@ -133,7 +133,7 @@ final class MembersTest: Sendable {
         return isWanted(count: passing)
     }
 
-    /// The answer once all members are counted.
+    /// The result after all members are counted.
     private func isWanted(count: Int64) -> Bool {
         switch wanted {
         case .any: filters == nil && count > 0
@@ -164,7 +164,7 @@ final class MembersTest: Sendable {
                 let count = tally[leaf.key(slot)] ?? 0
                 switch wanted {
                 case .any: return count > 0
-                // Those that fail were counted.
+                // For `all`, the members that do not match are counted.
                 case .all: return count == 0
                 default: return isWanted(count: count)
                 }
@@ -174,7 +174,8 @@ final class MembersTest: Sendable {
         try selection.filter { (slot) throws(EngineError) in try holds(owner: leaf.key(slot), context) }
     }
 
-    /// How many members of each owner pass (for ALL, fail), from one walk over the members' rows; nil when that is not worth it.
+    /// The number of matching members of each owner (for ALL, of those that do not match), from one walk over the members' rows; nil when that
+    /// costs more than lookups.
     private func tally(_ table: EntityTable, _ context: FilterContext) throws(EngineError) -> [UInt64: Int64]? {
         let this = ObjectIdentifier(self)
         if let known = context.tallies[this] { return known }
@@ -192,7 +193,7 @@ final class MembersTest: Sendable {
         return tally
     }
 
-    /// Counts the members of all owners of a leaf in one walk, where there are not many of them.
+    /// Counts the members of all owners of a leaf in one walk, if there are few members.
     private func countByWalking(
         _ selection: inout Selection, _ leaf: LeafView, _ context: FilterContext
     ) throws(EngineError) -> Bool {
@@ -213,18 +214,18 @@ final class MembersTest: Sendable {
 }
 
 extension FilterContext {
-    /// Whether a test that looks through a relationship shall read the whole other end instead of looking up what each leaf needs.
+    /// True if a test through a relationship reads the whole other end instead of looking up the destinations of each leaf.
     func readsOtherEnd(of test: ObjectIdentifier, _ filters: [Filter?], from table: EntityTable) -> Bool {
         leavesTested[test, default: 0] += 1
         guard leavesTested[test, default: 0] > leavesLookedUp else { return false }
-        // The evaluator may throw, and must not for objects that no row leads to.
+        // The evaluator may throw, and must not do so for objects that no row refers to.
         guard !filters.contains(where: { $0?.kind == .evaluator }) else { return false }
         var rows = 0
         for table in schema.tables { if let table, filters[Int(table.index)] != nil { rows += snapshot.view(table).count } }
         return rows <= snapshot.view(table).count * 8
     }
 
-    /// Lends every row that passes its filter, or that fails it.
+    /// Calls `body` with every row that matches its filter, or with every row that does not.
     func scan(
         _ filters: [Filter?], passing: Bool, _ body: (ObjectReference, RowView) -> Void
     ) throws(EngineError) {

@@ -1,10 +1,10 @@
 internal import HornbeamThreads
 
-/// How many threads a scan may use, and for how much work each.
+/// The number of threads for a scan, and the least amount of work for each.
 struct ScanThreads {
     var most = min(Cores.count, 8)
-    /// Cells compared, below which a thread is not worth starting: about a tenth of a millisecond.
+    /// A thread for fewer compared cells costs more than it saves: about a tenth of a millisecond.
     var cellsEach = 100_000
-    /// True when whoever scans has the writer's turn.
+    /// True when the scanning thread has the writer's turn.
     var belongToWriter = false
 }

@@ -1,4 +1,4 @@
-/// Which rows of a leaf are still in: one bit a row, 64 rows a word.
+/// The selected rows of a leaf: one bit per row, 64 rows per word.
 struct Selection {
     private(set) var count: Int
     var words: [UInt64]
@@ -16,7 +16,7 @@ struct Selection {
         words = [UInt64](repeating: 0, count: (count + 63) / 64)
     }
 
-    /// Starts anew with all rows of a leaf, in the same memory.
+    /// Selects all rows of another leaf, in the same memory.
     mutating func reset(all count: Int) {
         self.count = count
         words.removeAll(keepingCapacity: true)
@@ -24,7 +24,7 @@ struct Selection {
         trim()
     }
 
-    /// Bits beyond the last row are always 0.
+    /// Clears the bits after the last row, so that they are always 0.
     private mutating func trim() {
         let rest = count % 64
         if rest != 0 { words[words.count - 1] &= (1 << UInt64(rest)) - 1 }
@@ -32,7 +32,7 @@ struct Selection {
 
     var isEmpty: Bool { words.allSatisfy { $0 == 0 } }
 
-    /// How many rows are in.
+    /// The number of selected rows.
     var selectedCount: Int {
         var total = 0
         for word in words { total += word.nonzeroBitCount }
@@ -55,7 +55,7 @@ struct Selection {
         for word in words.indices { words[word] &= ~other.words[word] }
     }
 
-    /// Keeps the rows for which `keep` answers true; asks only about those that are in.
+    /// Keeps the rows for which `keep` returns true. Calls it only for selected rows.
     mutating func filter<E: Error>(_ keep: (Int) throws(E) -> Bool) throws(E) {
         for word in words.indices {
             var rest = words[word]
@@ -67,7 +67,7 @@ struct Selection {
         }
     }
 
-    /// Calls `body` with each row that is in, ascending, until it answers false. Answers false when it was stopped.
+    /// Calls `body` with each selected row, ascending, until it returns false. Returns false when `body` stopped it.
     func forEach<E: Error>(_ body: (Int) throws(E) -> Bool) throws(E) -> Bool {
         for word in words.indices {
             var rest = words[word]

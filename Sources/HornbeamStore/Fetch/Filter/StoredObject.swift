@@ -1,12 +1,12 @@
 internal import HornbeamEngine
 internal import HornbeamModel
 
-/// An object of a snapshot as the predicate evaluator sees it: values by key, read when they are asked for.
+/// An object of a snapshot for the predicate evaluator: reads values by key on demand.
 ///
-/// Lives no longer than the closure that lent its row.
+/// Valid only inside the closure that received its row.
 struct StoredObject: KeyedValues {
     let reference: ObjectReference
-    /// The row, where it is at hand; else it is looked up.
+    /// The row, if it was passed in; else it is looked up.
     private let row: RowView?
     private let table: EntityTable
     private let snapshot: StoreSnapshot

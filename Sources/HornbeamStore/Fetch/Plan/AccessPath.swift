@@ -1,52 +1,52 @@
 internal import HornbeamEngine
 internal import HornbeamModel
 
-/// How a fetch reaches the rows that it looks at.
+/// How a fetch finds its rows.
 indirect enum AccessPath: Sendable {
     /// No row can satisfy the predicate.
     case nothing
     /// All rows of the tables, leaf by leaf.
     case scan
-    /// Objects named by their keys, which ascend. `via` is how they were found, when the predicate does not name them.
+    /// Objects by key, ascending. `via` is the condition that produced the keys, when the predicate does not name the objects.
     case keys([UInt64], via: FetchPredicate.Node?)
-    /// The members of some owners, of which the predicate names the to-one or what the to-one leads to.
+    /// The members of some owners. The predicate names the to-one or a property at its destination.
     case members(LinkIndex, owners: [UInt64], via: FetchPredicate.Node?)
     /// Ranges of an index.
     case index(IndexAccess)
-    /// The objects that all of these lead to.
+    /// The objects that all paths contain.
     case intersection([AccessChoice])
-    /// The objects that any of these leads to.
+    /// The objects that at least one path contains.
     case union([AccessChoice])
 }
 
-/// Ranges of an index, and what is known about their entries.
+/// Ranges of an index, and the known facts about their entries.
 struct IndexAccess: Sendable {
     var index: ValueIndex
-    /// Ascending and apart from one another.
+    /// Ascending and disjoint.
     var ranges: [KeyRange]
-    /// True when the ranges are all of the index.
+    /// True when the ranges cover the whole index.
     var isWhole: Bool
-    /// Set when walking the index gives the order that the fetch asks for.
+    /// Set when an index walk returns the requested order.
     var order: Order?
 
     struct Order: Sendable {
         var isBackward: Bool
-        /// How many leading elements make entries equal in the order asked for; such entries are put in the order of their
-        /// objects' keys. Nil when they come so.
+        /// The number of leading elements by which entries are equal in the requested order; such entries are sorted by object key. Nil when the
+        /// index already has that order.
         var tied: Int?
     }
 }
 
-/// An access path with what it costs and what it leaves to be done.
+/// An access path with its cost and the conditions that it satisfies.
 struct AccessChoice: Sendable {
     var path: AccessPath
-    /// The conjuncts that need no further look.
+    /// The conjuncts that the path satisfies completely.
     var used: Set<Int>
-    /// How many rows or objects it leads to; for sets of several paths an estimate.
+    /// The number of rows or objects on the path; an estimate for sets of several paths.
     var entries: Int
-    /// How many entries are walked on the way; the same as `entries` but for sets of several paths.
+    /// The number of entries that are walked; it equals `entries` except for sets of several paths.
     var walked: Int
-    /// True when it leads to objects in the order that the fetch asks for.
+    /// True when the objects come in the requested order.
     var isOrdered = false
 
     init(_ path: AccessPath, used: Set<Int>, entries: Int, walked: Int? = nil, isOrdered: Bool = false) {

@@ -4,11 +4,11 @@ internal import HornbeamModel
 extension FetchPlan {
     var description: Plan { description(showsValues: true) }
 
-    /// - Parameter showsValues: False to leave out what the predicate compares with, as logs do.
+    /// - Parameter showsValues: False leaves out the constants of the predicate, for logs.
     func description(showsValues: Bool) -> Plan { PlanText(plan: self, showsValues: showsValues).text }
 }
 
-/// Puts a plan into words.
+/// Formats a plan as text.
 private struct PlanText {
     let plan: FetchPlan
     let showsValues: Bool
@@ -27,14 +27,14 @@ private struct PlanText {
         return text
     }
 
-    /// What only the evaluator can tell, of any table.
+    /// The parts that only the evaluator can test, over all tables.
     private var evaluated: [FetchPredicate.Node] {
         var nodes: [FetchPredicate.Node] = []
         for node in plan.filters.compactMap({ $0?.evaluated }).joined() where !nodes.contains(node) { nodes.append(node) }
         return nodes
     }
 
-    /// True when a part is left to the evaluator, and another is not.
+    /// True when some parts need the evaluator and others do not.
     private var isMixed: Bool {
         plan.filters.contains { filter in
             if case .general? = filter { false } else { filter?.kind == .evaluator }
@@ -125,7 +125,7 @@ extension Filter.Kind {
 }
 
 extension Filter {
-    /// The parts that are left to the evaluator.
+    /// The parts that need the evaluator.
     fileprivate var evaluated: [FetchPredicate.Node] {
         switch self {
         case .general(let test): [test.predicate.node]

@@ -1,12 +1,12 @@
 internal import HornbeamEngine
 internal import HornbeamModel
 
-/// A fetch made ready: which tables, which path, which filters, which order.
+/// A planned fetch: its tables, access path, filters and order.
 struct FetchPlan: Sendable {
     let entity: EntityDescription
     let tables: [EntityTable]
     let choice: AccessChoice
-    /// What is left to be asked of rows, by entity index; nil for tables that are not read.
+    /// The filter for the remaining conditions, by entity index; nil for tables that are not read.
     let filters: [Filter?]
     let residual: [PredicateAnalysis.Conjunct]
     let sorts: [SortKey]
@@ -17,7 +17,7 @@ struct FetchPlan: Sendable {
 }
 
 extension FetchPlan {
-    /// True when the number of entries is the number of results: nothing else is asked, and no other entity is among them.
+    /// True when the number of index entries is the number of results: no other condition remains, and no other entity has entries.
     var countsEntries: Bool {
         guard isExact else { return false }
         switch choice.path {
@@ -28,7 +28,7 @@ extension FetchPlan {
         }
     }
 
-    /// True when the fetch takes every object of an entity's hierarchy.
+    /// True when the fetch returns all objects of an entity's hierarchy.
     func takesAll(of other: EntityDescription) -> Bool {
         other.concreteDescendants.allSatisfy { concrete in tables.contains { $0.entity == concrete } }
     }

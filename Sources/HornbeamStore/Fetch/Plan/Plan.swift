@@ -1,4 +1,4 @@
-/// How a fetch was, or would be, carried out; printed by `explain`.
+/// The plan of a fetch, executed or not; printed by `explain`.
 ///
 ///     fetch Book
 ///       range of Publication(title[cd], year desc): 12 entries
@@ -6,15 +6,15 @@
 ///       sort in memory by title, first 10
 package struct Plan: Sendable, Hashable, CustomStringConvertible {
     package var entity = ""
-    /// How the rows are reached.
+    /// How the rows are found.
     package var access = ""
-    /// What is asked of each row, nil when every row reached is a result.
+    /// The conditions that are tested on each row; nil when every row is a result.
     package var filter: String?
-    /// How the order comes about.
+    /// How the results are ordered.
     package var order = ""
-    /// What is left out and cut off.
+    /// Offset and limit.
     package var window: String?
-    /// What becomes of the objects in a fetch of dictionaries.
+    /// The steps that make dictionaries from the objects.
     package var dictionaries: [String] = []
 
     package var description: String {

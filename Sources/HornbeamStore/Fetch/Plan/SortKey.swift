@@ -1,15 +1,15 @@
 internal import HornbeamEngine
 internal import HornbeamModel
 
-/// One criterion of an order, resolved: the path to the value, the direction, and how text compares.
+/// One resolved sort criterion: the path to the value, the direction, and the comparison of text.
 struct SortKey: Sendable {
-    /// To-ones, then the attribute or to-one whose value counts.
+    /// To-ones, then the attribute or to-one with the value.
     let path: [PropertyDescription]
     let isAscending: Bool
     let collation: KeyCollation
-    /// Whether the last property's value counts, or an element of it where it is composite.
+    /// The last property's value, or an element of it if it is composite.
     let source: ValueIndex.Element.Source
-    /// The type of the value that counts.
+    /// The type of the value.
     let type: CellType
 
     init(_ sort: FetchSort, _ entity: EntityDescription) throws {
@@ -52,7 +52,7 @@ struct SortKey: Sendable {
             entity: entity.name, key: sort.keyPath)
     }
 
-    /// The component that sorts as the criterion asks, bytes by bytes.
+    /// The component whose bytes order as the criterion requires.
     var element: ValueIndex.Element {
         ValueIndex.Element(
             property: path[path.count - 1], type: type, isAscending: isAscending,
@@ -61,7 +61,7 @@ struct SortKey: Sendable {
 }
 
 extension SortKey {
-    /// Appends the component of a row to a sort key; null where the path ends early.
+    /// Appends the component of a row to a sort key; null when the path ends at nil.
     func append(
         _ row: RowView, of table: EntityTable, to key: inout IndexKey, _ context: FilterContext
     ) throws(EngineError) {
@@ -83,7 +83,7 @@ extension SortKey {
         }
         context.count(rows: 1)
         let next = context.schema.table(at: target.entityIndex)
-        // The key is passed through a copy of its own: a lent row's closure may not hold on to an inout.
+        // The closure receives a copy of the key, because it cannot capture an inout.
         var extended = key
         let found: Bool? = try context.view(target.entityIndex).withRow(target.key) { (row) throws(EngineError) -> Bool in
             try append(row, of: next, step: step + 1, to: &extended, context)

@@ -1,9 +1,9 @@
 internal import HornbeamEngine
 internal import HornbeamModel
 
-/// Ways over one index: keys, members of an owner, ranges of values.
+/// Access paths over one index: keys, members of an owner, ranges of values.
 extension AccessPlanner {
-    /// More combinations of equal components than this are not tried.
+    /// The largest number of combinations of equal components that is planned.
     private static let rangesMax = 256
 
     func ownAlternatives() throws(EngineError) -> [AccessChoice] {
@@ -21,7 +21,7 @@ extension AccessPlanner {
 
     // MARK: Keys and members
 
-    /// True when objects that are looked up by ascending keys come in the order asked for: tables are read one after the other.
+    /// True when lookups by ascending keys return the requested order: the fetch reads one table, which is ordered by key.
     var comesByKey: Bool { sorts.isEmpty && tables.count == 1 }
 
     private var compiler: FilterCompiler? { tables.first.map { FilterCompiler(snapshot.reader, $0) } }
@@ -68,7 +68,7 @@ extension AccessPlanner {
         guard index.isUsable(schema.catalogue), index.condition?.isImplied(by: conjuncts) ?? true else { return nil }
         let match = IndexMatch(index, terms, conjuncts, origins: snapshot.reader.origins, rangesMax: Self.rangesMax)
         guard match.count > 0 || !sorts.isEmpty else { return nil }
-        // A unique index has no entry for a row with a null among its values: none may be missing.
+        // A unique index lacks the rows with a null among its values. It is usable only if no such row can match.
         if index.isUnique, match.count < index.elements.count, try !holdsAllRows(index) { return nil }
         let order = try order(of: index, match)
         if match.count == 0, order == nil { return nil }
@@ -85,7 +85,7 @@ extension AccessPlanner {
         return try snapshot.engineSnapshot.index(index.tree).count == rows
     }
 
-    /// The direction in which the index gives the order asked for, once its first components are fixed.
+    /// The direction in which the index returns the requested order, when its first components are fixed.
     private func order(of index: ValueIndex, _ match: IndexMatch) throws(EngineError) -> IndexAccess.Order? {
         let rest = index.elements.dropFirst(match.fixedCount)
         guard !sorts.isEmpty, match.ranges.count <= 1, rest.count >= sorts.count else { return nil }
@@ -106,13 +106,13 @@ extension AccessPlanner {
     }
 }
 
-/// The ranges of an index that conditions lead to.
+/// The ranges of an index that satisfy conditions.
 private struct IndexMatch {
     private(set) var ranges: [KeyRange] = []
     private(set) var used: Set<Int> = []
     /// How many elements have a condition.
     private(set) var count = 0
-    /// How many of them have one value or several, not a range.
+    /// The number of elements with one or several fixed values instead of a range.
     private(set) var fixedCount = 0
 
     init(
@@ -125,7 +125,7 @@ private struct IndexMatch {
             guard let match = bounds.match(terms, conjuncts) else { break }
             if let equal = match.equal {
                 let longest = (prefixes.map(\.count).max() ?? 0) + (equal.map(\.count).max() ?? 0)
-                // Keys are cut where they get too long, and then hold no further component.
+                // A long key is truncated and then contains no further component.
                 guard prefixes.count * equal.count <= rangesMax, longest <= IndexBounds.exactMax else { break }
                 prefixes = prefixes.flatMap { prefix in equal.map { prefix + $0 } }
                 count += 1
@@ -143,7 +143,7 @@ private struct IndexMatch {
         ranges = prefixes.map { KeyRange(prefix: $0) }
     }
 
-    /// Nil when nothing can be in it.
+    /// Nil when the range is empty.
     private static func keyRange(_ prefix: [UInt8], _ range: (lower: [UInt8], upper: [UInt8]?)) -> KeyRange? {
         let upper = range.upper.map { prefix + $0 } ?? KeyRange.successor(of: prefix)
         let lower = prefix + range.lower
@@ -153,7 +153,7 @@ private struct IndexMatch {
 }
 
 extension ValueIndex {
-    /// False when the index was made with other folding tables than this version has.
+    /// False when the index was built with other folding tables than those of this version.
     func isUsable(_ catalogue: Catalogue) -> Bool {
         catalogue.collation == Catalogue.currentCollation || elements.allSatisfy { $0.collation == .binary }
     }

@@ -1,12 +1,12 @@
 internal import HornbeamEngine
 internal import HornbeamModel
 
-/// Ways that begin at the other end of a relationship: `author.name == "x"` is the members of the authors of that name, and
-/// `ANY publications.isbn == "x"` the owners of the publications with that number. The few objects at the other end are found while planning.
+/// Access paths that begin at the other end of a relationship: `author.name == "x"` gives the members of the authors with that name, and
+/// `ANY publications.isbn == "x"` the owners of the publications with that number. The planner reads the few objects at the other end.
 extension AccessPlanner {
-    /// More objects at the other end than this are not looked for while planning.
+    /// The largest number of objects at the other end that the planner reads.
     private static let relatedMax = 256
-    /// The farthest that paths are followed.
+    /// The maximum number of relationships in a path that the planner follows.
     private static let depthMax = 3
 
     func relatedAlternatives(cheaperThan limit: Int) throws(EngineError) -> [AccessChoice] {
@@ -30,7 +30,7 @@ extension AccessPlanner {
 
     private typealias Part = (position: Int, rest: Term)
 
-    /// The conditions on what a relationship leads to, by its name.
+    /// The conditions on the destination of a relationship, by the name of the relationship.
     private func termsByFirstStep() -> [(String, [Part])] {
         var names: [String] = []
         var parts: [String: [Part]] = [:]
@@ -48,7 +48,7 @@ extension AccessPlanner {
 
     private func toOneChoice(_ name: String, _ parts: [Part], _ limit: Int) throws(EngineError) -> AccessChoice? {
         guard let link = mirror(of: name), let destination = entity.propertiesByName[name]?.destinationEntity else { return nil }
-        // A row without an object there must not be a result.
+        // A row without a destination object must not become a result.
         let sure = parts.filter { $0.rest.modifier == .direct && $0.rest.names != nil && $0.rest.holds(.null) == false }
         guard !sure.isEmpty, let owners = try related(destination, sure.map(\.rest), limit) else { return nil }
         let nodes = sure.compactMap { terms[at: $0.position]?.node }
@@ -73,7 +73,7 @@ extension AccessPlanner {
             isOrdered: comesByKey)
     }
 
-    /// `publications CONTAINS %@` is the owners of that member.
+    /// `publications CONTAINS %@` gives the owners of that member.
     private func containingChoice(_ position: Int, _ term: Term) throws(EngineError) -> AccessChoice? {
         guard let name = term.key, term.comparator == .contains, term.modifier == .direct, let table = tables.first,
             let relationship = entity.propertiesByName[name], relationship.isStoredToMany,
@@ -108,7 +108,7 @@ extension AccessPlanner {
 
     // MARK: The other end
 
-    /// The keys of the few objects that satisfy conditions, ascending; nil when there are many, or finding them costs too much.
+    /// The keys of the few objects that satisfy conditions, ascending; nil when there are many, or reading them costs too much.
     private func related(
         _ destination: EntityDescription, _ terms: [Term], _ limit: Int
     ) throws(EngineError) -> [UInt64]? {
@@ -124,7 +124,7 @@ extension AccessPlanner {
         do throws(EngineError) {
             try execution.run()
         } catch {
-            // What the evaluator cannot tell here it says when the rows are asked.
+            // An error of the evaluator is not reported here: it recurs when the rows are evaluated.
             if context.failure != nil { return nil }
             throw error
         }

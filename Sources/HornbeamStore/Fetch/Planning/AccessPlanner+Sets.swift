@@ -1,9 +1,9 @@
 internal import HornbeamEngine
 internal import HornbeamModel
 
-/// Ways over several indexes: objects that all lead to, and objects that any leads to.
+/// Access paths over several indexes: intersections and unions.
 extension AccessPlanner {
-    /// More parts than this are not put together.
+    /// The largest number of parts of a union.
     private static let unionMax = 64
 
     func setAlternatives(_ singles: [AccessChoice]) throws(EngineError) -> [AccessChoice] {
@@ -16,7 +16,7 @@ extension AccessPlanner {
         return choices
     }
 
-    /// Nil when one of the parts can be told by a scan only.
+    /// Nil when one of the parts needs a scan.
     private func unionChoice(_ position: Int, _ nodes: [FetchPredicate.Node]) throws(EngineError) -> AccessChoice? {
         var parts: [AccessChoice] = []
         var isExact = true
@@ -34,7 +34,8 @@ extension AccessPlanner {
             walked: parts.reduce(0) { $0 + $1.walked } * 2)
     }
 
-    /// The most selective paths over different conditions. Each halves what is read at least, or is not worth its walk.
+    /// Combines the most selective paths over different conditions. A further path must at least halve the number of rows read, else its walk costs
+    /// more than it saves.
     private func intersectionChoice(_ singles: [AccessChoice]) -> AccessChoice? {
         let total = max(rowTotal, 1)
         var parts: [AccessChoice] = []

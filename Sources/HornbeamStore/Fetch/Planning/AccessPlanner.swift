@@ -1,20 +1,20 @@
 internal import HornbeamEngine
 internal import HornbeamModel
 
-/// Finds the cheapest way to the rows of a fetch. Entries are counted, not guessed: the trees know how many lie in a range. Only what
-/// share of rows a filter passes is estimated, from a few leaves.
+/// Finds the cheapest access path of a fetch. Numbers of entries are exact, because the trees count ranges. Only the selectivity of
+/// filters is estimated, from a few leaves.
 ///
-/// Costs are in cells of a scanned column, about a nanosecond or two each.
+/// Costs are in cells of a scanned column, one to two nanoseconds each.
 struct AccessPlanner {
     typealias Term = PredicateAnalysis.Term
 
-    /// An entry of an index whose object is taken.
+    /// The cost of an index entry whose object becomes a result.
     static let entryCost = 8
-    /// A row that is read by its key, in a batch of ascending ones.
+    /// The cost of a row that is read by key in a batch of ascending keys.
     static let rowCost = 40
-    /// A row that is read by its key alone, as a walk in the order of an index does.
+    /// The cost of a row that is read by key alone, as in a walk in index order.
     static let singleRowCost = 200
-    /// A plan below this is taken without looking for a better one.
+    /// A plan below this cost is used without a search for a better one.
     static let cheap = 4 * rowCost
 
     let snapshot: StoreSnapshot
@@ -24,9 +24,9 @@ struct AccessPlanner {
     var sorts: [SortKey] = []
     /// The part of the results that is wanted.
     var window = FetchWindow()
-    /// True when only the number of results is asked for.
+    /// True when only the number of results is needed.
     var isCounting = false
-    /// How many relationships were followed to get here.
+    /// How many relationships the planner has followed so far.
     var depth = 0
 
     var schema: Schema { snapshot.schema }
@@ -41,7 +41,7 @@ struct AccessPlanner {
 
     // MARK: The choice
 
-    /// - Parameter filters: Made when a scan has to be weighed against something that is not cheap anyway.
+    /// - Parameter filters: Called only when a scan must be compared with a plan that is not cheap.
     func choose(scanning filters: () -> [Filter?]) throws(EngineError) -> AccessChoice {
         let own = try ownAlternatives()
         if let cheapest = own.min(by: { cost($0) < cost($1) }), cost(cheapest) <= min(Self.cheap, rowTotal) { return cheapest }
@@ -57,7 +57,7 @@ struct AccessPlanner {
         return best
     }
 
-    /// Every way there is, the scan first. All lead to the same results.
+    /// Every access path, the scan first. All give the same results.
     func all() throws(EngineError) -> [AccessChoice] {
         let own = try ownAlternatives()
         let related = try relatedAlternatives(cheaperThan: .max)
@@ -68,7 +68,7 @@ struct AccessPlanner {
         AccessChoice(.scan, used: [], entries: rowTotal, isOrdered: sorts.isEmpty && tables.count == 1)
     }
 
-    /// The cheapest way that is no scan, for parts of a predicate; nil when there is none.
+    /// The cheapest access path without a scan, for parts of a predicate; nil when there is none.
     func cheapestAlternative() throws(EngineError) -> AccessChoice? {
         let own = try ownAlternatives()
         let all = try own + setAlternatives(own)
@@ -97,9 +97,9 @@ struct AccessPlanner {
         return choice.walked * Self.entryCost + choice.entries * row + sortCost(choice.entries, choice)
     }
 
-    /// A walk in order ends when there are enough results.
+    /// A walk in order ends after enough results.
     private func orderedCost(_ choice: AccessChoice, _ wanted: Int, _ filters: [Filter?]) throws(EngineError) -> Int {
-        // Entries that the offset leaves out are counted, not walked.
+        // Entries that the offset skips are counted, not walked.
         guard needsRows(choice) else { return (wanted - window.offset) * Self.entryCost }
         let passing = try Selectivity(snapshot, tables).estimate(filters)
         let visited = min(Double(choice.entries), Double(wanted) / max(passing, 1e-6))
@@ -119,7 +119,7 @@ struct AccessPlanner {
     }
 }
 
-/// What share of the rows a filter passes, told from a few leaves: cheap, and never needed to be right.
+/// The estimated selectivity of a filter, from a few leaves. An error affects only the speed.
 struct Selectivity {
     private static let leafCount = 4
     private let snapshot: StoreSnapshot

@@ -11,7 +11,7 @@ extension FetchPlan {
         window = fetch.request.window
     }
 
-    /// What a request's plan is chosen by.
+    /// A planner for a request.
     private static func planner(
         _ fetch: ValidatedFetch, in snapshot: StoreSnapshot, counting: Bool
     ) throws -> (AccessPlanner, PredicateAnalysis) {
@@ -21,7 +21,7 @@ extension FetchPlan {
         let entity = schema.model.entities[fetch.entity.index]
         let tables = schema.tables(of: entity, includingSubentities: request.includesSubentities)
         let analysis = PredicateAnalysis(request.predicate)
-        // A count does not look at the order.
+        // A count ignores the order.
         let sorts = try counting ? [] : request.sortDescriptors.map { try SortKey($0, entity) }
         let planner = AccessPlanner(
             snapshot: snapshot, entity: entity, tables: tables, conjuncts: analysis.conjuncts,
@@ -66,7 +66,7 @@ extension FetchPlan {
 }
 
 extension FetchPlan {
-    /// Every plan that there is for a request. All give the same answer.
+    /// Every plan for a request. All return the same results.
     static func all(_ fetch: ValidatedFetch, in snapshot: StoreSnapshot, counting: Bool) throws -> [FetchPlan] {
         let (planner, analysis) = try planner(fetch, in: snapshot, counting: counting)
         guard !analysis.isNever, !planner.tables.isEmpty else { return [try FetchPlan(fetch, in: snapshot, counting: counting)] }
@@ -82,7 +82,7 @@ extension FetchPlan {
 }
 
 extension SortKey {
-    /// True when all results have one value there, so that it orders nothing.
+    /// True when the conditions fix the value, so that sorting by it has no effect.
     fileprivate func isFixed(by conjuncts: [PredicateAnalysis.Conjunct]) -> Bool {
         conjuncts.contains { conjunct in
             guard case .term(let term) = conjunct, term.comparator == .equal, term.modifier == .direct, term.options.isEmpty

@@ -1,13 +1,13 @@
 internal import HornbeamEngine
 package import HornbeamModel
 
-/// A fetch index that would have helped a fetch, which looked at many rows for few results.
+/// A fetch index that would make a fetch faster. The fetch read many rows for few results.
 package struct IndexAdvice: Sendable, Hashable {
     package let entity: String
     package let elements: [FetchIndexElement]
-    /// How many entries the fetch would walk, roughly.
+    /// The approximate number of entries that the fetch would walk.
     package let entries: Int
-    /// How many rows it looks at without.
+    /// The number of rows that the fetch reads without the index.
     package let rows: Int
 }
 
@@ -26,9 +26,9 @@ extension IndexAdvice: CustomStringConvertible {
 struct IndexAdvisor {
     typealias Term = PredicateAnalysis.Term
 
-    /// Fetches that look at fewer rows are left alone: they are fast.
+    /// Fetches that read fewer rows are fast without an index.
     private static let rowsMin = 1_000
-    /// An index is worth its upkeep when it leaves out all but this part of the rows.
+    /// An index is worth its cost of maintenance when at most this share of the rows remains.
     private static let shareMax = 0.1
 
     let plan: FetchPlan
@@ -40,7 +40,7 @@ struct IndexAdvisor {
         guard !elements.isEmpty, !isThere(elements) else { return nil }
         let rows = plan.choice.entries
         var entries = terms.isEmpty ? rows : Int(try share(terms) * Double(rows))
-        // In order, the walk ends with the last result that is wanted.
+        // A walk in order ends with the last result that is needed.
         if terms.count == plan.residual.count, elements.count > terms.count, let kept = plan.window.end { entries = min(entries, kept) }
         guard Double(entries) <= Double(rows) * Self.shareMax else { return nil }
         return IndexAdvice(entity: plan.entity.name, elements: elements, entries: max(entries, 1), rows: rows)
@@ -48,7 +48,7 @@ struct IndexAdvisor {
 
     // MARK: What it would hold
 
-    /// Properties that are to equal something, then the one that is to lie in a range, or those that are sorted by.
+    /// Properties with an equality condition, then one with a range, or the sort properties.
     private var wanted: (elements: [FetchIndexElement], terms: [Term]) {
         var elements: [FetchIndexElement] = []
         var terms: [Term] = []
@@ -71,7 +71,7 @@ struct IndexAdvisor {
 
     private func isEquality(_ term: Term) -> Bool { term.comparator == .equal || term.comparator == .in }
 
-    /// Nil for what no index answers.
+    /// Nil for a term that no index supports.
     private func element(of term: Term) -> FetchIndexElement? {
         guard term.modifier == .direct, let name = term.key, let property = plan.entity.propertiesByName[name],
             let type = property.cellType, type != .reference, type != .composite, !property.isTransient
@@ -86,7 +86,7 @@ struct IndexAdvisor {
         return nil
     }
 
-    /// True when there is such an index, and the planner knew better.
+    /// True when such an index exists and the planner rejected it.
     private func isThere(_ elements: [FetchIndexElement]) -> Bool {
         snapshot.schema.indexes.contains { index in
             plan.entity.isKind(of: index.entity) && index.condition == nil
@@ -104,7 +104,7 @@ struct IndexAdvisor {
 }
 
 extension KeyCollation {
-    /// Nil for the one that no index has.
+    /// Nil for a comparison that no index supports.
     fileprivate var indexCollation: IndexCollation? {
         switch self {
         case .binary: .binary

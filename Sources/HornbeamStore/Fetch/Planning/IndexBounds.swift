@@ -2,40 +2,40 @@ internal import Foundation
 internal import HornbeamEngine
 internal import HornbeamModel
 
-/// What conditions on one property mean for its component in an index key.
+/// The conditions on one property, as bounds of its component in an index key.
 struct ComponentMatch {
-    /// The components that equal one of some constants; nil when the conditions are a range.
+    /// The components equal to one of some constants; nil when the conditions are a range.
     var equal: [[UInt8]]?
-    /// The conditions that are answered exactly by it, as positions in the list of conjuncts.
+    /// The conditions that the bounds satisfy exactly, as positions in the list of conjuncts.
     var used: [Int]
-    /// A range within the component, as bytes that follow the key's beginning: from the first, up to but without the second.
+    /// A range within the component, as bytes after the key's prefix: the lower bound is inclusive, the upper exclusive.
     var range: (lower: [UInt8], upper: [UInt8]?)?
 }
 
-/// Turns conditions into bytes of an index key.
+/// Converts conditions into bytes of an index key.
 struct IndexBounds {
     typealias Term = PredicateAnalysis.Term
 
-    /// Bytes beyond which a key may be cut, so that it no longer tells the value.
+    /// The length from which a key may be truncated, so that it does not determine the value.
     static let exactMax = IndexKey.cutCount - 16
 
     let element: ValueIndex.Element
     let origins: StoreOrigins
-    /// False for unique constraints, which have no entries with null.
+    /// False for unique constraints, which have no entries for null.
     let holdsNulls: Bool
 
-    /// The conditions on the element's property that the index answers; nil when there are none.
+    /// The conditions on the element's property that the index supports; nil when there are none.
     func match(
         _ terms: [(position: Int, term: Term)], _ conjuncts: [PredicateAnalysis.Conjunct]
     ) -> ComponentMatch? {
         guard case .expression(let node) = element.source else { return match(terms.filter { isOwn($0.term) }) }
-        // Calculated numbers are kept rounded, so that the rows have the last word.
+        // Calculated numbers are stored rounded, so the rows are tested again.
         var match = match(conjuncts.compactMap { $0.comparison(of: node, isRounded: element.type == .double) }.map { (0, $0) })
         match?.used = []
         return match
     }
 
-    /// True for a condition on the property, or on the element of a composite, that the component holds.
+    /// True for a condition on the property, or on the element of a composite, that the component contains.
     private func isOwn(_ term: Term) -> Bool {
         guard term.modifier == .direct else { return false }
         if case .part(let steps) = element.source { return term.names == [element.property.name] + steps }
@@ -68,7 +68,7 @@ struct IndexBounds {
         return components.sorted { $0.lexicographicallyPrecedes($1) }
     }
 
-    /// Outer nil: cannot be told. Inner nil: nothing equals the value.
+    /// Outer nil: not known. Inner nil: no entry equals the value.
     private func equalComponent(_ term: Term, _ value: PropertyValue) -> [UInt8]?? {
         if value.isNull {
             guard holdsNulls else { return nil }
@@ -85,14 +85,14 @@ struct IndexBounds {
         }
     }
 
-    /// True when the index compares text as the condition does.
+    /// True when index and condition compare text in the same way.
     private func suits(_ term: Term) -> Bool {
         guard element.type == .string else { return true }
         if element.collation == .binary { return term.options.isEmpty || term.options == .normalized }
         return term.options == element.collation.options
     }
 
-    /// Mark and content of a value that compares by its bytes, ascending; nil when the value is of another kind, or too long.
+    /// The type byte and content of a value that compares by its bytes, ascending; nil when the value has another type or is too long.
     private func component(_ value: PropertyValue) -> [UInt8]? {
         let coerced: PropertyValue
         switch (element.type, value) {
@@ -112,7 +112,7 @@ struct IndexBounds {
         return key.bytes.count <= Self.exactMax ? key.bytes : nil
     }
 
-    /// The ends of a range of numbers as components, ascending; equal ends for one value, crossed ends for none.
+    /// The ends of a range of numbers as components, ascending. For one value they are equal; for an empty range the lower is above the upper.
     private func ends(_ bounds: RangeTest.Bounds) -> ([UInt8], [UInt8]) {
         switch bounds {
         case .int(let low, let high): (number(.int(low)), number(.int(high)))
@@ -147,7 +147,7 @@ struct IndexBounds {
 
     // MARK: Ranges
 
-    /// A bound in ascending bytes; an inclusive one stands for every component that begins with it.
+    /// A bound in ascending bytes. An inclusive one includes every component with this prefix.
     private struct Bound {
         var bytes: [UInt8]
         var isInclusive: Bool
@@ -216,7 +216,7 @@ struct IndexBounds {
 extension PredicateAnalysis.Conjunct {
     /// A comparison of an expression with a constant, as a condition on its value; nil for everything else.
     ///
-    /// - Parameter isRounded: The value is kept as the nearest double, so the constant is rounded too and ranges include their ends.
+    /// - Parameter isRounded: The value is stored as the nearest double, so the constant is rounded too and ranges include their ends.
     fileprivate func comparison(of expression: FetchExpression.Node, isRounded: Bool) -> PredicateAnalysis.Term? {
         guard case .other(.comparison(let comparison)) = self, comparison.modifier == .direct,
             comparison.left == expression, case .constant(var value) = comparison.right

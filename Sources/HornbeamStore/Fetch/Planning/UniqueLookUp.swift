@@ -1,19 +1,19 @@
 internal import HornbeamEngine
 package import HornbeamModel
 
-/// The way from a text that is unique among an entity's objects to the object that has it, without a request and without a plan.
+/// A lookup of an object by a unique text of its entity, without a request and without the planner.
 package final class UniqueLookUp: Sendable {
-    /// Bytes of a longer text need not be in the index whole.
+    /// The index may truncate a longer text.
     package static let textMax = 900
 
     private let index: ValueIndex
     /// The position of the attribute's column in the table.
     private let column: Int
     private let memo: KeyMemo
-    /// What the memory of values found may take, of what the pool may.
+    /// The memory limit of the cache, derived from the size of the pool.
     private let memoBytes: Int
 
-    /// Nil where a request must do: the attribute is no text, not unique by itself, or unique among several entities.
+    /// Nil when a request is needed: the attribute is not text, not unique by itself, or unique among several entities.
     package init?(_ snapshot: StoreSnapshot, _ entity: EntityDescription, _ property: PropertyDescription) {
         guard property.attributeType == .string, !entity.isAbstract, entity.subentities.isEmpty,
             let index = snapshot.schema.lookUpIndex(of: property), index.isUnique, let memo = index.memo,
@@ -25,17 +25,17 @@ package final class UniqueLookUp: Sendable {
         memoBytes = snapshot.engineSnapshot.poolBytes / 64
     }
 
-    /// The key of an object that had a text of this hash when it was last looked up; whoever asks makes sure that it still has it.
+    /// The key of an object that had a text of this hash at its last lookup. The caller verifies that it still has the text.
     package func remembered(_ hash: UInt64) -> UInt64? { memo.first(hash) }
 
-    /// True if an object that was found has the text.
+    /// True if the object has the text.
     package func isHolder(
         _ key: UInt64, of text: UnsafeRawBufferPointer, _ cells: CellReader, _ hint: inout RowHint
     ) throws -> Bool {
         do { return try cells.isText(key, &hint, column, text) } catch { throw HornbeamError(error) }
     }
 
-    /// The key of the object that has the text by the index, and where its row lies; nil when there is none.
+    /// The key of the object that has the text according to the index, and the location of its row; nil when there is none.
     ///
     /// - Parameter cells: Those of the entity in the same snapshot.
     package func key(
@@ -48,7 +48,7 @@ package final class UniqueLookUp: Sendable {
         }
     }
 
-    /// What a text is remembered by.
+    /// The hash of a text in the cache.
     package static func hash(_ text: UnsafeRawBufferPointer) -> UInt64 { KeyMemo.hash(text) }
 
     private func indexed(_ text: UnsafeRawBufferPointer, _ snapshot: StoreSnapshot) throws(EngineError) -> UInt64? {
