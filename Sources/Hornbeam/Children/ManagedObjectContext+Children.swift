@@ -99,11 +99,6 @@ extension ManagedObjectContext {
     }
 }
 
-/// A weak reference to a child context.
-struct WeakContext {
-    weak var context: ManagedObjectContext?
-}
-
 extension ManagedObject {
     /// True when the object's values are not only those of its row. Transient values count too, because a child shows them even without changes.
     final var isOwnView: Bool {

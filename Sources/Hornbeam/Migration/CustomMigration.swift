@@ -37,8 +37,8 @@ public final class CustomMigration {
         self.report = report
         sourceStore = source
         destinationStore = destination
-        self.source = try PersistentContainer.over(source, classes: stage.from.classes).newContext()
-        self.destination = try PersistentContainer.over(destination, classes: stage.to.classes).newContext()
+        self.source = try ManagedObjectContext(over: source, classes: stage.from.classes)
+        self.destination = try ManagedObjectContext(over: destination, classes: stage.to.classes)
         self.source.name = "migration source"
         self.destination.name = "migration destination"
         self.destination.role.givesPermanentIDs = true

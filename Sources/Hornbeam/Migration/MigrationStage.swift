@@ -130,7 +130,7 @@ extension MigrationStage {
         try checkPolicies(step.mapping)
         if let willMigrate {
             step.prepare = { [classes = from.classes] store in
-                let context = try PersistentContainer.over(store, classes: classes).newContext()
+                let context = try ManagedObjectContext(over: store, classes: classes)
                 try willMigrate(context)
                 if context.hasChanges { try context.save() }
             }

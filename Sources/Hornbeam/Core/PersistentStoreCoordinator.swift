@@ -12,8 +12,8 @@ public final class PersistentStoreCoordinator: Sendable {
     public let managedObjectModel: ManagedObjectModel
     /// The versions through which stores are migrated; nil for a migration in one step (MIG-14).
     public let versions: VersionedModel?
-    /// The stages from each version to the next; nil when they are inferred from the versions (MIG-11).
-    public let plan: MigrationPlan?
+    /// The stages from each version to the next; empty when they are inferred from the versions.
+    private let migrationSteps: [MigrationStep]
     let binding: ClassBinding
     let broadcast = ChangeBroadcast()
     let shapes = EntityShapes()
@@ -39,25 +39,20 @@ public final class PersistentStoreCoordinator: Sendable {
     ///   - classes: The classes of the model's entities. Entities without one have objects of class `ManagedObject`.
     /// - Throws: `unboundClass`, with every difference between classes and model among its details.
     public convenience init(managedObjectModel: ManagedObjectModel, classes: [ManagedObject.Type] = []) throws {
-        try self.init(managedObjectModel, nil, nil, classes)
+        try self.init(managedObjectModel, nil, [], classes)
     }
 
     /// A coordinator for the current version, which migrates stores of older ones from version to version (MIG-14).
     public convenience init(versions: VersionedModel, classes: [ManagedObject.Type] = []) throws {
-        try self.init(versions.current, versions, nil, classes)
+        try self.init(versions.current, versions, [], classes)
     }
 
-    /// A coordinator for the last version of a plan (MIG-11).
-    public convenience init(plan: MigrationPlan, classes: [ManagedObject.Type]? = nil) throws {
-        try self.init(plan.versions.current, plan.versions, plan, classes ?? plan.classes)
-    }
-
-    private init(
-        _ managedObjectModel: ManagedObjectModel, _ versions: VersionedModel?, _ plan: MigrationPlan?, _ classes: [ManagedObject.Type]
+    init(
+        _ managedObjectModel: ManagedObjectModel, _ versions: VersionedModel?, _ steps: [MigrationStep], _ classes: [ManagedObject.Type]
     ) throws {
         self.managedObjectModel = managedObjectModel
         self.versions = versions
-        self.plan = plan
+        migrationSteps = steps
         binding = try ClassBinding(classes, model: managedObjectModel)
     }
 
@@ -123,7 +118,7 @@ public final class PersistentStoreCoordinator: Sendable {
     func options(for description: PersistentStoreDescription) -> Store.Options {
         var options = description.options
         if let versions { options.migration?.take(versions) }
-        options.migration?.stages = plan?.steps ?? []
+        options.migration?.stages = migrationSteps
         return options
     }
 

@@ -2,33 +2,6 @@ internal import Foundation
 public import HornbeamModel
 internal import HornbeamStore
 
-/// Records the properties that an accessor reads, so that `#Predicate` over managed object classes can be translated.
-///
-/// Swift does not provide the name of a computed property in a key path. So the probe creates an object without a row and
-/// with an entity without properties: reading a token records its name here and returns no value.
-final class PropertyProbe {
-    private(set) var names: [String] = []
-
-    func note(_ nameID: PropertyNameID) { names.append(nameID.name) }
-
-    /// The initial state of an object whose reads are recorded here.
-    fileprivate func birth(of type: ManagedObject.Type) throws -> ObjectBirth {
-        let coordinator = try Self.coordinator.get()
-        let scope = EntityScope(
-            entity: coordinator.managedObjectModel.entities[0], slot: StoreSlot(0), objectClass: type,
-            origin: .init(entityName: "Probe", storeIdentifier: nil, entityNumber: -1),
-            context: ManagedObjectContext(coordinator: coordinator, afterlifeOn: nil))
-        scope.probe = self
-        return ObjectBirth(scope: scope, key: 0, hint: RowHint(), state: .gone)
-    }
-
-    private static let coordinator = Result {
-        let property = AttributeDescription("_", .undefined, optional: true, transient: true)
-        let model = try ManagedObjectModel(entities: [Entity("Probe", attributes: [property])])
-        return try PersistentStoreCoordinator(managedObjectModel: model)
-    }
-}
-
 extension ManagedSet: CountedMembers {}
 extension ManagedArray: CountedMembers {}
 
@@ -50,5 +23,24 @@ extension ManagedObject: PredicateSubject {
             "The #Predicate uses a member of \(self) that reads \(read), so that no store can answer it. Write this part "
                 + "with the properties themselves, or filter the fetched objects.",
             entity: entityName)
+    }
+}
+
+extension PropertyProbe {
+    /// The initial state of an object whose reads are recorded here.
+    fileprivate func birth(of type: ManagedObject.Type) throws -> ObjectBirth {
+        let coordinator = try Self.coordinator.get()
+        let scope = EntityScope(
+            entity: coordinator.managedObjectModel.entities[0], slot: StoreSlot(0), objectClass: type,
+            origin: .init(entityName: "Probe", storeIdentifier: nil, entityNumber: -1),
+            context: ManagedObjectContext(coordinator: coordinator, afterlifeOn: nil))
+        scope.probe = self
+        return ObjectBirth(scope: scope, key: 0, hint: RowHint(), state: .gone)
+    }
+
+    private static let coordinator = Result {
+        let property = AttributeDescription("_", .undefined, optional: true, transient: true)
+        let model = try ManagedObjectModel(entities: [Entity("Probe", attributes: [property])])
+        return try PersistentStoreCoordinator(managedObjectModel: model)
     }
 }

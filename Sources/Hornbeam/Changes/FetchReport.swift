@@ -63,17 +63,6 @@ public struct FetchReport: Sendable, CustomStringConvertible {
     }
 }
 
-extension PersistentStoreCoordinator {
-    /// Reports every fetch and count that takes the store longer than a threshold, from now on.
-    ///
-    /// - Parameters:
-    ///   - threshold: The longest time that is not reported.
-    ///   - body: Called on the thread of the fetch, before its results are returned; nil ends the reports.
-    public func reportFetches(slowerThan threshold: Duration, to body: (@Sendable (FetchReport) -> Void)?) {
-        slowFetches.set(body.map { SlowFetches.Listener(threshold: threshold, body: $0) })
-    }
-}
-
 /// The subscriber to slow fetches.
 final class SlowFetches: Sendable {
     struct Listener: Sendable {
@@ -94,60 +83,4 @@ final class SlowFetches: Sendable {
     var areHeardOf: Bool { isHeard.load(ordering: .acquiring) }
 
     var listener: Listener? { areHeardOf ? current.withLock { $0 } : nil }
-}
-
-/// The start time of a fetch, if there is a subscriber.
-struct FetchWatch {
-    let listener: SlowFetches.Listener?
-    let start: ContinuousClock.Instant?
-
-    init(_ context: ManagedObjectContext) {
-        listener = context.persistentStoreCoordinator.slowFetches.listener
-        start = listener == nil ? nil : .now
-    }
-}
-
-extension ManagedObjectContext {
-    /// The cost of this context's fetches so far, including those of its children.
-    public var fetchCounters: FetchCounters {
-        var counters = access.costs
-        counters.faultsFired = scopes.faultsFired
-        return counters
-    }
-
-    func note(_ work: FetchWork, results: Int, _ watch: FetchWatch) {
-        access.costs.fetches += 1
-        access.costs.rowsRead += work.rowsRead
-        access.costs.leavesRead += work.leavesRead
-        if access.partsOfFetch != nil { access.partsOfFetch?.append(work) } else { report(work, results: results, watch) }
-    }
-
-    /// Fetches dictionaries. Reports count the search and the columns as one fetch.
-    func reportingOnce(
-        _ request: FetchDescription, _ program: DictionaryProgram, _ body: () throws -> [[PropertyValue]]
-    ) throws -> [[PropertyValue]] {
-        var outermost = self
-        while let parent = outermost.parent { outermost = parent }
-        let watch = FetchWatch(self)
-        guard watch.listener != nil, outermost.access.partsOfFetch == nil else { return try body() }
-        outermost.access.partsOfFetch = []
-        defer { outermost.access.partsOfFetch = nil }
-        let rows = try body()
-        guard let parts = outermost.access.partsOfFetch, var work = parts.first else { return rows }
-        for part in parts.dropFirst() { work.add(part) }
-        work.dictionaries = (request, program)
-        report(work, results: rows.count, watch)
-        return rows
-    }
-
-    private func report(_ work: FetchWork, results: Int, _ watch: FetchWatch) {
-        guard let listener = watch.listener, let duration = watch.start?.duration(to: .now), duration > listener.threshold
-        else { return }
-        let plan = work.textWithoutValues
-        listener.body(
-            FetchReport(
-                entityName: plan.entity, duration: duration, resultCount: results, rowsRead: work.rowsRead,
-                leavesRead: work.leavesRead, plan: plan.description,
-                advice: snapshot.flatMap { work.advice(in: $0) }?.description))
-    }
 }

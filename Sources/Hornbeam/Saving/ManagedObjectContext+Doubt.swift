@@ -7,22 +7,6 @@ internal import HornbeamStore
 // A committed save over several stores is in doubt too while a store has not applied its part. Until then
 // the context reads the state before the save, with its changes.
 
-/// The values of a save in doubt.
-struct SaveDoubt {
-    let save: DoubtfulSave
-    let inserted: [(object: ManagedObject, reference: ObjectReference)]
-    let updated: [ManagedObject]
-    let deleted: [ManagedObject]
-
-    init(_ save: DoubtfulSave, _ draft: SaveDraft, _ tracked: [ManagedObject]) {
-        self.save = save
-        let named = tracked.filter { $0.isInserted && !$0.state.contains(.temporary) }
-        inserted = draft.newKeys.map { (object: $0.0, reference: $0.1) } + named.map { (object: $0, reference: $0.reference) }
-        updated = tracked.filter { $0.isUpdated && !$0.isInserted && !$0.state.contains(.deleted) }
-        deleted = draft.deleted
-    }
-}
-
 extension ManagedObjectContext {
     /// Resolves a save in doubt when its stores know the outcome.
     ///
@@ -109,5 +93,15 @@ extension ManagedObjectContext {
         for index in record.toMany.keys { record.changed.insert(index) }
         object.state.insert(.updated)
         settleUpdatedState(of: object)
+    }
+}
+
+extension SaveDoubt {
+    init(_ save: DoubtfulSave, _ draft: SaveDraft, _ tracked: [ManagedObject]) {
+        self.save = save
+        let named = tracked.filter { $0.isInserted && !$0.state.contains(.temporary) }
+        inserted = draft.newKeys.map { (object: $0.0, reference: $0.1) } + named.map { (object: $0, reference: $0.reference) }
+        updated = tracked.filter { $0.isUpdated && !$0.isInserted && !$0.state.contains(.deleted) }
+        deleted = draft.deleted
     }
 }

@@ -1,0 +1,4 @@
+/// A weak reference to a child context.
+struct WeakContext {
+    weak var context: ManagedObjectContext?
+}

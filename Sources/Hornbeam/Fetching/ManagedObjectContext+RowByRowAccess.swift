@@ -1,0 +1,13 @@
+extension ManagedObjectContext {
+    /// True to record where objects are read one at a time. For development: it is slow, and disables read-ahead.
+    public var tracksRowByRowAccess: Bool {
+        get { access.log != nil }
+        set {
+            guard newValue != tracksRowByRowAccess else { return }
+            access.log = newValue ? AccessLog() : nil
+        }
+    }
+
+    /// The places where at least ten objects were read one at a time since tracking began, the most frequent first.
+    public var rowByRowAccesses: [RowByRowAccess] { access.log?.report(atLeast: 10) ?? [] }
+}

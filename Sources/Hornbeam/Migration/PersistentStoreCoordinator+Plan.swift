@@ -1,0 +1,19 @@
+internal import Foundation
+public import HornbeamModel
+internal import HornbeamStore
+
+extension PersistentStoreCoordinator {
+    /// A coordinator for the last version of a plan (MIG-11).
+    public convenience init(plan: MigrationPlan, classes: [ManagedObject.Type]? = nil) throws {
+        try self.init(plan.versions.current, plan.versions, plan.steps, classes ?? plan.classes)
+    }
+}
+
+extension ManagedObjectContext {
+    /// A context over a store that a migration has opened.
+    convenience init(over store: Store, classes: [ManagedObject.Type]) throws {
+        let coordinator = try PersistentStoreCoordinator(managedObjectModel: store.model, classes: classes)
+        try coordinator.adopt(store, as: PersistentStoreDescription(url: URL(filePath: store.location.description)))
+        self.init(coordinator: coordinator)
+    }
+}
