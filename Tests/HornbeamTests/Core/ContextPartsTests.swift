@@ -1,0 +1,140 @@
+import Foundation
+import HornbeamModel
+import HornbeamStore
+import Testing
+
+@testable import Hornbeam
+
+/// The parts of a context, each alone.
+@Suite("Parts of a context") struct ContextPartsTests {
+    // MARK: ReadState
+
+    @Test("the mark of a read state names the state of its snapshot, and no other")
+    func markNamesTheSnapshot() throws {
+        let stack = try Company.stack(.inMemory)
+        let context = stack.newContext()
+        let first = try stack.coordinator.stack.snapshot()
+        _ = context.employee("a")
+        try context.save()
+        let second = try stack.coordinator.stack.snapshot()
+
+        var reading = ReadState()
+        #expect(reading.snapshot == nil && reading.mark == nil)
+        #expect(reading.move(to: first))
+        #expect(!reading.move(to: first))
+        #expect(reading.mark == ReadState.Mark(first))
+        reading.isPinned = true
+        #expect(reading.move(to: second))
+        #expect(reading.isPinned, "a move is not an unpinning")
+        #expect(reading.mark == ReadState.Mark(second) && reading.mark != ReadState.Mark(first))
+        #expect(reading.move(to: nil))
+        #expect(reading.snapshot == nil && reading.mark == nil)
+    }
+
+    // MARK: ChangeTracker
+
+    @Test("a tracker holds each changed object once, and tells the first change of an event")
+    func trackerNotesEachObjectOnce() throws {
+        let context = try Company.stack(.inMemory).newContext()
+        let objects = ["a", "b"].map { context.employee($0) }
+        context.processPendingChanges()
+        for object in objects { object.state.remove([.tracked, .touched, .stirred]) }
+
+        var tracker = ChangeTracker()
+        #expect(tracker.takeEvent() == nil)
+        #expect(tracker.note(objects[0], isNew: false))
+        #expect(!tracker.note(objects[0], isNew: false))
+        #expect(!tracker.note(objects[1], isNew: true))
+        #expect(tracker.objects.all == objects)
+        #expect(tracker.edits == 3)
+        let event = try #require(tracker.takeEvent())
+        #expect(event.touched.map(\.object) == objects)
+        #expect(event.new == [ObjectIdentifier(objects[1])])
+        #expect(tracker.takeEvent() == nil)
+        for object in objects { object.state.remove(.touched) }
+        #expect(tracker.note(objects[1], isNew: false), "the next event begins")
+        tracker.upserted.insert(ObjectIdentifier(objects[0]))
+        tracker.forget()
+        #expect(tracker.objects.isEmpty && tracker.takeEvent() == nil && tracker.upserted.isEmpty)
+        #expect(tracker.edits == 5, "edits only grow")
+    }
+
+    // MARK: ScopeTable
+
+    @Test("a scope table finds scopes by place and by the origin of an ID, and forgets only those of new objects")
+    func tableFindsScopes() throws {
+        let context = try Company.stack(.inMemory).newContext()
+        let employee = context.employee("a")
+        let department = context.department("d")
+        let (first, second) = (employee.scope, department.scope)
+
+        var table = ScopeTable()
+        #expect(table[0] == nil && table.ofNewObjects(at: 9) == nil && table.withoutStore(at: 3) == nil)
+        table.keep(first, at: 5)
+        table.keep(second, at: 2)
+        table.keepForNewObjects(second, at: 1)
+        #expect(table[5] === first && table[2] === second && table[4] == nil && table[99] == nil)
+        #expect(table.ofNewObjects(at: 1) === second)
+        for _ in 0 ..< 2 {
+            #expect(table.scope(ofIDsFrom: first.origin)?.takeUnretainedValue() === first)
+            #expect(table.scope(ofIDsFrom: second.origin)?.takeUnretainedValue() === second)
+        }
+        #expect(table.scope(ofIDsFrom: .init(entityName: "Employee", storeIdentifier: nil, entityNumber: 99)) == nil)
+        var seen: [EntityScope] = []
+        table.forEach { seen.append($0) }
+        #expect(Set(seen) == [first, second])
+        (first.faultsFired, second.faultsFired) = (3, 4)
+        #expect(table.faultsFired == 7)
+        table.forgetThoseOfNewObjects()
+        #expect(table.ofNewObjects(at: 1) == nil && table[5] === first)
+    }
+
+    // MARK: MergeState
+
+    @Test("a save takes over the report of the merges before it, and the next save begins a new one")
+    func mergesBelongToTheNextSave() throws {
+        let stack = try Company.stack(.inMemory)
+        let context = stack.newContext()
+        let id = context.employee("a").objectID
+        var merging = MergeState(context.merging.inbox)
+        merging.report.rebased.insert(id)
+        #expect(merging.lastReport.isEmpty)
+        merging.conclude()
+        #expect(merging.lastReport.rebased == [id] && merging.report.isEmpty)
+        merging.conclude()
+        #expect(merging.lastReport.isEmpty)
+    }
+
+    // MARK: Observers and children
+
+    @Test("observers that answer false are not asked again, and those that come while others are told are told next time")
+    func listenersLeave() throws {
+        let context = try Company.stack(.inMemory).newContext()
+        var told: [String] = []
+        context.observers.listeners.append { _ in
+            told.append("once")
+            context.observers.listeners.append { _ in
+                told.append("later")
+                return true
+            }
+            return false
+        }
+        #expect(!context.observers.isEmpty)
+        context.employee("a").name = "b"
+        context.processPendingChanges()
+        #expect(told == ["once"])
+        context.employee("c").name = "d"
+        context.processPendingChanges()
+        #expect(told == ["once", "later"])
+    }
+
+    @Test("a child that is released leaves the family when the next one comes")
+    func familyKeepsNoReleasedChild() throws {
+        let parent = try Company.stack(.inMemory).newContext()
+        do { _ = parent.newChildContext() }
+        let second = parent.newChildContext()
+        #expect(parent.family.children.count == 1)
+        #expect(parent.family.children[0].context === second)
+        #expect(second.family.parentEditsSeen == parent.edits)
+    }
+}
