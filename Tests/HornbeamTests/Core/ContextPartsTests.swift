@@ -13,10 +13,10 @@ import Testing
     func markNamesTheSnapshot() throws {
         let stack = try Company.stack(.inMemory)
         let context = stack.newContext()
-        let first = try stack.coordinator.stack.snapshot()
+        let first = try stack.container.persistentStoreCoordinator.stack.snapshot()
         _ = context.employee("a")
         try context.save()
-        let second = try stack.coordinator.stack.snapshot()
+        let second = try stack.container.persistentStoreCoordinator.stack.snapshot()
 
         var reading = ReadState()
         #expect(reading.snapshot == nil && reading.mark == nil)
