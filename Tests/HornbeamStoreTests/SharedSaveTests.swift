@@ -152,16 +152,16 @@ struct SharedSaveTests {
     func whoJoinsAFailingGroupIsAnswered() throws {
         let library = try Library()
         let places = try ["first", "second"].map { name in
-            let place = WaitingSave()
+            let place = QueuedSave()
             _ = try library.add("Author", ["name": .string(name)], to: &place.changes)
             return place
         }
         let transaction = try library.store.beginTransaction()
-        let group = SaveGroup(library.store, transaction, RowBuffers(library.store.schema))
-        try group.carryOut(places[0])
+        let group = SaveBatch(library.store, transaction, RowBuffers(library.store.schema))
+        try group.execute(places[0])
         // As if a page with the rows to change were unreadable.
         transaction.hasFailed = true
-        #expect(throws: (any Error).self) { try group.carryOut(places[1]) }
+        #expect(throws: (any Error).self) { try group.execute(places[1]) }
         #expect(group.places.elementsEqual(places) { $0 === $1 })
         group.abort()
         #expect(try library.store.snapshot().count(FetchDescription(entityName: "Author")) == 0)

@@ -9,7 +9,7 @@ internal import HornbeamModel
 /// coordinating store commits its own part together with the commit record, which commits the save. Then the participants apply their
 /// prepared parts. After a crash, a prepared part with a commit record is applied, any other is dropped (`StoreStack.settle`).
 /// The cost is a second sync, and one more for each store after the second. See `Docs/Decisions/050`.
-struct JointSave {
+struct TwoPhaseCommit {
     /// Held from the commit record until all parts are readable, and while a snapshot of several stores is taken, so that none contains half a save.
     static let publication = Guarded(())
 
@@ -42,7 +42,7 @@ struct JointSave {
         var promised: [Store] = []
         do {
             for part in parts.dropFirst() {
-                try promise(part)
+                try prepare(part)
                 promised.append(part.store)
             }
             for part in parts { try part.store.passOn(part.changes) }
@@ -67,11 +67,11 @@ struct JointSave {
                 withdraw(promised)
                 throw error
             }
-            var fulfilled = JointState.Finished(decision: id)
+            var fulfilled = TwoPhaseState.Finished(decision: id)
             var failure: HornbeamError?
             for part in parts.dropFirst() {
                 do {
-                    let number = try part.store.fulfil(part.changes)
+                    let number = try part.store.applyPreparedPart(part.changes)
                     fulfilled.participants.append((part.store, number))
                 } catch {
                     stillHeld.removeAll { $0 === part.store }
@@ -117,15 +117,15 @@ struct JointSave {
         return deciding
     }
 
-    private func promise(_ part: Part) throws {
-        let promise = PreparedChanges(part.changes, decision: id, decider: decider, model: part.store.model)
-        let bytes = [UInt8](try JSONEncoder().encode(promise))
-        try part.store.setPromise(bytes, .full)
+    private func prepare(_ part: Part) throws {
+        let prepared = PreparedChanges(part.changes, decision: id, decider: decider, model: part.store.model)
+        let bytes = [UInt8](try JSONEncoder().encode(prepared))
+        try part.store.setPreparedPart(bytes, .full)
     }
 
     private func withdraw(_ stores: [Store]) {
         // If removing a prepared part fails, it is dropped when the stores are opened, because there is no commit record.
-        for store in stores { try? store.setPromise(nil, .full) }
+        for store in stores { try? store.setPreparedPart(nil, .full) }
     }
 
     private func decide(_ execution: SaveExecution) throws -> UInt64 {
@@ -172,7 +172,7 @@ struct JointSave {
 
 extension StoredValue {
     /// The prepared part of a participant.
-    static let promise = "joint/promise"
+    static let preparedPart = "joint/promise"
 
     /// The commit record in the coordinating store, kept until all participants have applied their parts. Its value names these.
     static let decisions = "joint/decision/"
@@ -187,21 +187,21 @@ extension Store {
     }
 
     /// Stores or removes a prepared part.
-    func setPromise(_ bytes: [UInt8]?, _ durability: SaveDurability) throws {
+    func setPreparedPart(_ bytes: [UInt8]?, _ durability: SaveDurability) throws {
         try EngineError.translated { () throws(EngineError) in
             let transaction = try engine.begin()
-            try transaction.setValue(StoredValue.promise, bytes)
+            try transaction.setValue(StoredValue.preparedPart, bytes)
             _ = try transaction.commit(durability.engineLevel)
         }
     }
 
     /// Applies a prepared part. No sync is needed: the prepared part and the commit record are durable, and stay until the applied part is too.
-    func fulfil(_ changes: ChangeSet) throws -> UInt64 {
+    func applyPreparedPart(_ changes: ChangeSet) throws -> UInt64 {
         let transaction = try EngineError.translated { () throws(EngineError) in try engine.begin() }
         let execution = SaveExecution(changes, transaction: transaction, reader: reader)
         do {
             try execution.run()
-            try transaction.setValue(StoredValue.promise, nil)
+            try transaction.setValue(StoredValue.preparedPart, nil)
         } catch {
             transaction.abort()
             throw (error as? EngineError).map { HornbeamError($0) } ?? error
