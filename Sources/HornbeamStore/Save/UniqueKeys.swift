@@ -106,7 +106,7 @@ enum UniqueKeys {
     }
 }
 
-/// The unique keys that a save wants and other objects have.
+/// The conflicts between unique keys of a save and those of other objects.
 struct UniqueClaims {
     private struct Claim: Hashable {
         let index: Int
