@@ -76,13 +76,13 @@ enum ProcessMemory {
     static var current: Int { bytes("VmRSS") }
     static var peak: Int { bytes("VmHWM") }
 
-    /// Gives back what the loading has left free on the heap: faults that it takes would seem to cost nothing.
+    /// Returns the free memory of the heap to the system: faults that reuse it would seem to cost nothing.
     static func trimHeap() {
         guard let trim = dlsym(nil, "malloc_trim") else { return }
         _ = unsafeBitCast(trim, to: (@convention(c) (Int) -> Int32).self)(0)
     }
 
-    /// The peak begins anew at what is used now.
+    /// Resets the peak to the current use.
     static func forgetPeak() { try? Data("5".utf8).write(to: URL(filePath: "/proc/self/clear_refs")) }
 
     private static func bytes(_ name: String) -> Int {

@@ -7,7 +7,7 @@ func now() -> Double {
     return Double(time.tv_sec) + Double(time.tv_nsec) * 1e-9
 }
 
-/// The seconds that a body takes, and what it gives back.
+/// The duration of a body in seconds, and its result.
 func timed<R>(_ body: () throws -> R) rethrows -> (seconds: Double, result: R) {
     let start = now()
     let result = try body()

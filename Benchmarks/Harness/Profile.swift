@@ -84,7 +84,7 @@ struct EventProfile {
     let options: Options
     let folder: Folder
 
-    /// The rows 8 and 9 once, by the clock, on a store that was opened anew, whose objects were read and that many single saves went into.
+    /// The rows 8 and 9 once, by the clock, on a store that was opened again, whose objects were read and that received many single saves.
     private func change(_ type: any EventContestant.Type, _ loaded: [EventGenerator.Event], _ more: [EventGenerator.Event]) throws {
         let path = try folder.empty("events")
         let first = try type.init(path: path)

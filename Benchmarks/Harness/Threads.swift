@@ -12,7 +12,7 @@ private final class Part {
     }
 }
 
-/// Runs a body on so many threads at once and gives back the sum of what they gave back.
+/// Runs a body on this number of threads concurrently and returns the sum of the results.
 func onThreads(_ count: Int, _ body: (Int) throws -> UInt64) throws -> UInt64 {
     try withoutActuallyEscaping(body) { body in
         let parts = (0..<count).map { Part(index: $0, body: body) }

@@ -5,7 +5,7 @@ import Foundation
 struct Turns {
     struct Contender {
         let who: Contestant
-        /// Commits these and gives back the seconds that each took.
+        /// Commits these and returns the seconds for each.
         let commit: (Range<Int>) throws -> [Double]
 
         init(_ who: Contestant, _ commit: @escaping (Range<Int>) throws -> [Double]) { (self.who, self.commit) = (who, commit) }

@@ -95,7 +95,7 @@ struct MigrationSuite {
     }
 }
 
-/// A store of notes that takes part: each step ends with a durable store that is closed, and gives back how many rows have the value.
+/// A store of notes that takes part: each step ends with a durable store that is closed, and returns how many rows have the value.
 protocol MigrationContestant: AnyObject {
     static var contestant: Contestant { get }
 

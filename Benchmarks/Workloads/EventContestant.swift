@@ -39,9 +39,9 @@ extension EventReader {
 
 /// One that also changes many events at once.
 protocol EventContestant: EventReader {
-    /// Adds 1 to the magnitude of all events with longitude > 37, durably; gives back how many.
+    /// Adds 1 to the magnitude of all events with longitude > 37, durably; returns their number.
     func updateEast() throws -> UInt64
-    /// Deletes all events with longitude > 37, durably; gives back how many.
+    /// Deletes all events with longitude > 37, durably; returns their number.
     func deleteEast() throws -> UInt64
 }
 
@@ -51,7 +51,7 @@ func eventDigest(_ latitude: Double, _ name: UnsafeRawBufferPointer) -> UInt64 {
     latitude.bitPattern &+ UInt64(name.count) &+ UInt64(name.last ?? 0)
 }
 
-/// One thread inserts single events, another counts, for a while; gives back how many of each came to a second.
+/// One thread inserts single events, another counts, for a while; returns how many of each per second.
 func savesBesideCounts(
     _ store: any EventReader, _ fresh: ArraySlice<EventGenerator.Event>, seconds: Double
 ) throws -> (saves: Double, counts: Double) {

@@ -9,7 +9,7 @@ protocol KeyValueContestant: AnyObject {
     func load(_ data: KeyValueData, _ order: [Int], isSorted: Bool) throws
     /// Reads records by key; returns the sum of their digests.
     func get(_ data: KeyValueData, _ records: ArraySlice<Int>) throws -> UInt64
-    /// Walks all records in key order; gives back the sum of their digests.
+    /// Iterates over all records in key order; returns the sum of their digests.
     func scan() throws -> UInt64
     /// Commits one new record durably.
     func commit(_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws

@@ -2,19 +2,19 @@ internal import Foundation
 internal import FoundationXML
 internal import HornbeamModel
 
-/// One element of an XML document, with the line on which it begins.
+/// One element of an XML document, with its first line.
 struct XMLElementTree {
     let name: String
     let attributes: [String: String]
     let line: Int
     var children: [XMLElementTree] = []
 
-    /// The child elements of that name.
+    /// The child elements with that name.
     func children(named name: String) -> [XMLElementTree] { children.filter { $0.name == name } }
 
     /// Parses a document. External entities are not loaded.
     ///
-    /// - Throws: `HornbeamError` with code `malformedModelFile`, naming the line.
+    /// - Throws: `HornbeamError` with code `malformedModelFile`; the message contains the line.
     static func parse(_ data: Data, file: String) throws -> XMLElementTree {
         let parser = XMLParser(data: data)
         parser.shouldResolveExternalEntities = false
@@ -34,7 +34,7 @@ struct XMLElementTree {
         private(set) var lineOfError: Int?
         private var open: [XMLElementTree] = []
 
-        /// Deeper than any model, shallow enough for recursion over the tree.
+        /// The maximum depth, which limits recursion over the tree. No model is deeper.
         private static let depthMax = 64
 
         func parser(

@@ -1,19 +1,19 @@
 public import Foundation
 public import HornbeamModel
 
-/// One version of a model as Xcode keeps it: the `contents` file of an `.xcdatamodel`.
+/// One version of a model in Xcode's format: the `contents` file of an `.xcdatamodel`.
 ///
 /// ```swift
 /// let model = try ManagedObjectModel(xcodeModelAt: URL(filePath: "Shop.xcdatamodeld"))
 /// ```
-/// Reading is tolerant: what is not understood is left out and told in `notes`; whether the model is
-/// sound is for `ManagedObjectModel` and `lint()` to say.
+/// The reader is tolerant: unknown parts are left out and listed in `notes`. `ManagedObjectModel` and `lint()` check
+/// whether the model is valid.
 public struct XcodeModel: Sendable {
-    /// What the file says.
+    /// The model in the file.
     public let definition: ModelDefinition
-    /// What the reader left out or had to guess, with lines.
+    /// The parts that the reader left out or interpreted, with lines.
     public let notes: [ModelIssue]
-    /// The path that issues name.
+    /// The path in the issues.
     public let file: String
     /// True when the model is marked for use with CloudKit.
     public let isUsedWithCloudKit: Bool
@@ -48,7 +48,7 @@ public struct XcodeModel: Sendable {
 
     /// Reads the bytes of a `contents` file.
     ///
-    /// - Parameter file: The path that issues and errors name.
+    /// - Parameter file: The path in issues and errors.
     public init(contents: Data, file: String = "contents") throws {
         let root = try XMLElementTree.parse(contents, file: file)
         guard root.name == "model" else {
@@ -68,11 +68,11 @@ public struct XcodeModel: Sendable {
         self.file = file
     }
 
-    /// Everything that is wrong with the model or seldom meant, errors first, each with file and line.
+    /// All errors and warnings of the model, errors first, each with file and line.
     public func lint() -> [ModelIssue] {
         let unreadable = notes.filter { $0.severity == .error }
         let issues = ModelLint.issues(in: definition).filter { issue in
-            // What could not be read is told once, by the reader.
+            // The reader has already reported unreadable parts.
             !unreadable.contains { $0.entity == issue.entity && $0.key == issue.key }
         }
         return ModelLint.located(notes + issues, file: file, line: lines.line)
@@ -82,7 +82,7 @@ public struct XcodeModel: Sendable {
 extension ManagedObjectModel {
     /// Reads an `.xcdatamodeld` (its current version), an `.xcdatamodel` or a `contents` file, and checks it (MDL-4).
     ///
-    /// `notes` tells what was left out or interpreted.
+    /// `notes` lists the parts that were left out or interpreted.
     /// - Throws: `HornbeamError` with code `inputOutput`, `malformedModelFile` or `invalidModel`.
     public convenience init(xcodeModelAt url: URL) throws {
         try self.init(XcodeModel(contentsOf: url))
@@ -96,7 +96,7 @@ extension ManagedObjectModel {
     }
 }
 
-/// Where things stand in the file.
+/// The lines of entities and properties in the file.
 struct SourceLines: Sendable {
     private struct Place: Hashable {
         let entity: String?

@@ -3,17 +3,17 @@ public import HornbeamModel
 
 /// A folder with several versions of one model, of which one is current: an `.xcdatamodeld` (MDL-12).
 public struct XcodeModelBundle: Sendable {
-    /// The place of the `.xcdatamodeld`.
+    /// The URL of the `.xcdatamodeld`.
     public let url: URL
-    /// The names of the versions without their extension, in the order in which people count: `Shop`, `Shop 2`, `Shop 10`.
+    /// The names of the versions without their extension, with numbers ordered by value: `Shop`, `Shop 2`, `Shop 10`.
     public let versionNames: [String]
-    /// The version that `.xccurrentversion` names; the first when it names none or is not there.
+    /// The version named by `.xccurrentversion`; the first one when it names none or does not exist.
     public let currentVersionName: String
 
     /// Lists the versions.
     ///
-    /// - Throws: `HornbeamError` with code `inputOutput` when the folder cannot be read or holds no version,
-    ///   `malformedModelFile` when the current version is not among them.
+    /// - Throws: `HornbeamError` with code `inputOutput` when the folder cannot be read or contains no version,
+    ///   `malformedModelFile` when the current version is missing.
     public init(contentsOf url: URL) throws {
         self.url = url
         let name = url.lastPathComponent
@@ -39,7 +39,7 @@ public struct XcodeModelBundle: Sendable {
         currentVersionName = try Self.currentVersion(data, in: name, among: versionNames) ?? first
     }
 
-    /// The version that a marker file names; nil when it names none, as Xcode writes for a single version.
+    /// The version named in a marker file; nil when it names none, as Xcode writes for a single version.
     private static func currentVersion(_ data: Data, in name: String, among versions: [String]) throws -> String? {
         let list = unsafe try? PropertyListSerialization.propertyList(from: data, format: nil)
         guard let members = list as? [String: Any] else {
@@ -64,18 +64,18 @@ public struct XcodeModelBundle: Sendable {
 
     /// Reads a version.
     ///
-    /// - Throws: As `XcodeModel.init(contentsOf:)`.
+    /// - Throws: The errors of `XcodeModel.init(contentsOf:)`.
     public func version(named name: String) throws -> XcodeModel { try XcodeModel(contentsOf: url(ofVersion: name)) }
 }
 
 extension VersionedModel {
-    /// All versions of an `.xcdatamodeld`, the one that `.xccurrentversion` names as the current one (MDL-12, MIG-13).
+    /// All versions of an `.xcdatamodeld`, with the one named by `.xccurrentversion` as the current one (MDL-12, MIG-13).
     ///
-    /// Neighbours that describe the same rows count as one version, under the name of the current one or else of the last.
-    /// - Parameter order: The names of the versions, the oldest first, where that is not the order in which people count them: `Shop`,
+    /// Adjacent versions with equal rows count as one version, with the name of the current one or else of the last.
+    /// - Parameter order: The names of the versions, the oldest first, if it differs from the order by number: `Shop`,
     ///   `Shop 2`, `Shop 10`. Versions that are left out are not read.
-    /// - Throws: As `XcodeModelBundle` and `XcodeModel`; `invalidModel` for a version that is not sound; `modelReferenceNotFound` when the
-    ///   order names a version that is not there, or leaves out the current one; `modelsDiffer` when two versions cannot be told apart.
+    /// - Throws: The errors of `XcodeModelBundle` and `XcodeModel`; `invalidModel` for an invalid version; `modelReferenceNotFound` when the
+    ///   order names a missing version, or leaves out the current one; `modelsDiffer` when two versions have equal version hashes.
     public init(xcodeModelsAt url: URL, order: [String]? = nil) throws {
         let bundle = try XcodeModelBundle(contentsOf: url)
         let place = url.lastPathComponent
@@ -98,7 +98,7 @@ extension VersionedModel {
 }
 
 extension XcodeModelBundle {
-    /// A version as a model; what is wrong with it names the version.
+    /// A version as a model; its errors name the version.
     fileprivate func model(ofVersion name: String) throws -> ManagedObjectModel {
         do {
             return try ManagedObjectModel(version(named: name))

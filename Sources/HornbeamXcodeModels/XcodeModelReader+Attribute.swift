@@ -94,8 +94,8 @@ extension XcodeModelReader {
         return value
     }
 
-    /// A default that is text of another type, as Core Data converts it: a number from the digits at the beginning, 0 where there are
-    /// none; a Boolean is true where the text begins with Y, T or a number other than 0.
+    /// A default that is a text of another type, converted like Core Data does: a number from the leading digits, 0 without
+    /// digits; a Boolean is true when the text begins with Y, T or a number other than 0.
     private static func convertedValue(_ text: String, _ type: AttributeType) -> PropertyValue? {
         switch type {
         case .integer16, .integer32, .integer64:

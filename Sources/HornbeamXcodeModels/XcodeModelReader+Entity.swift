@@ -30,7 +30,7 @@ extension XcodeModelReader {
         case "relationship":
             let relationship = readRelationship(child, in: entity.name)
             entity.relationships.append(relationship)
-            // The rows of a to-many are found through its own index, so that the flag says nothing there.
+            // To-many relationships have an index of their own, so the flag is ignored for them.
             if flag("indexed", of: child), !relationship.isToMany { index(child, in: &entity) }
         case "fetchedProperty": readFetchedProperty(child, into: &entity)
         case "fetchIndex": entity.fetchIndexes.append(readFetchIndex(child))
@@ -47,7 +47,7 @@ extension XcodeModelReader {
         }
     }
 
-    /// The class without the dot that stands for the current module; nil for the general one (MOD-2).
+    /// The class without the leading dot for the current module; nil for `NSManagedObject` (MOD-2).
     private func className(of element: XMLElementTree) -> String? {
         guard let written = element.attributes["representedClassName"], !written.isEmpty, written != "NSManagedObject"
         else { return nil }

@@ -1,6 +1,6 @@
 internal import HornbeamModel
 
-/// Turns the elements of a `contents` file into a definition.
+/// Converts the elements of a `contents` file into a definition.
 struct XcodeModelReader {
     var notes: [ModelIssue] = []
     var lines = SourceLines()
@@ -36,14 +36,14 @@ struct XcodeModelReader {
         notes.append(ModelIssue(.warning, "In the model file, \(what).", entity: entity, key: key, line: element.line))
     }
 
-    /// Tells of attributes that the reader does not know.
+    /// Reports unknown attributes of an element.
     mutating func checkAttributes(of element: XMLElementTree, known: Set<String>) {
         for name in element.attributes.keys.sorted() where !known.contains(name) {
             note(element, "the attribute “\(name)” of <\(element.name)> is not known and was left out")
         }
     }
 
-    /// A flag in any of its spellings; tells of others.
+    /// A flag in any of its spellings; reports other values.
     mutating func flag(_ name: String, of element: XMLElementTree, default standard: Bool = false) -> Bool {
         guard let text = element.attributes[name] else { return standard }
         switch text {
@@ -62,7 +62,7 @@ struct XcodeModelReader {
         return nil
     }
 
-    /// A name that must be there.
+    /// A required name.
     mutating func required(_ name: String, of element: XMLElementTree) -> String {
         if let text = element.attributes[name] { return text }
         notes.append(ModelIssue(.error, "The element <\(element.name)> has no “\(name)”: add it.", line: element.line))
@@ -100,7 +100,7 @@ struct XcodeModelReader {
         if let kind = number("resultType", of: element) {
             template.resultKind = FetchRequestTemplate.ResultKind(rawValue: kind) ?? .objects
         }
-        // Xcode omits what is NO, and the API's default is YES: absent is taken as the API's default.
+        // Xcode omits flags with the value NO, while the API's default is YES. A missing flag gets the API's default.
         template.includesSubentities = flag("includeSubentities", of: element, default: true)
         template.includesPropertyValues = flag("includePropertyValues", of: element, default: true)
         template.includesPendingChanges = flag("includesPendingChanges", of: element, default: true)
@@ -110,7 +110,7 @@ struct XcodeModelReader {
         return template
     }
 
-    /// A file that writes some flags and not others probably left out those that are NO.
+    /// A file with some of the flags probably omits those with the value NO.
     private mutating func noteMissingFlags(of element: XMLElementTree) {
         let flags = ["includeSubentities", "includePropertyValues", "includesPendingChanges", "returnObjectsAsFaults"]
         let missing = flags.filter { element.attributes[$0] == nil }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import CrashHarness
 
-/// Short runs of the modes in which contexts meet; `Scripts/test-threads` runs them under ThreadSanitizer.
+/// Short runs of the modes with concurrent contexts; `Scripts/test-threads` runs them under ThreadSanitizer.
 @Suite struct ContextModeTests {
     @Test("eight contexts save overlapping changes, and no update is lost without a report", arguments: [1, 2])
     func stress(seed: Int) throws {

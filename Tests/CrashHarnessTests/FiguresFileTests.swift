@@ -38,7 +38,7 @@ import Testing
                 """)
     }
 
-    /// `crash-harness figures` writes the one into the other.
+    /// `crash-harness figures` writes the table of the sums into the document.
     @Test func theDocumentShowsTheSumsOfTheFile() throws {
         let documents = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../../Docs").path
         let table = FiguresTable(try FiguresFile(documents + "/Testing/figures.json").read())

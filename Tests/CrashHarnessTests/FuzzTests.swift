@@ -2,7 +2,7 @@ import Testing
 
 @testable import CrashHarness
 
-/// Hostile bytes for every decoder; what fuzzing found has a test of its own where it was mended.
+/// Untrusted bytes for every decoder. Faults found by fuzzing have tests in the suites of the corrected code.
 @Suite struct FuzzTests {
     @Test(arguments: FuzzTarget.allCases)
     func targetsTakeWhatTheyBeginWith(_ target: FuzzTarget) throws {

@@ -3,7 +3,7 @@ import Testing
 @testable import CrashHarness
 @testable import HornbeamEngine
 
-/// Stores that were made to deceive: their checks are right and their numbers are not.
+/// Maliciously crafted stores: their checksums are correct and their numbers are not.
 @Suite struct HostileTests {
     @Test("a store that was taken apart and put together again is sound", arguments: [true, false])
     func theSoundStoreIsAccepted(isClosed: Bool) throws {
@@ -27,7 +27,7 @@ import Testing
         #expect(counts.reduce(0, +) >= 4, "\(counts)")
     }
 
-    /// A part of all; the harness tries the others.
+    /// A sample; the harness runs all of them.
     @Test("numbers at their extremes give an answer or an error by name", arguments: HostileField.Kind.allCases)
     func extremesAreSurvived(_ kind: HostileField.Kind) throws {
         var number = 0
@@ -80,14 +80,14 @@ import Testing
         #expect(refusal.hasSuffix("[\(HostileStore.path)/pages-0000000000000001]"))
     }
 
-    /// The last numbers that are accepted: nothing is written that would be refused.
+    /// The largest accepted numbers: the store never writes a number that it would refuse.
     @Test("a store at the end of its numbers says so and stays as it is", arguments: [
         (80, 1 << 62 - 1), (88, 1 << 62 - 1), (56, 1 << 62 - 1), (64, 1 << 62 - 8192), (152, 9_999_999_999_999_999), (152, 10_000_000_000_000_000),
     ] as [(Int, UInt64)])
     func theLastNumbersAreNotPassed(_ offset: Int, _ value: UInt64) throws {
         var edits = [StoreImage.Edit(block: .meta, offset: offset, width: 8, value: value)]
         let image = HostileStore.closed.image
-        // The catalogue says the same.
+        // The catalogue contains the same numbers.
         if offset == 80 || offset == 88, let catalogue = image.catalogue {
             edits.append(StoreImage.Edit(block: .payload(catalogue), offset: offset - 80, width: 8, value: value))
         }

@@ -4,9 +4,9 @@ import Testing
 
 @testable import CrashHarness
 
-/// Threads that take turns: what only an unlucky moment would show is found, each time.
+/// Scheduled threads: faults that need an unlucky moment are found in each run.
 @Suite struct InterleavingTests {
-    /// Runs a case under all schedules of at most two preemptions; gives back those after which it is not well.
+    /// Runs a case under all schedules of at most two preemptions; returns those with a fault.
     static func explore(
         _ make: () -> (parts: [Interleaving.Part], isWell: () -> Bool)
     ) -> (tried: Int, bad: [(Schedule, Interleaving.Outcome)]) {
@@ -23,7 +23,7 @@ import Testing
         return (all.count, bad)
     }
 
-    /// A counter that two threads raise, with or without a lock around reading and writing.
+    /// A counter that two threads increment, with or without a lock around reading and writing.
     private static func counter(isLocked: Bool) -> (parts: [Interleaving.Part], isWell: () -> Bool) {
         let monitor = Monitor()
         let counter = Counter()
@@ -85,7 +85,7 @@ import Testing
     //  sleeper        waker
     //  sees nothing
     //                 signals
-    //  waits for ever
+    //  waits forever
     @Test func aLostWakeUpIsFound() throws {
         let (_, bad) = Self.explore {
             let monitor = Monitor(file: "m", line: 1)

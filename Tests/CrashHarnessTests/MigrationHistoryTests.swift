@@ -4,7 +4,7 @@ import Testing
 
 @testable import CrashHarness
 
-/// Chains of random versions, compared with the naive migration.
+/// Chains of random versions, compared with the simple migration of plain objects.
 @Suite struct MigrationHistoryTests {
     @Test("MIG-2: random chains of versions keep what the naive migration keeps", arguments: 1 ... 16 as ClosedRange<UInt64>)
     func chainsOfVersionsKeepObjects(seed: UInt64) throws {

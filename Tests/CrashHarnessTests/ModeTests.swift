@@ -4,9 +4,9 @@ import Testing
 
 @testable import CrashHarness
 
-/// Every mode with the share of each change; `Scripts/torture` gives them a night.
+/// A short run of every mode; `Scripts/torture` runs them for a night.
 @Suite struct ModeTests {
-    /// The exit status of a run in this process: 0 when nothing was found.
+    /// The exit status of a run in this process: 0 without a finding.
     private static func run(_ mode: any Mode.Type, _ words: [String]) throws -> Int32 {
         try Run(mode, try HarnessOptions([mode.name] + words)).perform()
     }
@@ -53,14 +53,14 @@ import Testing
         #expect(fault != .isFull || run.figures["saves that ended in a part of the stores", default: 0] > 1, "\(run.figures)")
     }
 
-    /// From these seeds the loss is found in the first workload.
+    /// With these seeds the loss is found in the first workload.
     @Test(arguments: SyncSite.allCases)
     func withoutAnyOneSyncSomethingIsLost(site: SyncSite) throws {
         let seed = site == .segmentEnd ? 20 : 1
         #expect(try Self.run(SyncsMode.self, ["--seed", "\(seed)", "--replay", site.rawValue]) == 0)
     }
 
-    /// All structural damage of one small store, then bits from everywhere in it.
+    /// All structural damage of one small store, then a sample of its bits.
     @Test func damageGivesTheRightAnswerAnOlderOneOrAnError() throws {
         #expect(try Self.run(FlipMode.self, ["--seed", "1", "--count", "2500"]) == 0)
     }
@@ -74,7 +74,7 @@ import Testing
         #expect(try Self.run(SchedulesMode.self, ["--seed", "7", "--count", "60"]) == 0)
     }
 
-    /// Every fourth seed is for the object graph.
+    /// Every fourth seed uses the object graph.
     @Test("Engine and object graph do what plain models say", arguments: [(1, 4000), (2, 4000), (8, 4000), (3, 200), (7, 200)])
     func answersAreThoseOfAModel(seed: Int, count: Int) throws {
         #expect(try Self.run(DifferentialMode.self, ["--seed", "\(seed)", "--count", "\(count)"]) == 0)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import CrashHarness
 
-/// A context that is pinned while the disk fails under another one, and the store is opened again.
+/// A context that is pinned while the disk fails in the save of another one, and the store is opened again.
 @Suite struct PinnedContextTests {
     /// ```
     /// writer              pinned

@@ -3,9 +3,9 @@ import Testing
 
 @testable import CrashHarness
 
-/// How runs count, find, and say how to see it again.
+/// How runs count, report findings, and print the command for a replay.
 @Suite struct RunTests {
-    /// Finds something in the third case of seed 5.
+    /// Has a finding in the third case of seed 5.
     private enum PlantedMode: Mode {
         static let name = "planted"
         static let summary = "finds what was planted"

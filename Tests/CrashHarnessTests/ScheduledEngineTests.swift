@@ -4,7 +4,7 @@ import Testing
 
 @testable import CrashHarness
 
-/// Threads of an engine that take turns.
+/// Scheduled threads that use an engine.
 @Suite struct ScheduledEngineTests {
     @Test func theSameScheduleGoesTheSameWay() throws {
         let workload = try ScheduledWorkload(seed: 4)
@@ -14,8 +14,8 @@ import Testing
         #expect(first.switchCount > 0)
     }
 
-    /// Closing asked whether anything had been written so far, and took the first commit after the opening for
-    /// nothing when it was just on its way into the log: the commit was acknowledged, and its log removed.
+    /// Closing checked whether a commit had been written, and missed the first commit after the opening
+    /// while it was being written to the log: the commit was acknowledged, and its log removed.
     ///
     ///     writer            closer
     ///     queues the first
@@ -32,8 +32,8 @@ import Testing
         #expect(points > 10)
     }
 
-    /// A cleaning thread lists the page files after its checkpoint, and found one that another checkpoint had just removed:
-    /// the first checkpoint failed with a page file that was missing.
+    /// A cleaning thread listed the page files after its checkpoint, and found one that another checkpoint had just removed:
+    /// the first checkpoint failed with a missing page file.
     ///
     ///     checkpoint        writer
     ///     lists the files

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The processor time of the calling thread in a body: the same on a busy machine as on a quiet one.
+/// The processor time of the calling thread in a body, which does not depend on the load of the machine.
 func processorTime(of body: () throws -> Void) rethrows -> Duration {
     func now() -> Duration {
         var time = timespec()

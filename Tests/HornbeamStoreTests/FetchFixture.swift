@@ -2,12 +2,12 @@ import Foundation
 import HornbeamModel
 @testable import HornbeamStore
 
-/// A library filled at random, with the same objects in memory as the reference for fetches.
+/// A library filled randomly, with the same objects in memory as the reference for fetches.
 final class FilledLibrary {
     let library: Library
     private(set) var objects: [MemoryObject] = []
     private var generator: SeededGenerator
-    /// The entities that are worth asking for.
+    /// The entities used in fetches.
     let fetchable: [String]
 
     init(seed: UInt64, size: Int = 40, in store: Store? = nil) throws {
@@ -17,7 +17,7 @@ final class FilledLibrary {
         try fill(size)
     }
 
-    /// A model made at random, with the entities of `RandomModel`.
+    /// A random model with the entities of `RandomModel`.
     init(randomModel seed: UInt64, size: Int = 80) throws {
         generator = SeededGenerator(seed: seed)
         let model = RandomModel(&generator)
@@ -108,7 +108,7 @@ final class FilledLibrary {
         objects.filter { includesSubentities ? $0.entity.isKind(of: entity) : $0.entity == entity }
     }
 
-    /// What a fetch must give: every object asked, sorted, cut.
+    /// The expected result of a fetch: every object tested, sorted, limited.
     func expected(_ request: FetchDescription) throws -> [ObjectReference] {
         let entity = library.entity(request.entityName)
         var found = try objects(of: entity, includesSubentities: request.includesSubentities).filter { object in

@@ -96,7 +96,7 @@ struct Library {
 
     // MARK: Saving
 
-    /// Values by name; object references stand for to-ones.
+    /// Values by name; to-ones are object references.
     typealias Values = [String: PropertyValue]
 
     func pairs(_ entity: String, _ values: Values) -> [(PropertyDescription, PropertyValue)] {

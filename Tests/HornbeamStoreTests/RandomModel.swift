@@ -2,8 +2,8 @@ import Foundation
 import HornbeamModel
 @testable import HornbeamStore
 
-/// A model made at random: things with attributes of any type, constraints and compound indexes in any direction and collation, special
-/// things below them, and owners of things.
+/// A random model: things with attributes of any type, constraints and compound indexes in any direction and collation, a subentity of
+/// things, and owners of things.
 struct RandomModel {
     private var attributes: [AttributeDescription] = []
     private var indexes: [FetchIndexDescription] = []
@@ -55,7 +55,7 @@ struct RandomModel {
         }
     }
 
-    /// A value for what must have one.
+    /// A value for a required attribute.
     func zero(_ name: String) -> PropertyValue {
         switch attributes.first(where: { $0.name == name })?.type {
         case .double, .float: .double(0)

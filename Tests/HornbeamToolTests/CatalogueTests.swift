@@ -2,7 +2,7 @@ import Testing
 
 @testable import HornbeamTool
 
-/// Reads all packages of a text, and what was reported meanwhile.
+/// Reads all packages of a text, with the reported problems.
 private func read(_ text: String, chunk: Int = .max) throws -> (packages: [PackageRecord], problems: [String]) {
     var problems: [String] = []
     let reader = PackageReader(MemorySource(text, chunk: chunk)) { problems.append($0.description) }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HornbeamTool
 
-/// The demo's durability trial on a disk that loses whatever was not synced: the power fails at every operation.
+/// The demo's durability trial on a simulated disk whose power fails at every operation, which loses unsynced writes.
 @Suite struct DurabilitySimulationTests {
     private let model: ManagedObjectModel
 
@@ -20,7 +20,7 @@ import Testing
         return try PersistentContainer.over(store, classes: CatalogueModel.classes)
     }
 
-    /// A disk with a store of a few packages, all of it durable.
+    /// A disk with a durable store of a few packages.
     private func preparedDisk() throws -> SimulatedDisk {
         let disk = SimulatedDisk()
         let container = try open(disk)
@@ -41,7 +41,7 @@ import Testing
         var enumerator = CrashEnumerator()
         enumerator.subsetsUpTo = 2
         enumerator.randomImagesPerPoint = 1
-        // The engine's own tests crash at every operation; here the whole house stands on the disk, which takes longer.
+        // The engine's own tests crash at every operation. Here all modules run on the disk, which takes longer.
         enumerator.stride = 3
         let report = try enumerator.run(on: try preparedDisk()) { disk in
             let container = try open(disk)

@@ -31,7 +31,7 @@ import Testing
     func wholeSavesAreInOrder(saves: Int) throws {
         let container = try container(saves: saves)
         #expect(try fault(container, acknowledged: saves) == nil)
-        // The last save may have been durable before it was reported.
+        // The last save may be durable without a report.
         if saves > 0 { #expect(try fault(container, acknowledged: saves - 1) == nil) }
     }
 

@@ -51,7 +51,7 @@ import Testing
 
     @Test func aStoreInUseIsNamed() throws {
         let path = try store()
-        // As another process does, past what the containers of this one share.
+        // Opens the store like another process, without sharing it with the containers of this one.
         let open = try Store.open(.directory(path), model: nil)
         let text = complaint { try CatalogueModel.open(at: path).close() }
         #expect(text.contains("open for writing in this process already") && text.contains("FOLDER/Packages.hornbeam"))
@@ -66,7 +66,7 @@ import Testing
         let text = complaint { try CatalogueModel.open(at: path).close() }
         #expect(text.hasPrefix("“FOLDER/Other.hornbeam” was made with the version "))
         #expect(text.contains("Package.name: Its type was integer64 and is string now"))
-        // Nothing was changed: its own model still opens it.
+        // Nothing was changed: the store opens with its own model.
         try PersistentContainer.open(at: URL(filePath: path), model: model).close()
     }
 

@@ -2,7 +2,7 @@ import Testing
 
 @testable import HornbeamTool
 
-/// The bytes are frames that `lz4 -c` made of the texts beside them.
+/// The bytes are frames made by `lz4 -c` from the texts beside them.
 @Suite struct LZ4FrameTests {
     private static let hello: [UInt8] = [
         0x04, 0x22, 0x4D, 0x18, 0x64, 0x40, 0xA7, 0x10, 0x00, 0x00, 0x80, 0x68, 0x65, 0x6C, 0x6C, 0x6F, 

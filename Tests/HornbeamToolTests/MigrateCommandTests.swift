@@ -18,7 +18,7 @@ import Testing
         "<attribute name=\"\(name)\" attributeType=\"String\" optional=\"YES\" \(more)/>"
     }
 
-    /// Three versions, over which alone the text of the first comes to the current one, the third; the fourth is being prepared.
+    /// Three versions. Only through all of them does the text of the first reach the current one, the third; the fourth is a future version.
     private func makeBundle() throws -> String {
         try write(attribute("text"), version: "Notes")
         try write(attribute("body", "elementID=\"text\""), version: "Notes 2")

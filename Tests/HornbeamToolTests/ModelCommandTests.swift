@@ -5,7 +5,7 @@ import Testing
 
 @testable import HornbeamTool
 
-/// `hornbeam model`: one model wherever it is written.
+/// `hornbeam model`: a model from any source.
 @Suite struct ModelCommandTests {
     private let folder = TemporaryFolder()
 

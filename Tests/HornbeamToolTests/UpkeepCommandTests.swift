@@ -4,7 +4,7 @@ import Testing
 
 @testable import HornbeamTool
 
-/// Copies and repairs from the command line.
+/// Backup, compaction and salvage from the command line.
 @Suite struct UpkeepCommandTests {
     private let folder = TemporaryFolder()
 

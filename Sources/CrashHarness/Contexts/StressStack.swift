@@ -3,7 +3,7 @@ import Hornbeam
 import HornbeamStore
 import HornbeamThreads
 
-/// A store with counters, and the threads that count in it.
+/// A store with counters, and the threads that increment them.
 struct StressStack {
     typealias Counter = StressModel.Counter
     typealias Group = StressModel.Group

@@ -72,15 +72,15 @@ final class SlowFetches: Sendable {
 
     private let current = Guarded<Listener?>(nil)
     /// Avoids the lock for fetches without a subscriber.
-    private let isHeard = Atomic(false)
+    private let hasSubscriber = Atomic(false)
 
     func set(_ listener: Listener?) {
         current.withLock { $0 = listener }
-        isHeard.store(listener != nil, ordering: .releasing)
+        hasSubscriber.store(listener != nil, ordering: .releasing)
     }
 
     /// True when there is a subscriber.
-    var areHeardOf: Bool { isHeard.load(ordering: .acquiring) }
+    var isObserved: Bool { hasSubscriber.load(ordering: .acquiring) }
 
-    var listener: Listener? { areHeardOf ? current.withLock { $0 } : nil }
+    var listener: Listener? { isObserved ? current.withLock { $0 } : nil }
 }

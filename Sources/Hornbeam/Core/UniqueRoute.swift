@@ -10,10 +10,10 @@ final class UniqueRoute {
     /// The attribute's index, to search pending changes.
     let reads: PropertySet
     /// Nil when the attribute does not support this lookup.
-    let lookUp: UniqueLookUp?
+    let lookUp: UniqueLookup?
 
     init(
-        type: ManagedObject.Type, nameID: PropertyNameID, scope: EntityScope, property: PropertyDescription, lookUp: UniqueLookUp?
+        type: ManagedObject.Type, nameID: PropertyNameID, scope: EntityScope, property: PropertyDescription, lookUp: UniqueLookup?
     ) {
         self.type = type
         self.nameID = nameID

@@ -24,7 +24,7 @@ extension ManagedObjectContext {
     /// The lookup of an object by a unique text, without a generic parameter that each call would pass on.
     @usableFromInline
     func lookUp(_ type: ManagedObject.Type, _ nameID: PropertyNameID, _ value: PropertyValue) throws -> UniqueAnswer {
-        guard case .string(let text) = value, text.utf8.count <= UniqueLookUp.textMax, let route = try route(type, nameID) else {
+        guard case .string(let text) = value, text.utf8.count <= UniqueLookup.textMax, let route = try route(type, nameID) else {
             return .notTried
         }
         guard let object = try object(of: text, on: route) else { return .nothing }
@@ -44,7 +44,7 @@ extension ManagedObjectContext {
 
     /// The lookup of a class's objects by an attribute, in the newest state; nil when a request is needed.
     private func route(_ type: ManagedObject.Type, _ nameID: PropertyNameID) throws -> UniqueRoute? {
-        guard parent == nil, failures.unacknowledgedCount == 0, !persistentStoreCoordinator.slowFetches.areHeardOf else { return nil }
+        guard parent == nil, failures.unacknowledgedCount == 0, !persistentStoreCoordinator.slowFetches.isObserved else { return nil }
         processPendingChanges()
         try advance()
         if let route = scopes.uniqueRoute, route.isFor(type, nameID) { return route.lookUp == nil ? nil : route }
@@ -62,7 +62,7 @@ extension ManagedObjectContext {
         let part = try snapshot.part(.first)
         return UniqueRoute(
             type: type, nameID: nameID, scope: scope(at: entity.index, in: .first), property: entity.properties[index],
-            lookUp: UniqueLookUp(part, entity, entity.properties[index]))
+            lookUp: UniqueLookup(part, entity, entity.properties[index]))
     }
 
     private func object(of text: String, on route: UniqueRoute) throws -> ManagedObject? {
@@ -75,14 +75,14 @@ extension ManagedObjectContext {
         return try storedObject(of: text, lookUp, route)
     }
 
-    private func storedObject(of text: String, _ lookUp: UniqueLookUp, _ route: UniqueRoute) throws -> ManagedObject? {
+    private func storedObject(of text: String, _ lookUp: UniqueLookup, _ route: UniqueRoute) throws -> ManagedObject? {
         var text = text
         return try text.withUTF8 { try object(of: UnsafeRawBufferPointer($0), lookUp, route.scope) }
     }
 
     /// The object with the least ID among those that have the text in memory, and the stored one if it is unchanged.
     private func object(
-        of text: String, _ lookUp: UniqueLookUp, _ route: UniqueRoute, _ view: PendingView
+        of text: String, _ lookUp: UniqueLookup, _ route: UniqueRoute, _ view: PendingView
     ) throws -> ManagedObject? {
         let property = route.property
         let pending = view.objects(of: property, havingAnyOf: [.string(text)]).filter { object in
@@ -95,9 +95,9 @@ extension ManagedObjectContext {
 
     /// Creates the object while its cells are being loaded into the cache, then compares its text. If the text differs, the object is an
     /// unused fault.
-    private func object(of text: UnsafeRawBufferPointer, _ lookUp: UniqueLookUp, _ scope: EntityScope) throws -> ManagedObject? {
+    private func object(of text: UnsafeRawBufferPointer, _ lookUp: UniqueLookup, _ scope: EntityScope) throws -> ManagedObject? {
         let cells = try scope.readingCells()
-        let hash = UniqueLookUp.hash(text)
+        let hash = UniqueLookup.hash(text)
         var hint = RowHint()
         if let key = lookUp.remembered(hash), try cells.find(key, &hint) {
             let object = object(at: key, scope, hint)

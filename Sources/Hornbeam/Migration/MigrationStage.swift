@@ -46,7 +46,7 @@ public struct MigrationStage: Sendable {
 
     /// The version at which the stage begins.
     public var source: ManagedObjectModel { from.model }
-    /// The version that the stage leads to.
+    /// The version at which the stage ends.
     public var destination: ManagedObjectModel { to.model }
 
     // MARK: Models

@@ -99,7 +99,7 @@ public enum Derivation: Hashable, Sendable {
 }
 
 extension Derivation: CustomStringConvertible {
-    /// The derivation as it is written in a model.
+    /// The text of the derivation in a model.
     public var description: String {
         switch self {
         case .value(let path): path.joined(separator: ".")

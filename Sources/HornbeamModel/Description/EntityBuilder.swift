@@ -33,7 +33,7 @@ public struct Unique: Sendable {
     public init(_ names: String...) { self.names = names }
 }
 
-/// Keeps an index over the named properties (MOD-9).
+/// Declares an index over the named properties (MOD-9).
 ///
 /// `Indexed("section", .descending("size"))`, `Indexed(.folded("name"))`.
 public struct Indexed: Sendable {

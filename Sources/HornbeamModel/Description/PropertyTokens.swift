@@ -37,7 +37,7 @@ public struct Attribute<Value: AttributeValue>: PropertyToken {
     ///   - defaultValue: The value of a new object.
     ///   - type: Another attribute type than the default one of `Value`, such as `.integer16` for `Int`.
     ///   - unique: Adds a uniqueness constraint.
-    ///   - indexed: Keeps an index, for fetches that compare or sort by this attribute.
+    ///   - indexed: Adds an index, for fetches that compare or sort by this attribute.
     ///   - transient: The value is tracked and never stored.
     ///   - minimum, maximum: The limits of a number or a date.
     ///   - minimumLength, maximumLength: The limits of a string in characters, or of data in bytes.

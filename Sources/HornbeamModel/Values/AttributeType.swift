@@ -1,18 +1,18 @@
 /// The type of an attribute's values. Raw values are Core Data's (ATT-1).
 public enum AttributeType: Int, Hashable, Sendable, CaseIterable {
-    /// No declared type; legal for transient attributes only.
+    /// No declared type; allowed for transient attributes only.
     case undefined = 0
-    /// A whole number of 16 bits.
+    /// A 16-bit integer.
     case integer16 = 100
-    /// A whole number of 32 bits.
+    /// A 32-bit integer.
     case integer32 = 200
-    /// A whole number of 64 bits.
+    /// A 64-bit integer.
     case integer64 = 300
     /// An exact decimal number of up to 38 digits (ATT-20).
     case decimal = 400
-    /// A floating-point number of 64 bits.
+    /// A 64-bit floating-point number.
     case double = 500
-    /// A floating-point number of 32 bits.
+    /// A 32-bit floating-point number.
     case float = 600
     /// A text.
     case string = 700

@@ -12,9 +12,9 @@ public enum PropertyValue: Sendable {
     case null
     /// True or false.
     case bool(Bool)
-    /// A whole number, of attributes of all widths.
+    /// An integer, for attributes of all widths.
     case int(Int64)
-    /// A floating-point number, of attributes of both widths.
+    /// A floating-point number, for attributes of both widths.
     case double(Double)
     /// A decimal number.
     case decimal(Decimal)

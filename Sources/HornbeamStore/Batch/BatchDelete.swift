@@ -192,7 +192,7 @@ struct BatchDeleteExecution {
         changes.deletes = keys.map { ChangeSet.Delete(entity: table.entity, key: $0, expectedVersion: 0) }
         let execution = SaveExecution(changes, transaction: transaction, reader: base.reader)
         try execution.claimUniqueKeys([])
-        for delete in changes.deletes { try execution.carryOut(delete) }
+        for delete in changes.deletes { try execution.execute(delete) }
         execution.finishChange()
         var others = execution.change
         others.deleted = []

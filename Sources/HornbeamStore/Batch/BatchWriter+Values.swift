@@ -136,7 +136,7 @@ extension BatchWriter {
                 let owner = PropertyValue.objectID(store.objectID(object))
                 for member in added { try pending.set(inverse, of: member, to: owner) }
             } else {
-                try execution.carryOut(ChangeSet.Link(relationship: relationship, owner: object, added: added))
+                try execution.execute(ChangeSet.Link(relationship: relationship, owner: object, added: added))
             }
         }
         execution.finishChange()

@@ -83,7 +83,7 @@ struct PendingRows {
             updates.append(try UpdateValues(table, key: object.key, version: version, new))
         }
         try execution.claimUniqueKeys(updates)
-        for update in updates { try execution.carryOut(update) }
+        for update in updates { try execution.execute(update) }
         execution.finishChange()
         change.merge(execution.change)
         order = []

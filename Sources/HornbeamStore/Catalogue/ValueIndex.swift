@@ -45,7 +45,7 @@ final class ValueIndex: Sendable {
     /// True when keys are cells of the row and every row has an entry.
     let isPlain: Bool
     /// For a constraint on one text within one entity: a cache of the objects found by text.
-    let memo: KeyMemo?
+    let memo: UniqueLookupCache?
 
     init(
         entity: EntityDescription, name: String?, elements: [Element], isPolymorphic: Bool, tree: TreeID,
@@ -58,7 +58,7 @@ final class ValueIndex: Sendable {
         self.condition = condition
         isPlain = condition == nil && elements.allSatisfy { $0.source == .cell }
         let isText = elements.count == 1 && elements[0].type == .string && elements[0].collation == .binary
-        memo = name == nil && isPlain && isText && !isPolymorphic ? KeyMemo() : nil
+        memo = name == nil && isPlain && isText && !isPolymorphic ? UniqueLookupCache() : nil
         var names = condition?.predicate.node.rowProperties ?? []
         for element in elements {
             names.insert(element.property.name)

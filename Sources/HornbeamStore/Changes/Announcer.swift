@@ -1,7 +1,7 @@
 internal import HornbeamThreads
 
 /// Publishes commits to subscribers. The engine calls it for each published commit, in commit order.
-final class Announcer: Sendable {
+final class ChangePublisher: Sendable {
     typealias Observer = @Sendable (StoreChange) -> Void
 
     private struct State {
@@ -33,10 +33,10 @@ final class Announcer: Sendable {
 
 /// A subscription. It ends when it is cancelled or released.
 package final class StoreObservation: Sendable {
-    private let announcer: Announcer
+    private let announcer: ChangePublisher
     private let id: UInt64
 
-    init(_ announcer: Announcer, _ body: @escaping Announcer.Observer) {
+    init(_ announcer: ChangePublisher, _ body: @escaping ChangePublisher.Observer) {
         self.announcer = announcer
         id = announcer.add(body)
     }

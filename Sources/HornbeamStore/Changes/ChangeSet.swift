@@ -98,7 +98,7 @@ package struct ChangeSet: Sendable {
     }
 
     /// The rarely used parts: a save of new objects without a named author has none of them.
-    private struct Rest: Sendable {
+    private struct RareParts: Sendable {
         var updates: [Update] = []
         var deletes: [Delete] = []
         var links: [Link] = []
@@ -111,7 +111,7 @@ package struct ChangeSet: Sendable {
     /// An identifier of the caller, returned in `StoreChange.originator`.
     package var originator: UInt64 = 0
     /// Zero or one element. It keeps the struct small, because a change set is copied several times on its way to the store.
-    private var rest: [Rest] = []
+    private var rest: [RareParts] = []
 
     package init() {}
 
@@ -166,7 +166,7 @@ package struct ChangeSet: Sendable {
     }
 
     private mutating func haveRest() {
-        if rest.isEmpty { rest.append(Rest()) }
+        if rest.isEmpty { rest.append(RareParts()) }
     }
 
     /// True when there are only new objects, and neither author nor context has a name.

@@ -6,7 +6,7 @@ package struct StoreChange: Sendable {
     }
 
     /// The rarely used parts: a save of new objects without a named author has none of them.
-    private struct Rest: Sendable {
+    private struct RareParts: Sendable {
         var author: String?
         var contextName: String?
         var namedUpdates: [Updated] = []
@@ -25,7 +25,7 @@ package struct StoreChange: Sendable {
     /// The kind of the commit in history.
     package var kind = HistoryRecord.Kind.save
     /// Zero or one element. It keeps the struct small, because a change is copied for each subscriber.
-    private var rest: [Rest] = []
+    private var rest: [RareParts] = []
 
     package init() {}
 
@@ -100,7 +100,7 @@ package struct StoreChange: Sendable {
     }
 
     private mutating func haveRest() {
-        if rest.isEmpty { rest.append(Rest()) }
+        if rest.isEmpty { rest.append(RareParts()) }
     }
 
     /// True when there are no changes except `inserted`.

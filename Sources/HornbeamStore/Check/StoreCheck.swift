@@ -28,9 +28,9 @@ struct StoreCheck {
     /// Problems of one part beyond this number are only counted.
     private static let problemsMax = 20
     private var problemsOfPart = 0
-    /// How many entries each index should have.
+    /// The expected number of entries of each index.
     private var expected: [Int: Int] = [:]
-    /// How many members each mirroring relationship should have.
+    /// The expected number of members of each mirroring relationship.
     private var mirrored: [ObjectIdentifier: Int] = [:]
     /// Tables with unreadable rows: the expected number of their index entries is unknown.
     private var unread: [EntityTable] = []

@@ -7,7 +7,7 @@ internal import Synchronization
 /// Entries are hints: the caller verifies in the row of its snapshot that the object still has the value, and searches the index otherwise.
 /// So changes need no invalidation, every thread may read and write every word without a lock, and a lost entry costs one search of
 /// the index.
-final class KeyMemo: Sendable {
+final class UniqueLookupCache: Sendable {
     /// Words in a cache line; a value may be in any word of its line.
     private static let lineWords = 8
     private static let keyMask: UInt64 = 1 << 48 - 1

@@ -52,7 +52,7 @@ extension Store {
             location: location, identifier: identifier, engine: engine, reader: reader, options: options,
             metadata: try snapshot.metadata(), storedCatalogue: try snapshot.value(StoredValue.catalogue),
             openedTransaction: snapshot.transaction.rawValue, history: try HistoryLog.prepared(engine, options, reader), memory: memory)
-        try store.noticePromise()
+        try store.loadPreparedPart()
         return store
     }
 

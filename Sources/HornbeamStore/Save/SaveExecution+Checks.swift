@@ -93,7 +93,7 @@ extension SaveExecution {
     }
 
     /// Writes computed values of a row whose unique keys are not part of the save.
-    func carryOutDerived(_ update: UpdateValues) throws {
+    func executeDerived(_ update: UpdateValues) throws {
         var claims = UniqueClaims()
         for index in update.table.indexes where index.isUnique && update.changes(index) {
             try release(index, update.key, update.table)
@@ -101,7 +101,7 @@ extension SaveExecution {
         try claim(update, &claims)
         let conflicts = try claims.conflicts(of: self, [update])
         guard conflicts.isEmpty else { throw conflicts }
-        try carryOut(update)
+        try execute(update)
     }
 
     private func release(_ index: ValueIndex, _ objectKey: UInt64, _ table: EntityTable) throws(EngineError) {

@@ -110,7 +110,7 @@ extension SaveExecution {
         guard !changes.isEmpty else { return }
         let update = ChangeSet.Update(
             entity: table.entity, key: object.key, expectedVersion: stored.version, values: changes)
-        try carryOutDerived(try UpdateValues(update, table: table, keepsVersion: true))
+        try executeDerived(try UpdateValues(update, table: table, keepsVersion: true))
     }
 
     private func derivedValue(

@@ -5,7 +5,7 @@ internal import HornbeamModel
 extension SaveExecution {
     // MARK: Insert
 
-    func carryOut(_ insert: InsertValues) throws {
+    func execute(_ insert: InsertValues) throws {
         let table = insert.table
         precondition(insert.key != 0, "An object is inserted under a key from reserveKeys, never 0.")
         let object = insert.reference
@@ -33,7 +33,7 @@ extension SaveExecution {
 
     // MARK: Update
 
-    func carryOut(_ update: UpdateValues) throws {
+    func execute(_ update: UpdateValues) throws {
         let table = update.table
         let values = update.values
         let row = try buffer(table)
@@ -91,7 +91,7 @@ extension SaveExecution {
 
     // MARK: Delete
 
-    func carryOut(_ delete: ChangeSet.Delete) throws {
+    func execute(_ delete: ChangeSet.Delete) throws {
         let table = schema.table(delete.entity)
         let object = ObjectReference(entityIndex: table.index, key: delete.key)
         var owners: [ObjectReference?] = []
@@ -140,7 +140,7 @@ extension SaveExecution {
 
     // MARK: Links
 
-    func carryOut(_ link: ChangeSet.Link) throws {
+    func execute(_ link: ChangeSet.Link) throws {
         let index = schema.link(link.relationship)
         let writer = members()
         let inverse = link.relationship.inverse

@@ -1,7 +1,7 @@
 internal import HornbeamEngine
 internal import HornbeamModel
 
-/// The unique keys that a save wants and other objects have.
+/// The conflicts between unique keys of a save and those of other objects.
 struct UniqueClaims {
     private struct Claim: Hashable {
         let index: Int

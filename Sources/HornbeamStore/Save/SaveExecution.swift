@@ -34,10 +34,10 @@ final class SaveExecution {
         let updates = try changes.updates.map { try UpdateValues($0, table: schema.table($0.entity)) }
         let inserts = try changes.inserts.map { try InsertValues($0, table: schema.table($0.entity)) }
         try claimUniqueKeys(updates, inserts)
-        for delete in changes.deletes { try carryOut(delete) }
-        for update in updates { try carryOut(update) }
-        for insert in inserts { try carryOut(insert) }
-        for link in changes.links { try carryOut(link) }
+        for delete in changes.deletes { try execute(delete) }
+        for update in updates { try execute(update) }
+        for insert in inserts { try execute(insert) }
+        for link in changes.links { try execute(link) }
         if !schema.derivations.isEmpty {
             try keepDerivedValues(
                 written: change.inserted + updates.map(\.reference), inserted: change.inserted, changed: masks)
@@ -49,7 +49,7 @@ final class SaveExecution {
     private func runInserts() throws {
         let inserts = try changes.inserts.map { try InsertValues($0, table: schema.table($0.entity)) }
         try claimUniqueKeys([], inserts)
-        for insert in inserts { try carryOut(insert) }
+        for insert in inserts { try execute(insert) }
         finishChange()
     }
 

@@ -9,7 +9,7 @@ internal import HornbeamModel
 /// coordinating store commits its own part together with the commit record, which commits the save. Then the participants apply their
 /// prepared parts. After a crash, a prepared part with a commit record is applied, any other is dropped (`StoreStack.settle`).
 /// The cost is a second sync, and one more for each store after the second. See `Docs/Decisions/050`.
-struct JointSave {
+struct TwoPhaseCommit {
     /// Held from the commit record until all parts are readable, and while a snapshot of several stores is taken, so that none contains half a save.
     static let publication = Guarded(())
 
@@ -38,23 +38,23 @@ struct JointSave {
         }
         var stillHeld = parts.map(\.store)
         defer { for store in stillHeld { store.joint.release() } }
-        let deciding = try checked()
-        var promised: [Store] = []
+        let coordinating = try checked()
+        var prepared: [Store] = []
         do {
             for part in parts.dropFirst() {
-                try promise(part)
-                promised.append(part.store)
+                try prepare(part)
+                prepared.append(part.store)
             }
             for part in parts { try part.store.passOn(part.changes) }
         } catch {
-            deciding.transaction.abort()
-            withdraw(promised)
+            coordinating.transaction.abort()
+            withdraw(prepared)
             throw error
         }
         return try Self.publication.withLock { _ in
             var receipt = StackReceipt(transaction: 0)
             do {
-                receipt.transaction = try decide(deciding)
+                receipt.transaction = try writeCommitRecord(coordinating)
             } catch var error as DoubtfulSave {
                 // The commit record may be durable: only opening the stores again determines the outcome.
                 for part in parts.dropFirst() {
@@ -64,15 +64,15 @@ struct JointSave {
                 error.participants = participants
                 throw error
             } catch {
-                withdraw(promised)
+                withdraw(prepared)
                 throw error
             }
-            var fulfilled = JointState.Finished(decision: id)
+            var finished = TwoPhaseState.Finished(decision: id)
             var failure: HornbeamError?
             for part in parts.dropFirst() {
                 do {
-                    let number = try part.store.fulfil(part.changes)
-                    fulfilled.participants.append((part.store, number))
+                    let number = try part.store.applyPreparedPart(part.changes)
+                    finished.participants.append((part.store, number))
                 } catch {
                     stillHeld.removeAll { $0 === part.store }
                     doubt(part)
@@ -80,7 +80,7 @@ struct JointSave {
                 }
             }
             if let failure { throw incomplete(failure, receipt) }
-            decider.joint.finish(fulfilled)
+            coordinatingStore.joint.finish(finished)
             return receipt
         }
     }
@@ -88,7 +88,7 @@ struct JointSave {
     /// Executes all parts as a check, and keeps the transaction of the coordinating store. Reports the conflicts of all stores together.
     private func checked() throws -> SaveExecution {
         var conflicts: [(slot: StoreSlot, conflicts: SaveConflicts)] = []
-        var deciding: SaveExecution?
+        var coordinating: SaveExecution?
         do {
             for (number, part) in parts.enumerated() {
                 try part.store.requireWritable()
@@ -96,7 +96,7 @@ struct JointSave {
                 let execution = SaveExecution(part.changes, transaction: transaction, reader: part.store.reader)
                 do {
                     try execution.run()
-                    if number == 0 { deciding = execution } else { transaction.abort() }
+                    if number == 0 { coordinating = execution } else { transaction.abort() }
                 } catch let found as SaveConflicts {
                     try part.store.waitForBase(of: transaction)
                     transaction.abort()
@@ -110,34 +110,34 @@ struct JointSave {
                 throw conflicts.sorted { $0.slot < $1.slot }.reduce(into: SaveConflicts()) { $0.add($1.conflicts) }
             }
         } catch {
-            deciding?.transaction.abort()
+            coordinating?.transaction.abort()
             throw error
         }
-        guard let deciding else { preconditionFailure("Without conflicts the first store's part was executed.") }
-        return deciding
+        guard let coordinating else { preconditionFailure("Without conflicts the first store's part was executed.") }
+        return coordinating
     }
 
-    private func promise(_ part: Part) throws {
-        let promise = PreparedChanges(part.changes, decision: id, decider: decider, model: part.store.model)
-        let bytes = [UInt8](try JSONEncoder().encode(promise))
-        try part.store.setPromise(bytes, .full)
+    private func prepare(_ part: Part) throws {
+        let prepared = PreparedChanges(part.changes, decision: id, decider: coordinatingStore, model: part.store.model)
+        let bytes = [UInt8](try JSONEncoder().encode(prepared))
+        try part.store.setPreparedPart(bytes, .full)
     }
 
     private func withdraw(_ stores: [Store]) {
         // If removing a prepared part fails, it is dropped when the stores are opened, because there is no commit record.
-        for store in stores { try? store.setPromise(nil, .full) }
+        for store in stores { try? store.setPreparedPart(nil, .full) }
     }
 
-    private func decide(_ execution: SaveExecution) throws -> UInt64 {
+    private func writeCommitRecord(_ execution: SaveExecution) throws -> UInt64 {
         let transaction = execution.transaction
         do {
             let participants = Data(participants.map(\.uuidString).joined(separator: " ").utf8)
             try EngineError.translated { () throws(EngineError) in
-                for old in decider.joint.takeFinished() {
+                for old in coordinatingStore.joint.takeFinished() {
                     if old.isDurable {
                         try transaction.setValue(StoredValue.decision(old.decision), nil)
                     } else {
-                        decider.joint.finish(old)
+                        coordinatingStore.joint.finish(old)
                     }
                 }
                 try transaction.setValue(StoredValue.decision(id), [UInt8](participants))
@@ -146,19 +146,19 @@ struct JointSave {
             transaction.abort()
             throw error
         }
-        return try decider.commitOrDoubt(transaction, .full, announcing: execution.change)
+        return try coordinatingStore.commitOrDoubt(transaction, .full, announcing: execution.change)
     }
 
     private func doubt(_ part: Part) {
         part.store.joint.doubt(
-            PreparedChanges(part.changes, decision: id, decider: decider, model: part.store.model))
+            PreparedChanges(part.changes, decision: id, decider: coordinatingStore, model: part.store.model))
     }
 
     private var participants: [UUID] { parts.dropFirst().map(\.store.identifier) }
 
     private func incomplete(_ error: HornbeamError, _ receipt: StackReceipt) -> DoubtfulSave {
         DoubtfulSave(
-            store: decider, transaction: receipt.transaction, isDecided: true, participants: participants, error: error)
+            store: coordinatingStore, transaction: receipt.transaction, isDecided: true, participants: participants, error: error)
     }
 
     private static func incomplete(_ store: Store, _ cause: any Error) -> HornbeamError {
@@ -172,7 +172,7 @@ struct JointSave {
 
 extension StoredValue {
     /// The prepared part of a participant.
-    static let promise = "joint/promise"
+    static let preparedPart = "joint/promise"
 
     /// The commit record in the coordinating store, kept until all participants have applied their parts. Its value names these.
     static let decisions = "joint/decision/"
@@ -187,21 +187,21 @@ extension Store {
     }
 
     /// Stores or removes a prepared part.
-    func setPromise(_ bytes: [UInt8]?, _ durability: SaveDurability) throws {
+    func setPreparedPart(_ bytes: [UInt8]?, _ durability: SaveDurability) throws {
         try EngineError.translated { () throws(EngineError) in
             let transaction = try engine.begin()
-            try transaction.setValue(StoredValue.promise, bytes)
+            try transaction.setValue(StoredValue.preparedPart, bytes)
             _ = try transaction.commit(durability.engineLevel)
         }
     }
 
     /// Applies a prepared part. No sync is needed: the prepared part and the commit record are durable, and stay until the applied part is too.
-    func fulfil(_ changes: ChangeSet) throws -> UInt64 {
+    func applyPreparedPart(_ changes: ChangeSet) throws -> UInt64 {
         let transaction = try EngineError.translated { () throws(EngineError) in try engine.begin() }
         let execution = SaveExecution(changes, transaction: transaction, reader: reader)
         do {
             try execution.run()
-            try transaction.setValue(StoredValue.promise, nil)
+            try transaction.setValue(StoredValue.preparedPart, nil)
         } catch {
             transaction.abort()
             throw (error as? EngineError).map { HornbeamError($0) } ?? error

@@ -9,11 +9,11 @@ extension StoreStack {
     /// The states never contain half a two-phase commit: a part that is committed but not applied yet is applied in memory.
     /// - Throws: The errors of `Store.refresh`; `inputOutput` when a writer commits too often to read the stores together.
     package func refresh() throws -> Bool {
-        try JointSave.publication.withLock { _ in
+        try TwoPhaseCommit.publication.withLock { _ in
             // The coordinating store has the lowest identity, so it is read first: a part that it committed is then found, prepared or applied.
             let readers = stores.filter(\.isReadOnly).sorted { $0.identifier.uuidString < $1.identifier.uuidString }
             var isNew = try refreshTogether(readers)
-            for store in readers where try showDecidedPart(of: store) { isNew = true }
+            for store in readers where try showCommittedPart(of: store) { isNew = true }
             return isNew
         }
     }
@@ -35,15 +35,15 @@ extension StoreStack {
     }
 
     /// Shows the prepared part of a store if the coordinating store is open and has its commit record; true if it did.
-    private func showDecidedPart(of store: Store) throws -> Bool {
-        guard let promise = try store.promise(), let decider = slot(of: promise.decider).flatMap({ self[$0]?.store }) else {
+    private func showCommittedPart(of store: Store) throws -> Bool {
+        guard let prepared = try store.preparedPart(), let decider = slot(of: prepared.decider).flatMap({ self[$0]?.store }) else {
             return false
         }
         let isDecided = try EngineError.translated { () throws(EngineError) in
-            try decider.engine.snapshot().value(StoredValue.decision(promise.decision)) != nil
+            try decider.engine.snapshot().value(StoredValue.decision(prepared.decision)) != nil
         }
         guard isDecided else { return false }
-        try store.show(promise.changeSet(for: store))
+        try store.show(prepared.changeSet(for: store))
         return true
     }
 }
@@ -61,7 +61,7 @@ extension Store {
         do {
             try engine.overlay { transaction in
                 try SaveExecution(changes, transaction: transaction, reader: reader).run()
-                try transaction.setValue(StoredValue.promise, nil)
+                try transaction.setValue(StoredValue.preparedPart, nil)
             }
         } catch let error as EngineError { throw HornbeamError(error) }
         var change = StoreChange()

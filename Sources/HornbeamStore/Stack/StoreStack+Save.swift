@@ -8,9 +8,9 @@ extension StoreStack {
         if let onlyWritable { return StackReceipt(transaction: try onlyWritable.save(changes.first).transaction) }
         let slots = changes.slots
         for slot in slots { try requireWritable(slot) }
-        try settleDoubts(slots)
+        try completeTwoPhaseCommits(slots)
         if slots.count > 1 {
-            return try JointSave(slots.map { ($0, try store(in: $0), changes[$0]) }).run()
+            return try TwoPhaseCommit(slots.map { ($0, try store(in: $0), changes[$0]) }).run()
         }
         guard let slot = slots.first ?? self.slots.first else { throw missingStore }
         do {
@@ -26,7 +26,7 @@ extension StoreStack {
     }
 
     /// Tries to complete interrupted two-phase commits before a save that they would block.
-    private func settleDoubts(_ slots: [StoreSlot]) throws {
+    private func completeTwoPhaseCommits(_ slots: [StoreSlot]) throws {
         guard slots.contains(where: { self[$0]?.store.joint.prepared != nil }) else { return }
         try settle()
     }

@@ -10,29 +10,29 @@ extension StoreStack {
     /// - Throws: The error of a store that cannot apply its prepared part.
     package func settle() throws {
         for part in parts {
-            guard let store = part?.store, !store.isReadOnly, let promise = store.joint.prepared else { continue }
-            guard let slot = slot(of: promise.decider), let decider = self[slot]?.store else { continue }
-            let name = StoredValue.decision(promise.decision)
+            guard let store = part?.store, !store.isReadOnly, let prepared = store.joint.prepared else { continue }
+            guard let slot = slot(of: prepared.decider), let decider = self[slot]?.store else { continue }
+            let name = StoredValue.decision(prepared.decision)
             let isDecided = try EngineError.translated { () throws(EngineError) in
                 try decider.engine.snapshot().value(name) != nil
             }
             if isDecided {
-                _ = try store.fulfil(promise.changeSet(for: store))
+                _ = try store.applyPreparedPart(prepared.changeSet(for: store))
             } else {
-                try store.setPromise(nil, .full)
+                try store.setPreparedPart(nil, .full)
             }
             store.joint.release()
         }
         for part in parts {
-            if let store = part?.store, !store.isReadOnly { try forgetDecisions(of: store) }
+            if let store = part?.store, !store.isReadOnly { try removeCommitRecords(of: store) }
         }
         if stores.count > 1, stores.contains(where: \.isReadOnly) { _ = try refresh() }
     }
 
     /// Removes commit records of a former process whose participants are all open and have no prepared part.
-    private func forgetDecisions(of store: Store) throws {
+    private func removeCommitRecords(of store: Store) throws {
         // A running two-phase commit still needs its commit record, though no store is in doubt.
-        try JointSave.publication.withLock { _ in
+        try TwoPhaseCommit.publication.withLock { _ in
             try EngineError.translated { () throws(EngineError) in try forgetFulfilledDecisions(of: store) }
         }
     }
@@ -93,20 +93,20 @@ extension Store {
     fileprivate var isSynced: Bool { (try? engine.waitUntilDurable(engine.latest)) != nil }
 
     /// Remembers a prepared part that was found at the opening of the store.
-    func noticePromise() throws {
-        if let promise = try promise() { joint.doubt(promise) }
+    func loadPreparedPart() throws {
+        if let prepared = try preparedPart() { joint.doubt(prepared) }
     }
 
     /// The prepared part in the newest state.
-    func promise() throws -> PreparedChanges? {
+    func preparedPart() throws -> PreparedChanges? {
         let bytes = try EngineError.translated { () throws(EngineError) in
-            try engine.snapshot().value(StoredValue.promise)
+            try engine.snapshot().value(StoredValue.preparedPart)
         }
         guard let bytes else { return nil }
-        guard let promise = try? JSONDecoder().decode(PreparedChanges.self, from: Data(bytes)) else {
+        guard let prepared = try? JSONDecoder().decode(PreparedChanges.self, from: Data(bytes)) else {
             throw HornbeamError(
                 .damaged, "“\(location)” holds an unfinished save that cannot be read. Restore the store from a backup.")
         }
-        return promise
+        return prepared
     }
 }

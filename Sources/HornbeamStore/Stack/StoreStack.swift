@@ -146,7 +146,7 @@ package final class StoreStack: Sendable {
     func together(_ state: (Store) throws -> StoreSnapshot) throws -> StackSnapshot {
         if let only { return StackSnapshot([try state(only)], stack: self) }
         if isEmpty { throw missingStore }
-        return try JointSave.publication.withLock { _ in
+        return try TwoPhaseCommit.publication.withLock { _ in
             StackSnapshot(try parts.map { part in try part.map { try state($0.store) } }, stack: self)
         }
     }

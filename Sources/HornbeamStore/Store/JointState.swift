@@ -4,10 +4,10 @@ internal import HornbeamEngine
 internal import HornbeamModel
 internal import Synchronization
 
-/// The state of a store in two-phase commits; see `JointSave`.
+/// The state of a store in two-phase commits; see `TwoPhaseCommit`.
 ///
 /// During a two-phase commit other saves must wait, because they could make the prepared part inapplicable.
-final class JointState: Sendable {
+final class TwoPhaseState: Sendable {
     enum Phase {
         /// All saves may write.
         case free

@@ -4,13 +4,13 @@ internal import HornbeamThreads
 
 /// A batch of group commit: saves that are executed in one version of the store, each with a transaction number of its own.
 ///
-/// `@unchecked Sendable`: the leader uses it; without a leader it is part of the state of `SharedSaves`.
-final class SaveGroup: @unchecked Sendable {
+/// `@unchecked Sendable`: the leader uses it; without a leader it is part of the state of `SaveGroupCommit`.
+final class SaveBatch: @unchecked Sendable {
     private let store: Store
     private let transaction: WriteTransaction
     private let rows: RowBuffers
     /// The saves in execution order. The last of them may have failed.
-    private(set) var places: [WaitingSave] = []
+    private(set) var places: [QueuedSave] = []
     /// The transaction numbers of all but the last.
     private var numbers: [UInt64] = []
     private var last = StoreChange()
@@ -18,7 +18,7 @@ final class SaveGroup: @unchecked Sendable {
     var isLed = true
     var isUnderWay = true
     /// The leader's result after the log write.
-    var answered: WaitingSave.Outcome?
+    var answered: QueuedSave.Outcome?
 
     init(_ store: Store, _ transaction: WriteTransaction, _ rows: RowBuffers) {
         self.store = store
@@ -29,7 +29,7 @@ final class SaveGroup: @unchecked Sendable {
     /// True while the transaction has room for another save.
     var canGoOn: Bool { transaction.canGoOn }
 
-    func carryOut(_ place: WaitingSave) throws {
+    func execute(_ place: QueuedSave) throws {
         let isFirst = places.isEmpty
         // Append before any step that can fail, so that `dissolve` answers this save too.
         places.append(place)
@@ -58,13 +58,13 @@ final class SaveGroup: @unchecked Sendable {
     var number: UInt64 { transaction.number.rawValue }
 
     /// The result of one save after the log write.
-    func receipt(_ place: Int, upTo last: UInt64) -> WaitingSave.Outcome {
+    func receipt(_ place: Int, upTo last: UInt64) -> QueuedSave.Outcome {
         .over(.success(SaveReceipt(transaction: place < numbers.count ? numbers[place] : last)))
     }
 
     /// The result of one save after a failed commit. Unless the outcome is in doubt, nothing was written, and the error may come from another
     /// save of the batch; so each save is executed alone.
-    func outcome(_ place: Int, after error: any Error) -> WaitingSave.Outcome {
+    func outcome(_ place: Int, after error: any Error) -> QueuedSave.Outcome {
         let code = (error as? HornbeamError)?.code
         if places.count > 1, code != .durabilityLost, code != .closed { return .alone }
         return .over(.failure(store.doubt(error, place < numbers.count ? numbers[place] : number)))

@@ -14,30 +14,30 @@ internal import HornbeamThreads
 /// - The leader owns the open batch; without a leader, `state` owns it.
 /// - A batch is left open only while another is being written to the log. The end of that write selects its leader.
 /// - An open batch has the writer's turn, so a committing thread reports the end of the log write before it waits for other writers.
-final class SharedSaves: Sendable {
+final class SaveGroupCommit: Sendable {
     private struct State {
         var isLed = false
         /// The number of batches that are being written to the log.
         var underWay = 0
         /// Executed but not committed, without a leader.
-        var open: SaveGroup?
+        var open: SaveBatch?
         /// Not executed yet; the leader executes them.
-        var waiting: [WaitingSave] = []
+        var waiting: [QueuedSave] = []
         /// Objects for reuse.
-        var unused: [WaitingSave] = []
+        var unused: [QueuedSave] = []
     }
 
     /// `@unchecked Sendable`: only the leader uses them.
-    private final class LeadersBuffers: @unchecked Sendable {
+    private final class LeaderBuffers: @unchecked Sendable {
         var rows: RowBuffers?
     }
 
     private let state = Guarded(State())
-    private let buffers = LeadersBuffers()
+    private let buffers = LeaderBuffers()
 
     func save(_ changes: ChangeSet, in store: Store) throws -> SaveReceipt {
         let (place, turn) = arrive(with: changes)
-        var outcome: WaitingSave.Outcome?
+        var outcome: QueuedSave.Outcome?
         if case .leads(let open) = turn { outcome = lead(place, in: open, of: store) }
         while true {
             switch outcome ?? place.waitForOutcome() {
@@ -58,12 +58,12 @@ final class SharedSaves: Sendable {
     private enum Turn: Sendable {
         case waits
         /// Leads, and continues the open batch if there is one.
-        case leads(SaveGroup?)
+        case leads(SaveBatch?)
     }
 
-    private func arrive(with changes: ChangeSet) -> (place: WaitingSave, turn: Turn) {
+    private func arrive(with changes: ChangeSet) -> (place: QueuedSave, turn: Turn) {
         state.withLock { state in
-            let place = state.unused.popLast() ?? WaitingSave()
+            let place = state.unused.popLast() ?? QueuedSave()
             place.changes = changes
             if state.isLed {
                 state.waiting.append(place)
@@ -74,46 +74,46 @@ final class SharedSaves: Sendable {
         }
     }
 
-    private func leave(_ place: WaitingSave) {
+    private func leave(_ place: QueuedSave) {
         place.changes = ChangeSet()
         state.withLock { $0.unused.append(place) }
     }
 
-    private func next() -> WaitingSave? {
+    private func next() -> QueuedSave? {
         state.withLock { $0.waiting.isEmpty ? nil : $0.waiting.removeFirst() }
     }
 
-    private func takeOpen() -> SaveGroup? { state.withLock { $0.open.take() } }
+    private func takeOpen() -> SaveBatch? { state.withLock { $0.open.take() } }
 
     // MARK: Leading
 
     /// Executes a save, in the open batch if there is one; nil when the caller must wait for the outcome.
-    private func lead(_ place: WaitingSave, in open: SaveGroup?, of store: Store) -> WaitingSave.Outcome? {
+    private func lead(_ place: QueuedSave, in open: SaveBatch?, of store: Store) -> QueuedSave.Outcome? {
         do {
             let group = try open ?? begin(in: store)
-            return carryOut(place, in: group, leader: place)
+            return execute(place, in: group, leader: place)
         } catch {
             stepDown()
             return .over(.failure(error))
         }
     }
 
-    private func begin(in store: Store) throws -> SaveGroup {
+    private func begin(in store: Store) throws -> SaveBatch {
         let transaction = try store.beginTransaction()
         let rows = buffers.rows ?? RowBuffers(store.schema)
         buffers.rows = rows
-        return SaveGroup(store, transaction, rows)
+        return SaveBatch(store, transaction, rows)
     }
 
     /// Executes a save and the waiting ones, and commits them or leaves the batch open.
-    private func carryOut(_ first: WaitingSave?, in group: SaveGroup, leader: WaitingSave) -> WaitingSave.Outcome? {
+    private func execute(_ first: QueuedSave?, in group: SaveBatch, leader: QueuedSave) -> QueuedSave.Outcome? {
         var place = first
         while true {
             if let place {
-                do { try group.carryOut(place) } catch { return dissolve(group, error, leader: leader) }
+                do { try group.execute(place) } catch { return dissolve(group, error, leader: leader) }
             }
             switch nextStep(of: group) {
-            case .carryOut(let next): place = next
+            case .execute(let next): place = next
             case .leaveOpen: return nil
             case .commit: return commit(group, leader: leader)
             }
@@ -121,16 +121,16 @@ final class SharedSaves: Sendable {
     }
 
     private enum Step: Sendable {
-        case carryOut(WaitingSave)
+        case execute(QueuedSave)
         case leaveOpen
         case commit
     }
 
     /// Waiting saves are executed first. Then the batch stays open while another one is being written to the log, unless it is full.
-    private func nextStep(of group: SaveGroup) -> Step {
+    private func nextStep(of group: SaveBatch) -> Step {
         let canGoOn = group.canGoOn
         return state.withLock { state in
-            if canGoOn, !state.waiting.isEmpty { return .carryOut(state.waiting.removeFirst()) }
+            if canGoOn, !state.waiting.isEmpty { return .execute(state.waiting.removeFirst()) }
             if canGoOn, state.underWay > 0 {
                 state.open = group
                 state.isLed = false
@@ -142,12 +142,12 @@ final class SharedSaves: Sendable {
     }
 
     /// Commits a batch that was left open, after the log has become free. One of its members leads.
-    private func conclude(_ group: SaveGroup, for place: WaitingSave) -> WaitingSave.Outcome? {
-        carryOut(group.canGoOn ? next() : nil, in: group, leader: place)
+    private func conclude(_ group: SaveBatch, for place: QueuedSave) -> QueuedSave.Outcome? {
+        execute(group.canGoOn ? next() : nil, in: group, leader: place)
     }
 
     /// Returns when a batch is durable. Answers its followers before any later step of the commit.
-    private func commit(_ group: SaveGroup, leader: WaitingSave) -> WaitingSave.Outcome {
+    private func commit(_ group: SaveBatch, leader: QueuedSave) -> QueuedSave.Outcome {
         let steps = CommitSteps(
             executed: {
                 group.isLed = false
@@ -170,7 +170,7 @@ final class SharedSaves: Sendable {
     }
 
     /// One of the saves cannot be executed. Each is then executed alone, which attributes the error to its save.
-    private func dissolve(_ group: SaveGroup, _ error: any Error, leader: WaitingSave) -> WaitingSave.Outcome {
+    private func dissolve(_ group: SaveBatch, _ error: any Error, leader: QueuedSave) -> QueuedSave.Outcome {
         group.abort()
         stepDown()
         guard group.places.count > 1 else { return .over(.failure(group.refusal(error))) }
@@ -178,8 +178,8 @@ final class SharedSaves: Sendable {
     }
 
     /// Answers the members of a batch with the outcome at their position; returns the leader's own.
-    private func answer(_ group: SaveGroup, leader: WaitingSave, _ outcome: (Int) -> WaitingSave.Outcome) -> WaitingSave.Outcome {
-        var own = WaitingSave.Outcome.alone
+    private func answer(_ group: SaveBatch, leader: QueuedSave, _ outcome: (Int) -> QueuedSave.Outcome) -> QueuedSave.Outcome {
+        var own = QueuedSave.Outcome.alone
         for (index, place) in group.places.enumerated() {
             if place === leader { own = outcome(index) } else { place.end(outcome(index)) }
         }
@@ -188,7 +188,7 @@ final class SharedSaves: Sendable {
 
     /// Makes the first waiting save the leader, if there is one.
     private func stepDown() {
-        let next = state.withLock { state -> WaitingSave? in
+        let next = state.withLock { state -> QueuedSave? in
             if !state.waiting.isEmpty { return state.waiting.removeFirst() }
             state.isLed = false
             return nil
@@ -198,7 +198,7 @@ final class SharedSaves: Sendable {
 
     /// After a log write, selects a leader for the open batch.
     private func logIsFree() {
-        let group = state.withLock { state -> SaveGroup? in
+        let group = state.withLock { state -> SaveBatch? in
             state.underWay -= 1
             guard state.underWay == 0, !state.isLed, let group = state.open else { return nil }
             state.open = nil
@@ -211,9 +211,9 @@ final class SharedSaves: Sendable {
 
 /// A save that another thread may execute.
 ///
-/// `@unchecked Sendable`: `changes` are set before the object is queued under the lock of `SharedSaves`, and only the leader reads them until
+/// `@unchecked Sendable`: `changes` are set before the object is queued under the lock of `SaveGroupCommit`, and only the leader reads them until
 /// the outcome is set.
-final class WaitingSave: @unchecked Sendable {
+final class QueuedSave: @unchecked Sendable {
     enum Outcome: Sendable {
         case over(Result<SaveReceipt, any Error>)
         /// Nothing was written; the caller executes the save alone.
@@ -221,7 +221,7 @@ final class WaitingSave: @unchecked Sendable {
         /// Nothing was written; the caller leads and executes the save together with the waiting ones.
         case lead
         /// Executed; the caller commits the batch.
-        case commit(SaveGroup)
+        case commit(SaveBatch)
     }
 
     var changes = ChangeSet()

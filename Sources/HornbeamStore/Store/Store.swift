@@ -26,9 +26,9 @@ package final class Store: Sendable {
     /// The transaction of the state after the opening. States before it may belong to an older version of the model.
     let openedTransaction: UInt64
     /// The state of two-phase commits in this store.
-    let joint = JointState()
-    let announcer = Announcer()
-    let sharedSaves = SharedSaves()
+    let joint = TwoPhaseState()
+    let announcer = ChangePublisher()
+    let sharedSaves = SaveGroupCommit()
     let batchThread = BatchThread()
     /// Nil for a store without history.
     let history: HistoryLog?

@@ -1,6 +1,6 @@
-/// The words after a subcommand, taken one by one by the command that understands them.
+/// The words after a subcommand, which the command parses one by one.
 ///
-/// Options are taken first, by name (`--limit 20` or `--limit=20`), then the remaining words by
+/// Options are parsed first, by name (`--limit 20` or `--limit=20`), then the remaining words by
 /// position; `finish` rejects the words that are left.
 struct Arguments {
     private var words: [String]

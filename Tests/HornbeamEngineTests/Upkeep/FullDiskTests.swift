@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    /// Puts entries, some at a time, until the disk is full; gives back what was acknowledged.
+    /// Puts entries, some at a time, until the disk is full; returns the acknowledged ones.
     private func fill(_ store: TestStore, _ tree: TreeID, from start: Int, _ random: inout SplitMix) throws -> [Int: [UInt8]] {
         var kept: [Int: [UInt8]] = [:]
         var next = start

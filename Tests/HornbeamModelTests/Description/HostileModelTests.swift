@@ -2,7 +2,7 @@ import Foundation
 import HornbeamModel
 import Testing
 
-/// Models come from files, and files from anywhere: none of them may end the process.
+/// Models come from untrusted files: none of them may end the process.
 @Suite struct HostileModelTests {
     @Test("A damaged model is a model or an error, never a trap", arguments: [UInt64(1), 2, 3, 4])
     func damagedModelIsAnError(_ seed: UInt64) throws {
@@ -77,7 +77,7 @@ import Testing
     }
 }
 
-/// Numbers that are the same for the same seed.
+/// Numbers derived from a seed.
 struct Sequence64: RandomNumberGenerator {
     var state: UInt64
 

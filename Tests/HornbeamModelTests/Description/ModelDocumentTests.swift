@@ -8,7 +8,7 @@ import Testing
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
         .appending(path: "Docs/Models.md")
 
-    /// The first block of code in a language, behind a heading where one is given.
+    /// The first code block in a language, after a heading if one is given.
     private func block(_ language: String, below heading: String = "# Models") throws -> String {
         let whole = try String(contentsOf: Self.document, encoding: .utf8)
         let text = whole[try #require(whole.range(of: "\(heading)\n")).upperBound...]

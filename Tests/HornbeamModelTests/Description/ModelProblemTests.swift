@@ -1,7 +1,7 @@
 import HornbeamModel
 import Testing
 
-/// Each model holds one mistake; the text of the error is pinned.
+/// Each model has one error, whose text is compared.
 @Suite struct ModelProblemTests {
     struct Mistake: Sendable, CustomTestStringConvertible {
         let title: String

@@ -2,7 +2,7 @@ import Foundation
 import HornbeamModel
 import Testing
 
-/// The rows of the feature table that other suites do not name.
+/// The rows of the feature table without another suite.
 @Suite struct ModelRowTests {
     private func property(_ attribute: AttributeDescription) throws -> PropertyDescription {
         try ManagedObjectModel(entities: [Entity("E", attributes: [attribute])]).entity(named: "E").property(named: attribute.name)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HornbeamModel
 
-/// An object that leads to itself a hundred times, and so without end.
+/// An object that refers to itself a hundred times, and so without end.
 private final class Knot: KeyedValues {
     func evaluatedValue(forKey key: String) throws -> EvaluatedValue {
         switch key {
@@ -16,9 +16,9 @@ private final class Knot: KeyedValues {
     private static let long = String(repeating: "a", count: 300_000)
 }
 
-/// Formats from strangers: whatever they say, it is over soon, and ends in an answer or an error.
+/// Formats from untrusted sources: the evaluation ends soon, with a result or an error.
 @Suite struct HostilePredicateTests {
-    /// A part of the work that a program's predicates may do: most of these tests need not wait for all of it.
+    /// A part of the usual limit of work, so that most of these tests need not reach the full limit.
     private static let units = 500_000
 
     private func complaint(_ format: String, units: Int = units) -> String {

@@ -2,7 +2,7 @@ import Foundation
 import HornbeamModel
 import Testing
 
-/// The one meaning of predicates: nil, numbers, texts, collections, functions.
+/// The semantics of predicates: nil, numbers, texts, collections, functions.
 struct PredicateMeaningTests {
     private func holds(_ format: String, _ object: [String: PropertyValue] = [:]) throws -> Bool {
         try FetchPredicate(format: format).evaluate(with: object)

@@ -2,7 +2,7 @@ import Foundation
 import HornbeamModel
 import Testing
 
-/// The parser's errors for texts that are no predicates.
+/// The parser's errors for texts that are not predicates.
 struct PredicateSyntaxTests {
     private func message(_ format: String, _ arguments: (any PredicateArgument)?...) -> String {
         do {

@@ -2,7 +2,7 @@ import Foundation
 import HornbeamModel
 import Testing
 
-/// A class whose properties are computed, as those of managed objects are, with a probe for their names.
+/// A class with computed properties, like managed objects, and a probe for their names.
 private class Person: PredicateSubject {
     // The suite is serialised: one test at a time reads and writes it.
     nonisolated(unsafe) static var read: [String] = []
@@ -41,7 +41,7 @@ private struct Team {
     var people: [Person]
 }
 
-/// `#Predicate` turned into the tree of the format language. Serialised: the probe notes in one place.
+/// `#Predicate` translated into the tree of the format language. Serialised: the probe records in one place.
 @Suite(.serialized)
 struct PredicateTranslationTests {
     private func format(_ predicate: Predicate<Person>) throws -> String { try FetchPredicate(predicate).description }

@@ -2,7 +2,7 @@ import Foundation
 import HornbeamModel
 import Testing
 
-/// Predicates checked against a model before they run.
+/// Validation of predicates for a model.
 struct PredicateValidationTests {
     static let model = try! ManagedObjectModel(entities: [
         Entity("Book") {

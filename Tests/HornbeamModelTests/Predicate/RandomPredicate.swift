@@ -25,7 +25,7 @@ struct RandomPredicate {
         .equal, .notEqual, .lessThan, .lessThanOrEqual, .greaterThan, .greaterThanOrEqual,
     ]
 
-    /// A key against a constant, often of a fitting kind.
+    /// A key and a constant, usually of a matching type.
     private mutating func simple() -> FetchPredicate.Node {
         let key = FetchExpression.Node.keyPath(pick(["count", "ratio", "flag", "name", "born", "any", "missing"]))
         switch number(0..<6) {
@@ -76,7 +76,7 @@ struct RandomPredicate {
     }
 }
 
-/// A generator whose numbers follow from its seed alone.
+/// A generator of numbers derived from its seed.
 struct SeededGenerator: RandomNumberGenerator {
     var state: UInt64
 

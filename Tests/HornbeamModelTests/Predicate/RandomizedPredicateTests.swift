@@ -2,18 +2,18 @@ import Foundation
 import HornbeamModel
 import Testing
 
-/// Random trees and texts: what must hold for all of them.
+/// Random trees and texts, with properties that all of them must have.
 struct RandomizedPredicateTests {
     private static let seeds: [UInt64] = [1, 2, 3, UInt64.random(in: 0...999_999)]
 
-    /// How many times longer to run: `HORNBEAM_FUZZ=100 swift test --filter RandomizedPredicateTests`.
+    /// A factor for the duration: `HORNBEAM_FUZZ=100 swift test --filter RandomizedPredicateTests`.
     private static let effort = max(1, Int(ProcessInfo.processInfo.environment["HORNBEAM_FUZZ"] ?? "") ?? 1)
 
     @Test(arguments: seeds)
     func printedTreesParseToThemselves(seed: UInt64) throws {
         var random = RandomPredicate(seed: seed)
         for round in 0..<300 * Self.effort {
-            // A CAST of a constant is calculated when it is parsed first.
+            // A CAST of a constant is calculated by the parser.
             let text = try FetchPredicate(format: FetchPredicate(node: random.node(3)).description).description
             let parsed = try FetchPredicate(format: text)
             #expect(parsed.description == text, "seed \(seed), round \(round)")
@@ -106,7 +106,7 @@ struct RandomizedPredicateTests {
         }
     }
 
-    /// Parses, and evaluates what parses on a few values; errors are fine.
+    /// Parses, and evaluates parsed predicates on a few values; errors are allowed.
     private func attempt(_ text: String) {
         guard let predicate = try? FetchPredicate(format: text, arguments: []) else {
             _ = try? FetchPredicate(format: text, arguments: ["k", 1, nil])

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HornbeamModel
 
-/// The empty values that getters of coded attributes show.
+/// The empty values that getters of coded attributes return.
 @Suite struct EmptyValueTests {
     struct Size: Codable, Sendable, Equatable {
         var width: Double

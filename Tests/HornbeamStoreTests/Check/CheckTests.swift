@@ -29,7 +29,7 @@ struct CheckTests {
         #expect(parts.contains("pages") && parts.contains("Values"))
     }
 
-    /// Changes trees behind the store's back.
+    /// Changes trees directly, so that they contradict the store.
     private func corrupt(_ library: Library, _ change: (WriteTransaction, Schema) throws -> Void) throws {
         let transaction = try library.store.engine.begin()
         try change(transaction, library.store.schema)

@@ -4,14 +4,14 @@ import HornbeamThreads
 import Testing
 @testable import HornbeamStore
 
-/// The records of history: their bytes, their parts, and when they go.
+/// The records of history: their bytes, their parts, and their removal.
 @Suite("History records")
 struct HistoryLogTests {
     @Test("keys come back as they were, whatever their gaps", arguments: 0 ..< 40 as Range<UInt64>)
     func keysComeBack(seed: UInt64) {
         var random = SeededGenerator(seed: seed + 1)
         var keys: Set<UInt64> = []
-        // Keys of one store are of one half of all numbers: they come from one sequence.
+        // The keys of one store have the same top bit, because they come from one sequence.
         let high: UInt64 = seed.isMultiple(of: 2) ? 0 : 1 << 63
         for _ in 0 ..< Int(random.next() % 50) {
             let start = high | random.next() >> (random.next() % 60 + 2)
@@ -114,7 +114,7 @@ struct HistoryLogTests {
             try library.insert("Author", ["name": .string(UUID().uuidString)])
         }
         for _ in 0 ..< 10 { try insertAfter(100) }
-        // The last seven are at most 640 seconds old.
+        // The newest seven are at most 640 seconds old.
         #expect(try library.records().count == 7)
         let newest = try #require(try library.records().last?.timestamp)
         try insertAfter(-500)

@@ -4,11 +4,11 @@ import HornbeamModel
 import Testing
 @testable import HornbeamStore
 
-/// Stages with code work on a copy of all trees, which must hold what the store holds, and leave no tree behind.
+/// Stages with code work on a copy of all trees, which must equal the store's content, and leave no tree behind.
 @Suite struct MigrationCopyTests {
     struct Refused: Error {}
 
-    /// Everything that a store shows of its objects.
+    /// The content of a store's objects.
     private struct Contents: Equatable {
         var rows: [String: [String]] = [:]
 
@@ -44,7 +44,7 @@ import Testing
         return try Store.open(.directory("library.hornbeam"), model: model, options: options)
     }
 
-    /// A library with long values, long unique keys, and every kind of relationship.
+    /// A library with large values, long unique keys, and every kind of relationship.
     private func fill(_ seed: UInt64) throws -> Contents {
         let store = try open(libraryModel)
         let library = Library(store)
@@ -75,7 +75,7 @@ import Testing
         return result
     }
 
-    /// The trees of a store, and whether each is named by its catalogue.
+    /// The trees of a store, and whether the catalogue contains each.
     private func strayTrees(_ store: Store) throws -> [String] {
         let snapshot = try store.engine.snapshot()
         let stored = try #require(try StoredSchema(snapshot, store.location.description))
@@ -95,7 +95,7 @@ import Testing
         #expect(try store.check().problems == [])
         #expect(try strayTrees(store) == [])
         #expect(try store.engine.snapshot().value(PendingMigration.valueName) == nil)
-        // Unique keys that are cut are still told apart, and still unique.
+        // Truncated unique keys still differ, and are still unique.
         let library = Library(store)
         #expect(throws: SaveConflicts.self) { _ = try library.insert("Book", ["title": "y", "isbn": .string(String(repeating: "9", count: 2_000) + "1")]) }
         try store.close()

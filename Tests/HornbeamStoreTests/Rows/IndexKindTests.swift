@@ -3,7 +3,7 @@ import HornbeamModel
 import Testing
 @testable import HornbeamStore
 
-/// Indexes of every kind: some rows only, elements of composites, calculated keys.
+/// Indexes of every kind: partial ones, elements of composites, calculated keys.
 private func indexedModel(_ indexes: [FetchIndexDescription]) throws -> ManagedObjectModel {
     try ManagedObjectModel {
         CompositeDescription("Point") {

@@ -110,7 +110,7 @@ struct KeyOrderTests {
     }
 }
 
-/// Values with a liking for the edges of their type.
+/// Random values, often close to the limits of their type.
 enum RandomValue {
     static func of(_ type: CellType, using generator: inout SeededGenerator) -> PropertyValue {
         if Int.random(in: 0 ..< 12, using: &generator) == 0 { return .null }

@@ -3,7 +3,7 @@ import HornbeamModel
 import Testing
 @testable import HornbeamStore
 
-/// What is saved of damaged stores.
+/// Salvage of damaged stores.
 @Suite("Salvage")
 struct SalvageTests {
     private static let path = "library.hornbeam"
@@ -21,7 +21,7 @@ struct SalvageTests {
         Library(try Store.open(.directory(path), model: libraryModel, options: options(disk)))
     }
 
-    /// A closed store with objects, values that lie outside the leaves, and links of every kind.
+    /// A closed store with objects, large values, and links of every kind.
     private func makeStore(seed: UInt64) throws -> SimulatedDisk {
         let disk = SimulatedDisk()
         let filled = try FilledLibrary(
@@ -76,7 +76,7 @@ struct SalvageTests {
             }
         }
 
-        /// What must be left of it when some objects are lost.
+        /// The expected content when some objects are lost.
         func without(_ lost: Set<ObjectReference>, _ store: Store) -> Content {
             var rest = self
             for object in lost {
@@ -94,7 +94,7 @@ struct SalvageTests {
         }
     }
 
-    /// A leaf on disk and the objects whose rows are in it.
+    /// A leaf on disk and the objects with rows in it.
     private struct Leaf {
         var tree: String
         var place: PageReference
@@ -157,7 +157,7 @@ struct SalvageTests {
         let link = before.store.schema.link(before.property("friends", of: "Author"))
         let friends = try before.store.engine.snapshot().allTrees.first { $0.id == link.members }?.name
         #expect(leaves.count > 40 && leaves.contains { $0.tree.hasPrefix("members/") })
-        // All leaves of rows; of the many small ones of indexes every fourth, and the one that stands alone.
+        // All leaves of rows; of the many small leaves of indexes every fourth, and the single one.
         for (number, leaf) in leaves.enumerated() where !leaf.objects.isEmpty || number % 4 == 0 || leaf.tree == friends {
             let copy = disk.copy()
             damage(leaf.place, copy)
@@ -166,7 +166,7 @@ struct SalvageTests {
             let rest = content.without(leaf.objects, before.store)
             let found = try Content(after)
             #expect(found.values == rest.values, "\(leaf.tree) \(leaf.place)")
-            // A relationship that is its own inverse is told by one tree only: what its leaf alone knew is lost.
+            // A relationship that is its own inverse has only one tree, so links in a lost leaf are lost.
             let isOnlyWitness = leaf.tree == friends
             #expect(isOnlyWitness ? report.lostLinks > 0 : found == rest, "\(leaf.tree) \(leaf.place)")
             #expect(report.lostObjects == leaf.objects.count && report.savedObjects == rest.values.count, "\(report)")

@@ -167,7 +167,7 @@ private func derivedModel() throws -> ManagedObjectModel {
     }
 }
 
-/// What an observer was told; written by the committing thread, which is the test's own.
+/// The changes that an observer received. The committing thread writes it, which is the test's own.
 private final class Seen: @unchecked Sendable {
     var changes: [StoreChange] = []
 }

@@ -150,7 +150,7 @@ struct SaveTests {
     }
 }
 
-/// Gathers announced changes.
+/// Collects published changes.
 final class Heard: Sendable {
     private let list = Guarded<[StoreChange]>([])
     func add(_ change: StoreChange) { list.withLock { $0.append(change) } }

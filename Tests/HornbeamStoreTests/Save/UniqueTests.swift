@@ -63,7 +63,7 @@ struct UniqueTests {
         var holders = ["5": stored]
         var collisions: [(name: String, objects: [ObjectReference])] = []
         for number in 0..<count {
-            // Names in no order, each tenth or so a second time.
+            // Names in random order, about every tenth twice.
             let name = "\(number * 7919 % (count * 9 / 10))"
             let object = try library.add("Author", ["name": .string(name)], to: &changes)
             guard let holder = holders[name] else {

@@ -4,9 +4,9 @@ import HornbeamModel
 import Testing
 @testable import HornbeamStore
 
-/// Saves over several stores: all of it or nothing, wherever a crash falls (SAV-11).
+/// Saves over several stores are atomic in every crash (SAV-11).
 @Suite("Saves over several stores") struct JointSaveTests {
-    /// Throws unless both stores show the same number of saves, one of those promised or begun.
+    /// Throws unless both stores show the same number of saves, between the last acknowledged and the last begun.
     private func judge(_ image: CrashEnumerator.Image) throws {
         let stores: TwoStores
         do {
@@ -52,7 +52,7 @@ import Testing
         #expect(report.images > 60)
     }
 
-    /// Throws unless two stores opened for reading show the same saves, before and after the stores were opened for writing.
+    /// Throws unless two stores opened for reading show the same saves, before and after the stores are opened for writing.
     private func judgeReading(_ image: CrashEnumerator.Image) throws {
         let readers: TwoStores
         do {
@@ -101,7 +101,7 @@ import Testing
         #expect(report.images > 60)
     }
 
-    /// A disk as it is when the decision is on it and the other store's part is not.
+    /// A disk with the commit record, and without the applied part of the other store.
     private func interrupted() throws -> SimulatedDisk {
         var found: SimulatedDisk?
         let enumerator = CrashEnumerator(seed: 5)

@@ -3,7 +3,7 @@ import HornbeamEngine
 import HornbeamModel
 @testable import HornbeamStore
 
-/// Two stores on one simulated disk behind one stack, and saves that put one author with a book into each.
+/// Two stores of one stack on one simulated disk, and saves that insert an author with a book into each.
 struct TwoStores {
     static let names = ["left.hornbeam", "right.hornbeam"]
     let stack: StoreStack
@@ -25,7 +25,7 @@ struct TwoStores {
         return try Store.open(.directory(name), model: libraryModel, options: options)
     }
 
-    /// Save n: a new author of that number in both stores, with a book; the one before gets a year and a day.
+    /// Save n: inserts author n in both stores, with a book; the author before gets a year and a day.
     func save(_ number: Int) throws {
         var changes = StackChanges(in: stack, by: ChangeSet())
         for slot in stack.slots { changes[slot] = try part(number, try stack.store(in: slot)) }
@@ -60,7 +60,7 @@ struct TwoStores {
         return try store.snapshot().fetch(FetchDescription(entityName: "Author", predicate: predicate)).references.first
     }
 
-    /// How many saves a store shows; throws unless the last one is whole.
+    /// The number of saves in a store; throws unless the last one is complete.
     static func saves(in store: Store) throws -> Int {
         func count(_ entity: String, _ format: String) throws -> Int {
             try store.snapshot().count(FetchDescription(entityName: entity, predicate: try FetchPredicate(format: format)))

@@ -5,7 +5,7 @@ import Testing
 @testable import HornbeamEngine
 @testable import HornbeamStore
 
-/// Saves that threads make at once, under many schedules: each is carried out once, as if it were alone.
+/// Concurrent saves of several threads under many schedules: each is executed once, with the result that it has alone.
 @Suite("Shared saves")
 struct SharedSaveTests {
     private static let threads = 3
@@ -14,13 +14,13 @@ struct SharedSaveTests {
 
     private struct HistoryIsGone: Error {}
 
-    /// What a run left.
+    /// The result of a run.
     private struct Outcome {
         var stuck: String?
         var problems: [String] = []
     }
 
-    /// Each thread inserts authors of its own, and one whose name another wants too.
+    /// Each thread inserts its own authors, and one whose name another thread inserts too.
     private func run(_ schedule: Schedule, history: Bool) throws -> (Outcome, points: Int) {
         var options = Store.Options()
         options.backgroundCheckpoints = false
@@ -33,7 +33,7 @@ struct SharedSaveTests {
         let problems = Guarded<[String]>([])
         let numbers = Guarded<[UInt64]>([])
         let refusals = Guarded(0)
-        // Who has nothing to do with them, and needs the writer's turn too.
+        // A writer outside the group commit, which needs the writer's turn too.
         let other = Interleaving.Part("other") {
             _ = try library.store.reserveKeys(100)
             var changes = ChangeSet()
@@ -84,8 +84,8 @@ struct SharedSaveTests {
 
     // large    small    other
     // leads
-    //          is carried out
-    //                   is carried out
+    //          is executed
+    //                   is executed
     // the large value cannot be synced: nothing was written
     //          writes   writes
     @Test("SAV-9: what is wrong with one save is not told to others that were to be committed with it", arguments: 0..<12)
@@ -152,16 +152,16 @@ struct SharedSaveTests {
     func whoJoinsAFailingGroupIsAnswered() throws {
         let library = try Library()
         let places = try ["first", "second"].map { name in
-            let place = WaitingSave()
+            let place = QueuedSave()
             _ = try library.add("Author", ["name": .string(name)], to: &place.changes)
             return place
         }
         let transaction = try library.store.beginTransaction()
-        let group = SaveGroup(library.store, transaction, RowBuffers(library.store.schema))
-        try group.carryOut(places[0])
-        // As if a page that its changes need could not be read any more.
+        let group = SaveBatch(library.store, transaction, RowBuffers(library.store.schema))
+        try group.execute(places[0])
+        // As if a page with the rows to change were unreadable.
         transaction.hasFailed = true
-        #expect(throws: (any Error).self) { try group.carryOut(places[1]) }
+        #expect(throws: (any Error).self) { try group.execute(places[1]) }
         #expect(group.places.elementsEqual(places) { $0 === $1 })
         group.abort()
         #expect(try library.store.snapshot().count(FetchDescription(entityName: "Author")) == 0)

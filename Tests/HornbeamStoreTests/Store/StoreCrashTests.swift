@@ -3,7 +3,7 @@ import HornbeamModel
 import Testing
 @testable import HornbeamStore
 
-/// Saves of a graph on a disk that crashes at every operation: what was acknowledged is there, nothing is half-done.
+/// Saves of a graph on a disk that crashes at every operation: acknowledged saves are present, and no save is partial.
 @Suite("Crashes")
 struct StoreCrashTests {
     struct Wrong: Error, CustomStringConvertible { let description: String }
@@ -19,7 +19,7 @@ struct StoreCrashTests {
         return try Store.open(.directory("graph.hornbeam"), model: libraryModel, options: options)
     }
 
-    /// Save n: a new author with a tagged book; the author before gets n as year of birth; book n − 3 goes.
+    /// Save n: inserts an author with a tagged book; the author before gets n as year of birth; book n − 3 is deleted.
     private func save(_ number: Int, _ store: Store) throws {
         let (author, book, tag) = (entity("Author", store), entity("Book", store), entity("Tag", store))
         var changes = ChangeSet()
@@ -65,7 +65,7 @@ struct StoreCrashTests {
             FetchDescription(entityName: entity, predicate: try format.map { try FetchPredicate(format: $0) }))
     }
 
-    /// Throws unless the store is as it was after some save between those promised and those begun.
+    /// Throws unless the store has the state after a save between the last acknowledged and the last begun.
     private func judge(_ image: CrashEnumerator.Image) throws {
         let store: Store
         do {
@@ -96,7 +96,7 @@ struct StoreCrashTests {
         try store.close()
     }
 
-    /// History and rows are one transaction: each save that is there is told once, and no other.
+    /// History and rows are one transaction: history has exactly one record for each durable save.
     private func judgeHistory(_ store: Store, _ saves: Int) throws {
         guard case .records(let records, _) = try store.history(after: nil) else {
             throw Wrong(description: "history from its beginning cannot be told")

@@ -56,7 +56,7 @@ struct BatchUpdateTests {
     func sumsAtTheEndsOfTheRange(kind: StoreKind) throws {
         let context = try Company.stack(kind).newContext()
         let employees = (0..<38).map { _ in context.employee("e", salary: 0) }
-        /// The sums, nil where they are refused.
+        /// The expected sums; nil for refused ones.
         func sums(_ salaries: [Int], _ format: String, _ step: Int) throws -> [Int]? {
             for (employee, salary) in zip(employees, salaries) { employee.salary = salary }
             try context.save()
@@ -68,7 +68,7 @@ struct BatchUpdateTests {
         let quarter = 1 << 62
         for extreme in [Int.max - 1, .min, .min + 1, quarter, quarter - 1, -quarter, -quarter - 1] {
             for step in [1, -1, quarter, -quarter, quarter + 1, -quarter - 1] {
-                // One number among many, in a leaf that is looked at in groups and in what is left of them.
+                // One deviating number among many, in a leaf that is processed in groups and a remainder.
                 let salaries = (0..<38).map { $0 == [5, 37][abs(step) % 2] ? extreme : $0 }
                 let byColumn = try sums(salaries, "salary + %@", step)
                 #expect(try byColumn == sums(salaries, "%@ + salary", step), "\(extreme) + \(step)")

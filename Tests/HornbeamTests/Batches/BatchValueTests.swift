@@ -2,7 +2,7 @@ import Foundation
 import Hornbeam
 import Testing
 
-/// What holds of values in batches: required ones always, the limits of the model on request, and what errors name.
+/// Validation of values in batches: required values always, the limits of the model on request, and the names in errors.
 @Suite("Values in batches")
 struct BatchValueTests {
     final class Item: ManagedObject {

@@ -2,7 +2,7 @@ import Hornbeam
 import Testing
 
 @Suite struct ChildContextTests {
-    /// A saved department with two employees, and a child of the context that holds them.
+    /// A saved department with two employees, and a child of the context that has them.
     private struct Family {
         let stack: Stack
         let parent: ManagedObjectContext

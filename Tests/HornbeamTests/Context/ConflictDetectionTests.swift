@@ -4,7 +4,7 @@ import Testing
 
 /// `detectConflicts(for:)`, which decision 031 recommends against write skew.
 @Suite struct ConflictDetectionTests {
-    /// Found by two contexts that each read what the other changed: a following context took the other's save for its base.
+    /// Found with two contexts, each of which read the other's changes: a merging context took the other's save as its base.
     @Test("MOC-26: a watched object that others changed or deleted makes the save a conflict",
           arguments: Setting.saved, [true, false])
     func watchedObjects(setting: Setting, deletes: Bool) throws {
@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    /// The write skew of decision 031: each of two reads what the other changes.
+    /// The write skew of decision 031: each context reads the objects that the other changes.
     @Test("MOC-26: of two contexts that decide by each other's object one is told", arguments: [true, false])
     func writeSkewIsDetected(follows: Bool) throws {
         let stack = try Company.stack(.inMemory)

@@ -137,7 +137,7 @@ import Testing
     #endif
 }
 
-/// Notifications of one context, as they were posted.
+/// The posted notifications of one context.
 final class Posts {
     // @unchecked: observers run on the posting thread, which in these tests is the test's own.
     private final class Log: @unchecked Sendable {
@@ -147,7 +147,7 @@ final class Posts {
     private let log = Log()
     private let tokens: [any NSObjectProtocol]
 
-    /// - Parameter names: What to listen to; nil stands for everything.
+    /// - Parameter names: The names to observe; nil for all.
     init(_ context: ManagedObjectContext, _ names: [Notification.Name?] = [nil]) {
         let log = log
         tokens = names.map { name in

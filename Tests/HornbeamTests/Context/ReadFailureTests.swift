@@ -10,11 +10,11 @@ final class Paper: ManagedObject {
     var scan: Data? { get { self[Self.scan] } set { self[Self.scan] = newValue } }
 }
 
-/// What a context does after a getter met damage.
+/// The behaviour of a context after a getter could not read a value.
 ///
-/// Found by a program that summed what it read: the getter gave zero, the sum was saved, and nobody was told.
+/// Found with a program that summed values: the getter returned zero, the sum was saved, and no error was reported.
 @Suite struct ReadFailureTests {
-    /// A store with two papers, of which the scan of the first is damaged.
+    /// A store with two papers; the scan of the first is damaged.
     private static func damaged() throws -> PersistentContainer {
         let model = try ManagedObjectModel { Entity("Paper") { Paper.title; Paper.scan } }
         let stack = try Stack(.onDisk, model, [Paper.self])
@@ -32,7 +32,7 @@ final class Paper: ManagedObject {
         return try stack.reopened()
     }
 
-    /// Changes a byte in the middle of some data, wherever it lies in the store's files.
+    /// Changes a byte in the middle of some data, in any file of the store.
     private static func damage(_ data: Data, in folder: URL) throws {
         let needle = data[20_000..<20_064]
         for url in try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil) {
@@ -53,7 +53,7 @@ final class Paper: ManagedObject {
     func damageIsReported(isChild: Bool) throws {
         let root = try Self.damaged().newContext()
         let context = isChild ? root.newChildContext() : root
-        // The object that failed is let go: the context remembers.
+        // The failed object is released: the context keeps the failure.
         func sum() throws -> Int { try Self.bad(context).scan?.count ?? 0 }
         let computed = Paper(context: context)
         computed.title = "\(try sum()) bytes"

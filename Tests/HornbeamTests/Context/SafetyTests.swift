@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What the compiler must refuse, so that no object or context is used where it does not belong.
+/// Code that the compiler must refuse, so that objects and contexts are used only in their isolation.
 @Suite(.enabled(if: Compiler.isHere)) struct SafetyTests {
     static let model = """
         import Foundation
@@ -109,7 +109,7 @@ import Testing
         #expect(errors.contains(message), "\(what): \(errors)")
     }
 
-    /// One function each, which the type checker must refuse, and a word of why.
+    /// One function each, which the type checker must refuse, with the reason.
     static let untyped: [(what: String, source: String, message: String)] = [
         ("a value of another type", "func f(_ e: Event) { e[Event.name] = 3 }", "Int"),
         ("no value where one is required", "func f(_ e: Event) { e[Event.name] = nil }", "nil"),
@@ -145,7 +145,7 @@ import Testing
     }
 }
 
-/// The compiler that built the tests, and the modules that it made.
+/// The compiler that built the tests, and its modules.
 enum Compiler {
     static var isHere: Bool { modules != nil && swiftc != nil }
 
@@ -162,7 +162,7 @@ enum Compiler {
             .first { FileManager.default.isExecutableFile(atPath: $0.path) }
     }()
 
-    /// What the compiler says of a file that imports Hornbeam; nothing when it compiles.
+    /// The compiler's diagnostics for a file that imports Hornbeam; empty when it compiles.
     static func errors(in source: String, mainActor: Bool) throws -> String {
         guard let modules, let swiftc else { return "no compiler" }
         let file = FileManager.default.temporaryDirectory.appending(path: "hornbeam-\(UUID().uuidString).swift")

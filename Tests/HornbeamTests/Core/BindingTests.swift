@@ -2,7 +2,7 @@ import Foundation
 import Hornbeam
 import Testing
 
-/// A class that fits its entity in nothing.
+/// A class that differs from its entity in every respect.
 final class Misfit: ManagedObject {
     override class var tokens: [any PropertyToken] {
         [
@@ -101,7 +101,7 @@ final class Truck: Vehicle {
         #expect(hornbeamError { _ = try context.fetch(FetchRequest<Vehicle>()) }?.code == .unknownEntity)
     }
 
-    /// Found by a class forgotten in `classes`: the getter ended the process when the relationship was first followed.
+    /// Found with a class missing in `classes`: the getter ended the process at the first access to the relationship.
     @Test("OBJ-16, REL-1: a typed relationship whose class is not bound is an error when the container is made")
     func relationshipsLeadToBoundClasses() throws {
         let error = hornbeamError {

@@ -2,7 +2,7 @@ import Foundation
 import Hornbeam
 import Testing
 
-/// Objects that nobody holds go, and with them what they held. The million is measured by `crash-harness release`.
+/// Unused objects are released, with the memory of their values. `crash-harness release` measures a million.
 @Suite struct MemoryTests {
     private func stack(_ kind: StoreKind, _ count: Int) throws -> Stack {
         let stack = try Company.stack(kind)

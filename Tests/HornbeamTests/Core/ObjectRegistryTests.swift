@@ -15,7 +15,7 @@ import Testing
         context.retainsRegisteredObjects = true
         let registry = context.registry
         var held: [Int: PEntity] = [:]
-        // Those that are here and show their rows.
+        // The registered objects that have only the values of their rows.
         var realised: Set<Int> = []
         for step in 0..<120 {
             let number = Int.random(in: 0..<ids.count, using: &random)
@@ -66,7 +66,7 @@ import Testing
         #expect(context.registry.objects.count { $0.isFault } == count - objects.count)
     }
 
-    // What is held weakly counts as held by nobody, but comes back without the registry.
+    // A weak reference does not keep an object in use, but it can reach the object without the registry.
     @Test("an object that was held weakly keeps what was changed before it was looked for, and is told of when it is held again")
     func weaklyHeldObjectsAreNotForgotten() throws {
         let stack = try Parity.stack(.inMemory)
@@ -88,7 +88,7 @@ import Testing
         #expect(registry[ids[0].reference] === mine && !mine.isFault && mine.name == "mine")
         #expect(registry[ids[1].reference] === again && !again.isFault)
         #expect(registry[ids[2].reference]?.isFault == true && left?.isFault == true)
-        // Changed between being passed over and being looked for.
+        // Changed between the sweep and the next lookup.
         _ = registry.heldObjectsFaultingOthers()
         let third = try #require(left)
         third.counter = 9

@@ -15,7 +15,7 @@ import Testing
         return stack
     }
 
-    /// A request made while a progress is current.
+    /// A request that is created while a progress is current.
     private func request(below whole: Progress) -> AsynchronousFetchRequest<PEntity> {
         whole.becomeCurrent(withPendingUnitCount: whole.totalUnitCount)
         defer { whole.resignCurrent() }

@@ -3,7 +3,7 @@ import Hornbeam
 import HornbeamStore
 import Testing
 
-/// What the world does wrong is an error with a sentence; the container and its contexts live on.
+/// Faults of the environment are errors with a sentence; the container and its contexts stay usable.
 @Suite struct BadInputTests {
     private let folder = FileManager.default.temporaryDirectory.appending(path: "hornbeam-bad-\(UUID().uuidString)")
 
@@ -67,7 +67,7 @@ import Testing
             try "not a store".write(to: file, atomically: true, encoding: .utf8)
             let none = hornbeamError { _ = try open("text.hornbeam") }
             #expect(none?.code == .notAStore && none?.message.contains("text.hornbeam") == true)
-            // As another process does, past what the containers of this one share.
+            // Opens the store like another process, without sharing it with the containers of this one.
             let other = try Store.open(.directory(folder.appending(path: "A.hornbeam").path), model: Parity.model())
             let used = hornbeamError { _ = try open("A.hornbeam") }
             #expect(used?.code == .storeInUse && used?.message.contains("A.hornbeam") == true)
@@ -90,7 +90,7 @@ import Testing
             let error = hornbeamError { try coordinator.addPersistentStore(description) }
             #expect(error?.code.rawValue == 134_100)
             #expect(error?.description.contains("size") == true)
-            // MIG-3: one that cannot be migrated is error 134190.
+            // MIG-3: a store that cannot be migrated is error 134190.
             let refused = hornbeamError { _ = try open("A.hornbeam", other) }
             #expect(refused?.code.rawValue == 134_190)
             #expect(refused?.description.contains("size") == true)

@@ -3,7 +3,7 @@ import Hornbeam
 import Synchronization
 import Testing
 
-/// Plans and reports of fetches of dictionaries, and what errors call the parts of a request.
+/// Plans and reports of fetches of dictionaries, and the names of a request's parts in errors.
 @Suite struct DictionaryPlanTests {
     private func context(_ count: Int) throws -> (Stack, ManagedObjectContext) {
         let stack = try Company.stack(.inMemory)

@@ -3,7 +3,7 @@ import Hornbeam
 import Synchronization
 import Testing
 
-/// What fetches tell of themselves: counters, reports of slow ones, plans with unsaved changes.
+/// Statistics of fetches: counters, reports of slow ones, plans with unsaved changes.
 @Suite struct FetchReportTests {
     private func context(_ count: Int) throws -> (Stack, ManagedObjectContext) {
         let stack = try Company.stack(.inMemory)
@@ -73,7 +73,7 @@ import Testing
     }
 }
 
-/// Reports as they come, from any thread.
+/// Collects reports from any thread.
 private final class Reports: Sendable {
     private let list = Mutex<[FetchReport]>([])
     func add(_ report: FetchReport) { list.withLock { $0.append(report) } }

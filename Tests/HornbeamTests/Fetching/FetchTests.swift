@@ -7,7 +7,7 @@ import Testing
         try stack(Setting(kind: kind), names: names)
     }
 
-    /// Stored employees, and another context as the setting wants it.
+    /// Stored employees, and another context according to the setting.
     private func stack(_ setting: Setting, names: [String]) throws -> (Stack, ManagedObjectContext) {
         let stack = try Company.stack(setting.kind)
         let context = stack.newContext()
@@ -196,7 +196,7 @@ import Testing
     }
 }
 
-/// A small random generator with a seed that can be printed.
+/// A small random generator with a printable seed.
 struct SplitMix: RandomNumberGenerator {
     private var state: UInt64
     init(_ seed: UInt64) { state = seed }

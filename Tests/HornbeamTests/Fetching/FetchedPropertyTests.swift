@@ -14,7 +14,7 @@ private final class Volume: ManagedObject {
     var title: String { get { self[Self.title] } set { self[Self.title] = newValue } }
 }
 
-/// Fetched properties seen from objects.
+/// Fetched properties of objects.
 @Suite struct FetchedPropertyTests {
     private let stack: Stack
     private let context: ManagedObjectContext

@@ -3,7 +3,7 @@ import Hornbeam
 import Testing
 
 @Suite struct PendingChangesTests {
-    /// An entity with a transient property beside a stored one, and a Swift property that no model knows.
+    /// An entity with a transient and a stored property, and a Swift property outside the model.
     final class Note: ManagedObject {
         static let text = Attribute<String?>("text")
         static let mood = Attribute<String?>("mood", transient: true)

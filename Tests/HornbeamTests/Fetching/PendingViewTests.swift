@@ -2,7 +2,7 @@ import Foundation
 import Hornbeam
 import Testing
 
-/// Fetches over unsaved changes: the same answers as asking each object, and no cost for changes that do not matter.
+/// Fetches with unsaved changes: the same results as testing each object, without a cost for irrelevant changes.
 @Suite struct PendingViewTests {
     final class Person: ManagedObject {
         static let code = Attribute<String>("code", unique: true)
@@ -26,7 +26,7 @@ import Testing
 
     // MARK: Answers
 
-    /// One round of random work in two contexts of a store, with every kind of request asked after each step.
+    /// One round of random work in two contexts of a store, with every kind of request after each step.
     private struct Round {
         var random: SeededGenerator
         let context: ManagedObjectContext
@@ -127,7 +127,7 @@ import Testing
 
     // MARK: Costs
 
-    /// What a look-up takes with `count` changed objects, the least of three tries.
+    /// The time of a lookup with `count` changed objects, the least of three measurements.
     private func cost(
         _ count: Int, change: (ManagedObjectContext, Int) throws -> Void, _ lookUp: (ManagedObjectContext, String) throws -> Void
     ) throws -> Duration {

@@ -2,7 +2,7 @@ import Foundation
 import Hornbeam
 import Testing
 
-/// Looking up one object by a unique text, which goes past requests and plans and remembers what it found.
+/// Lookup of an object by a unique text, without requests and plans, with a cache of the objects found.
 @Suite struct UniqueLookUpTests {
     final class Tag: ManagedObject {
         static let code = Attribute<String>("code", unique: true)
@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    /// Short and long ones, with zeros inside, beyond ASCII, and longer than an index takes whole.
+    /// Short and long texts, with zeros, with non-ASCII characters, and longer than the index stores.
     private static let codes =
         ["", "a", "ab", "a\u{0}b", "Ärger", "12345678", "123456789"]
         + [8, 16, 900, 901, 1500].map { String(repeating: "x", count: $0) } + (0..<300).map { "code \($0)" }
@@ -67,8 +67,8 @@ import Testing
         #expect(try context.first(Tag.self, where: Tag.code, equals: "d") == nil)
     }
 
-    /// Values move between objects, objects come and go, and contexts read different states meanwhile: what was remembered
-    /// of one state is never believed in another.
+    /// Values move between objects, objects are inserted and deleted, and contexts read different states:
+    /// entries of the cache from one state are verified in another.
     @Test("random changes of unique values are found as a plain dictionary has them, in the newest state and in an older one", arguments: 1...8)
     func changesAgreeWithADictionary(seed: Int) throws {
         var random = SplitMix(UInt64(seed))
@@ -133,10 +133,10 @@ import Testing
             #expect(tag.withUTF8(of: Tag.note) { $0.map { String(decoding: $0, as: UTF8.self) } } == tag[Tag.note])
             tag[Tag.note] = "changed"
             #expect(tag.withUTF8(of: Tag.note) { $0.map { String(decoding: $0, as: UTF8.self) } } == "changed")
-            // Inside of the closure everything else of the object can be read, the row having moved or not.
+            // Inside the closure the object's other properties can be read, also when the row has moved.
             #expect(tag.withUTF8(of: Tag.code) { code in tag[Tag.code].utf8.elementsEqual(code) })
         }
-        // The bytes stay what they are while the text is lent, however far the context and the store move on.
+        // The borrowed bytes do not change, also when the context and the store switch to later states.
         let moving = container.newContext()
         let read = try #require(try moving.first(Tag.self, where: Tag.code, equals: "a"))
         #expect(read[Tag.note] == "stored")

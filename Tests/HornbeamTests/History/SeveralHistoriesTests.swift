@@ -2,9 +2,9 @@ import Foundation
 import Hornbeam
 import Testing
 
-/// The history of several stores behind one coordinator.
+/// The history of several stores of one coordinator.
 @Suite("History of several stores") struct SeveralHistoriesTests {
-    /// Two stores, of which the second may keep no history.
+    /// Two stores; the second can be without history.
     private func container(_ kinds: (StoreKind, StoreKind), secondKeepsHistory: Bool = true) throws -> PersistentContainer {
         let container = try PersistentContainer(name: "Notes", model: Notebook.model(), classes: [HNote.self, HFolder.self])
         var descriptions = try [Stack.freshDescription(kinds.0), Stack.freshDescription(kinds.1)]
@@ -14,7 +14,7 @@ import Testing
         return container
     }
 
-    /// Saves a note into each of the stores named, in one save.
+    /// Saves a note into each of the named stores, in one save.
     @discardableResult
     private func save(_ uid: String, in container: PersistentContainer, _ places: [Int]) throws -> [ManagedObjectID] {
         try container.performAndWait { context in
@@ -132,7 +132,7 @@ import Testing
         let writer = try container(kinds)
         let ids = try (0..<2).map { try save("n\($0)", in: writer, [0, 1]) }
         let reader = try PersistentContainer(name: "Reader", model: writer.managedObjectModel, classes: [HNote.self, HFolder.self])
-        // The other way round, so that places differ and only identities agree.
+        // In the reverse order, so that slots differ and only identities are equal.
         reader.persistentStoreDescriptions = writer.persistentStoreDescriptions.reversed()
         try reader.loadPersistentStores()
         let token = try reader.history.currentToken()

@@ -2,7 +2,7 @@ import Foundation
 import Hornbeam
 import Testing
 
-/// `ManagedSet` and `ManagedArray` are values: nothing changes but what a change is made through.
+/// `ManagedSet` and `ManagedArray` are values: a mutation changes only the property or variable that it uses.
 @Suite struct CollectionValueTests {
     private struct Scene {
         let context: ManagedObjectContext
@@ -93,7 +93,7 @@ import Testing
         #expect(scene.project.tasks.map(\.name) == ["4", "1"] && steps[0].project == nil)
     }
 
-    /// Each change alone, and each pair of changes, through the object and in a copy that is then assigned: the same as in an array of Swift.
+    /// Each change alone, and each pair of changes, in the object and in a copy that is then assigned: the same result as with a Swift array.
     @Test("REL-5: changes through an object and through a copy have the same result", arguments: StoreKind.allCases)
     func changesMeanTheSame(kind: StoreKind) throws {
         let scene = try Scene(kind)

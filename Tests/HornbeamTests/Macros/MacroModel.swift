@@ -1,7 +1,7 @@
 import Foundation
 import Hornbeam
 
-// Classes that say in the macro form everything that it can say.
+// Classes in macro form with every option.
 
 /// Stored as its raw value.
 enum Rating: Int, CaseIterable, AttributeValue { case unrated, poor, good }

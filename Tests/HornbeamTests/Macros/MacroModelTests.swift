@@ -2,7 +2,7 @@ import Foundation
 import Hornbeam
 import Testing
 
-/// The model that the macros declare is the one that would be written by hand.
+/// The model that the macros declare equals one written by hand.
 @Suite struct MacroModelTests {
     /// The same model, written by hand.
     private func written() throws -> ManagedObjectModel {

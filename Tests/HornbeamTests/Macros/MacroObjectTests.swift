@@ -2,7 +2,7 @@ import Foundation
 import Hornbeam
 import Testing
 
-/// Objects of classes in the macro form, over stores on disk and in memory.
+/// Objects of classes in macro form, in stores on disk and in memory.
 @Suite struct MacroObjectTests {
     @Test("OBJ-16: a class that is listed binds its superclasses", arguments: StoreKind.allCases)
     func superclassesAreBound(kind: StoreKind) throws {

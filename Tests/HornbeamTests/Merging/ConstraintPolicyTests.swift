@@ -2,7 +2,7 @@ import Foundation
 import Hornbeam
 import Testing
 
-/// A user whose mail is unique.
+/// A user with a unique mail.
 final class Member: ManagedObject {
     static let mail = Attribute<String?>("mail", unique: true)
     static let name = Attribute<String?>("name")
@@ -13,7 +13,7 @@ final class Member: ManagedObject {
     var visits: Int { get { self[Self.visits] } set { self[Self.visits] = newValue } }
 }
 
-/// Unique values and custom policies, and what the thrown errors tell.
+/// Unique values and custom policies, and the contents of the thrown errors.
 @Suite struct ConstraintPolicyTests {
     /// A context with a new member whose mail a stored one has.
     private func conflict(_ kind: StoreKind, isHere: Bool) throws -> (stack: Stack, context: ManagedObjectContext, stored: ManagedObjectID, new: Member) {
@@ -177,7 +177,7 @@ final class Account: ManagedObject {
     }
 }
 
-/// A device whose token differs from object to object.
+/// A device whose token differs for each object.
 final class Device: ManagedObject {
     static let serial = Attribute<String?>("serial", unique: true)
     static let token = Attribute<String?>("token")

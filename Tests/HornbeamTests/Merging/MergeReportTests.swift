@@ -2,7 +2,7 @@ import Foundation
 import Hornbeam
 import Testing
 
-/// A post that several people like, rate and tag at once.
+/// A post that several people like, rate and tag concurrently.
 final class Post: ManagedObject {
     static let mail = Attribute<String?>("slug", unique: true)
     static let title = Attribute<String?>("title")

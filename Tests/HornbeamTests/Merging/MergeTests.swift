@@ -2,7 +2,7 @@ import Foundation
 import Hornbeam
 import Testing
 
-// Two contexts on one row. In the pictures, time runs downwards:
+// Two contexts on one row. In the diagrams, time runs downwards:
 //
 //     mine                      theirs
 //     reads name, counter
@@ -10,7 +10,7 @@ import Testing
 //     changes, saves
 
 @Suite struct MergeTests {
-    /// Two contexts that have both read one saved object; `mine` follows the store or keeps what it read.
+    /// Two contexts that have both read one saved object; `mine` merges automatically or keeps the values that it read.
     private struct Pair {
         let stack: Stack
         let mine: ManagedObjectContext
@@ -33,7 +33,7 @@ import Testing
             _ = (a.name, b.name)
         }
 
-        /// What a new context reads; nil when the row is gone.
+        /// The value in a new context; nil when the row is deleted.
         func stored() throws -> (name: String?, counter: Int32)? {
             let context = stack.newContext()
             guard let object = try context.fetch(FetchRequest<PEntity>()).first else { return nil }
@@ -42,7 +42,7 @@ import Testing
     }
 
     //     mine                      theirs
-    //     changes, takes it back
+    //     changes, undoes
     //                               changes, saves
     //     changes, saves
     @Test("A change that was taken back is no base for a conflict", arguments: StoreKind.allCases)

@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    /// The old version is there with everything in it.
+    /// The old version is complete.
     private static func expectUnchanged(_ store: MigratedStore) throws {
         try store.with(first) { (context) throws in
             #expect(try context.values("Person", "name") == ["Homer", "Ursula Le Guin"])

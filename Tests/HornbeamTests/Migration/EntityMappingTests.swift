@@ -4,7 +4,7 @@ import HornbeamStore
 import Synchronization
 import Testing
 
-/// Stages whose mappings the app writes.
+/// Stages with explicit mappings.
 @Suite struct EntityMappingTests {
     private static let first = try! ManagedObjectModel {
         Entity("Item") {
@@ -115,7 +115,7 @@ import Testing
         try store.with(Self.first) { (context) throws in #expect(try context.values("Item", "name") == ["chair", "lamp", "table"]) }
     }
 
-    /// Splits items into new ones and old ones, and notes the hooks.
+    /// Splits items into new and old ones, and records the hooks.
     private final class Recording: EntityMigrationPolicy {
         static let calls = Mutex<[String]>([])
         private func note(_ name: String) { Self.calls.withLock { $0.append(name) } }

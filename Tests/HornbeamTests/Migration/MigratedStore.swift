@@ -23,7 +23,7 @@ struct MigratedStore {
         return container
     }
 
-    /// Migrates the store by a plan, reads what it holds, checks and closes it.
+    /// Migrates the store with a plan, reads its content, checks and closes it.
     @discardableResult
     func with<R>(_ plan: MigrationPlan, _ body: (ManagedObjectContext) throws -> R) throws -> R {
         let container = try open(plan)
@@ -44,7 +44,7 @@ struct MigratedStore {
         return result
     }
 
-    /// The plan of opening with a model; nil when there is nothing to migrate.
+    /// The plan of opening with a model; nil when no migration is needed.
     func plan(_ model: ManagedObjectModel) throws -> StoreMigrationPlan? {
         let container = try PersistentContainer(name: "plan", model: model)
         container.persistentStoreDescriptions = [PersistentStoreDescription(url: url)]
@@ -65,7 +65,7 @@ extension ManagedObjectContext {
         return try Array(fetch(FetchRequest<ManagedObject>(entityName: entity, sortedBy: sorts)))
     }
 
-    /// The values of one property, in the order of another one.
+    /// The values of one property, ordered by another one.
     func values(_ entity: String, _ key: String, sortedBy order: String? = nil) throws -> [PropertyValue] {
         try all(entity, sortedBy: order ?? key).map { try $0.value(forKey: key) }
     }

@@ -4,7 +4,7 @@ import HornbeamEngine
 import HornbeamStore
 import Testing
 
-/// Custom stages on a disk that crashes at every operation or is full: the store is the old version or the new one, whole.
+/// Custom stages on a disk that crashes at every operation or is full: the store has the complete old or new version.
 @Suite struct MigrationCrashTests {
     struct Wrong: Error, CustomStringConvertible { let description: String }
 
@@ -81,7 +81,7 @@ import Testing
         try container.close()
     }
 
-    /// Throws unless the store is one of the versions, whole; gives back whether it is the new one.
+    /// Throws unless the store has one of the versions completely; returns true for the new one.
     private static func judge(_ disk: SimulatedDisk) throws -> Bool {
         if let old = try? open(disk, first, nil) {
             let context = old.newContext()
@@ -140,7 +140,7 @@ import Testing
             do { try Self.open(faults, Self.second, plan).close() } catch let found as HornbeamError { error = found }
             if faults.firedCount == 0 { break }
             let isNew = try Self.judge(disk)
-            // What fails after the switch, when the store is closed, does not take it back.
+            // A failure after the switch, when the store is closed, does not revert it.
             if let error, !isNew {
                 failures += 1
                 #expect(error.code == .full, "\(calls) calls: \(error)")

@@ -3,7 +3,7 @@ import Hornbeam
 import HornbeamStore
 import Testing
 
-/// Changes that rows do not show, or that no row needs: composites, derivations, modifiers.
+/// Changes that need no change of rows: composites, derivations, modifiers.
 @Suite struct MigrationShapeTests {
     private static func place(
         _ elements: [AttributeDescription], renamedFrom identifier: String? = nil, named name: String = "place"
@@ -148,7 +148,7 @@ import Testing
         #expect(plan.takesConstantTime && plan.steps.allSatisfy { $0.way == .unchanged || $0.way == .altered })
         try store.with(second) { (context) throws in #expect(try context.values("Player", "points") == [3, 4]) }
         #expect(hornbeamError { _ = try store.open(first) }?.code == .stagedMigrationBackwards)
-        // The same change with code: the version tells the store that the stage is done.
+        // The same change with code: the version tells the store that the stage is complete.
         let third = try Self.team([]) { $0.entities[0].versionHashModifier = "3" }
         let staged = try MigrationPlan([
             .custom(from: second, to: third) { migration in

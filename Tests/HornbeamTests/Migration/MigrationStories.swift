@@ -1,5 +1,5 @@
-// The stories of `Docs/Migration.md`, compiled and run. What stands between the markers is compared with the page by
-// `DocumentRules`: change both together.
+// The examples of `Docs/Migration.md`, compiled and run. `DocumentRules` compares the text between the markers with the page:
+// change both together.
 
 import Foundation
 import Hornbeam

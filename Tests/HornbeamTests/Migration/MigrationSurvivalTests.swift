@@ -4,7 +4,7 @@ import HornbeamModel
 import HornbeamStore
 import Testing
 
-/// What stays through a migration, and what does not.
+/// The data and objects that survive a migration, and those that do not.
 @Suite struct MigrationSurvivalTests {
     private static let first = try! ManagedObjectModel {
         Entity("Author") {
@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    /// Renames an entity and an attribute, adds an attribute, and writes the rows of authors without a rank anew.
+    /// Renames an entity and an attribute, adds an attribute, and rewrites the rows of authors without a rank.
     private static let second = try! ManagedObjectModel {
         Entity("Writer", renamedFrom: "Author") {
             Attribute("fullName", .string, renamedFrom: "name")
@@ -101,7 +101,7 @@ import Testing
 
     // MARK: Readers
 
-    /// Where the store lies that a child of a process migrates.
+    /// The path of the store that a child process migrates.
     private static func url(ofChildOf process: pid_t) -> URL {
         FileManager.default.temporaryDirectory.appending(path: "hornbeam-migrated-\(process).hornbeam")
     }

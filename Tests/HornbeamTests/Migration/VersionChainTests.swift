@@ -3,7 +3,7 @@ import Hornbeam
 import HornbeamModel
 import Testing
 
-/// Stores that go through several versions, or are refused before the first step.
+/// Stores that are migrated through several versions, or refused before the first step.
 @Suite struct VersionChainTests {
     private static func version(_ identifier: String, _ attributes: [AttributeDescription]) throws -> ManagedObjectModel {
         var definition = ModelDefinition()

@@ -2,9 +2,9 @@ import Foundation
 import Hornbeam
 import Testing
 
-/// What the handler of a batch insert may call, and what it may not: the batch holds the store's writer.
+/// The calls that the handler of a batch insert may make, and those that it may not, because the batch has the writer's turn.
 @Suite struct BatchHandlerTests {
-    /// What a handler asks for beside its row.
+    /// The calls of a handler besides filling its row.
     enum Call: CaseIterable {
         case save, saveElsewhere, insert, update, delete, write, close, compact, moreKeys
         case fetch, fetchElsewhere, count
@@ -57,7 +57,7 @@ import Testing
             try context.execute(request)
         }
         context.rollback()
-        // Nothing of a refused batch is there, and the writer is free again.
+        // A refused batch writes nothing, and the writer's turn is free again.
         let other = stack.newContext()
         #expect(try other.count(FetchRequest<Employee>()) == (call.isRefused ? 1 : 4))
         other.employee("afterwards")

@@ -2,9 +2,9 @@ import Foundation
 import Hornbeam
 import Testing
 
-/// Deleting in every order and as often as one likes.
+/// Deletions in every order and any number of times.
 @Suite struct DeletionTests {
-    /// Found by a loop over a fetch: the cascade of the first object took the second, whose own deletion ended the process.
+    /// Found with a loop over a fetch: the cascade of the first object deleted the second, whose own deletion ended the process.
     @Test("DEL-1, DEL-3: deleting what a cascade took already does nothing", arguments: Setting.all)
     func deletingWhatACascadeTook(setting: Setting) throws {
         let stack = try Company.stack(setting.kind, employees: .cascade)
@@ -22,7 +22,7 @@ import Testing
         #expect(try stack.newContext().count(FetchRequest<Employee>()) == 0)
     }
 
-    /// Found by a hook of validation that added a friend to the object that the save was to delete: the check of the store found the link.
+    /// Found with a validation hook that added a friend to an object that the save deleted: the check of the store found the link.
     @Test("DEL-2, REL-3: no relationship leads to an object that the save deletes, whatever was added to it after the deletion",
           arguments: Setting.saved)
     func relationshipsOfDeletedObjects(setting: Setting) throws {

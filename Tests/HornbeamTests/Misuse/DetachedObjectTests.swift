@@ -2,17 +2,17 @@ import Foundation
 import Hornbeam
 import Testing
 
-/// Objects that left their context, and every call that takes one.
+/// Detached objects, and every call with one.
 ///
 /// Found by setting an attribute of an object whose deletion was saved: the context counted as changed, each later save threw 133020,
-/// and fetches gave the object.
+/// and fetches returned the object.
 @Suite struct DetachedObjectTests {
-    /// How an object leaves its context.
+    /// The ways in which an object is detached.
     enum Departure: CaseIterable {
         case deletionSaved, deletedUnsaved, insertionRolledBack, contextReset, neverHere
     }
 
-    /// An object that left the context by one of the ways, and objects that did not.
+    /// A detached object, and objects that are not detached.
     struct Scene {
         let stack: Stack
         let context: ManagedObjectContext

@@ -2,9 +2,9 @@ import Foundation
 import Hornbeam
 import Testing
 
-/// Collections of members that are held while their objects, their context or their store go.
+/// Collections of members in use while their objects, their context or their store are released.
 @Suite struct HeldCollectionTests {
-    /// What happens to the owner of the collection.
+    /// The fate of the collection's owner.
     enum Event: CaseIterable { case deleted, deletionSaved, reset, rolledBack, refreshed, closed }
 
     @Test("REL-5, MOC-22: a collection that outlives its object reads as empty or as it was, and can still be changed and assigned",

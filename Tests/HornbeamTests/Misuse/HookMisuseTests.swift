@@ -13,7 +13,7 @@ final class Meddler: ManagedObject {
             prepareForDeletion, willTurnIntoFault, didTurnIntoFault, awakeFromSnapshotEvents
     }
 
-    /// What is done in which hook, once. Set and cleared by one test at a time.
+    /// The action in a hook, executed once. Set and cleared by one test at a time.
     nonisolated(unsafe) static var meddle: (hook: Hook, body: (Meddler) throws -> Void)?
 
     private func run(_ hook: Hook) {
@@ -45,7 +45,7 @@ final class Meddler: ManagedObject {
     override func awake(fromSnapshotEvents events: SnapshotEvents) { run(.awakeFromSnapshotEvents) }
 }
 
-/// Every call from every hook: none ends the process, and the context goes on. Only `save()` of the same context is refused there.
+/// Every call from every hook: none ends the process, and the context stays usable. Only `save()` of the same context is refused there.
 @Suite(.serialized) struct HookMisuseTests {
     static let calls: [(name: String, body: @Sendable (Meddler) throws -> Void)] = [
         ("delete itself", { $0.managedObjectContext?.delete($0) }),

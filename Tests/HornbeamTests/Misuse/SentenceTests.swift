@@ -6,17 +6,17 @@ final class Unbound: ManagedObject {
     static let name = Attribute<String?>("name")
 }
 
-/// Reads its name as another type, by a token that is not listed.
+/// Reads its name with another type, by a token that is not listed.
 final class Careless: ManagedObject {
     static let name = Attribute<Int>("name")
     static let nothing = Attribute<Int>("nothing")
 }
 
 #if !os(iOS)
-/// Mistakes in a program that end the process: each with a sentence that says what is wrong and what to do.
+/// Programmer errors that end the process: each with a sentence that names the error and the remedy.
 ///
 /// Found in release builds, where each ended as an illegal instruction: the standard library prints the sentence of
-/// `preconditionFailure` in debug builds only. `RepositoryTests` keeps that function out of these modules.
+/// `preconditionFailure` in debug builds only. `RepositoryTests` forbids that function in these modules.
 @Suite struct SentenceTests {
     private static func text(_ result: ExitTest.Result?) -> String { String(decoding: result?.standardErrorContent ?? [], as: UTF8.self) }
 
@@ -120,7 +120,7 @@ final class Saver: ManagedObject {
     override func willSave() { try? managedObjectContext?.save() }
 }
 
-/// Generic code that makes objects of any class, and calls on containers that are closed.
+/// Generic code that creates objects of any class, and calls on closed containers.
 @Suite struct OutcomeTests {
     private func make<Object: ManagedObject>(_ type: Object.Type, in context: ManagedObjectContext) throws -> Object {
         try context.insert(type)

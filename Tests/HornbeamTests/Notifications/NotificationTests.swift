@@ -91,7 +91,7 @@ import Testing
 
 @Suite struct AskedNameTests {
     #if os(Linux) || os(macOS)
-    // In a process of its own, since a name that was asked for stays so.
+    // In a process of its own, because a requested name stays requested.
     @Test("NOT-1 … NOT-4: a notification is posted from the moment on that somebody has asked for its name")
     func namesThatNobodyAskedForAreNotPosted() async {
         await #expect(processExitsWith: .success) {

@@ -2,9 +2,9 @@ import Foundation
 import Hornbeam
 import Testing
 
-/// Each thing that happens is announced once.
+/// Each change is published once.
 ///
-/// Found by a list that redrew each row twice: a merged save was announced as it was taken in, and again with the next event.
+/// Found with a list that redrew each row twice: a merged save was published when it was merged, and again with the next event.
 @Suite struct SingleAnnouncementTests {
     @Test("NOT-1, NOT-5: a merged save is announced once, to observers, sequences and fetched results", arguments: StoreKind.allCases, [false, true])
     func mergedSavesAreAnnouncedOnce(kind: StoreKind, onRequest: Bool) async throws {

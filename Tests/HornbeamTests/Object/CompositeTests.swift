@@ -34,7 +34,7 @@ private func stack(_ kind: StoreKind) throws -> Stack {
     return try Stack(kind, model, [Stop.self])
 }
 
-/// Composite attributes seen from objects.
+/// Composite attributes of objects.
 @Suite struct CompositeTests {
     @Test("ATT-13: elements are read and set by token and by key path, and survive saving", arguments: StoreKind.allCases)
     func elementsAreReadAndSet(kind: StoreKind) throws {

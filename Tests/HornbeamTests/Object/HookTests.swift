@@ -3,7 +3,7 @@ import Hornbeam
 import Testing
 
 @Suite struct HookTests {
-    /// Owns parts that go with it, and keeps a log of what was called when.
+    /// Owns parts that are deleted with it, and logs its hooks.
     final class Whole: ManagedObject {
         static let name = Attribute<String?>("name")
         static let parts = ToMany<Part>("parts", inverse: "whole", deleteRule: .cascade)

@@ -3,7 +3,7 @@ import Hornbeam
 import Testing
 
 @Suite struct PrimitiveValueTests {
-    /// Stamps itself with primitive values where Core Data's programmers do.
+    /// Sets primitive values in the hooks in which Core Data's users set them.
     final class Stamped: ManagedObject {
         static let name = Attribute<String?>("name")
         static let created = Attribute<Int>("created", default: 0)

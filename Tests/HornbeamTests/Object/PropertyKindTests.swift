@@ -25,7 +25,7 @@ private func drafts(_ kind: StoreKind) throws -> Stack {
     return try Stack(kind, ManagedObjectModel(entities: [entity]), [Draft.self])
 }
 
-/// What the kinds of properties mean for objects, row by row.
+/// The behaviour of each kind of property in objects, row by row.
 @Suite struct PropertyKindTests {
     @Test("ATT-10: a transient attribute is tracked, undone and validated, and never stored", arguments: StoreKind.allCases)
     func transientAttribute(kind: StoreKind) throws {

@@ -2,9 +2,9 @@ import Foundation
 import Hornbeam
 import Testing
 
-/// Stored values that this version of a program cannot read: another version wrote them.
+/// Stored values that this version of a program cannot decode, because another version wrote them.
 @Suite struct UnknownValueTests {
-    /// A store with a book whose rating, binding and cover are of another version, and a context that has fetched the book.
+    /// A store with a book whose rating, binding and cover come from another version, and a context that has fetched the book.
     private func book(_ kind: StoreKind) throws -> (ManagedObjectContext, MacroBook) {
         let stack = try MacroLibrary.stack(kind)
         let writer = stack.newContext()

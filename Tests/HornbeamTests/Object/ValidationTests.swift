@@ -172,7 +172,7 @@ final class Checked: ManagedObject {
     }
 }
 
-/// Refuses some names with errors of its own.
+/// Refuses some names with its own errors.
 final class Strict: ManagedObject {
     enum Refusal: Error { case hook, value }
 

@@ -4,7 +4,7 @@ import Observation
 import Testing
 
 @Suite("Observation") @MainActor struct ObservationTests {
-    /// Whether a change is heard of by who read before.
+    /// True when an observer that has read the property is notified of a change.
     private func hears(_ read: () -> Void, _ change: () throws -> Void) rethrows -> Bool {
         let heard = Flag()
         withObservationTracking(read) { heard.raise() }

@@ -1,7 +1,7 @@
 import Hornbeam
 import Testing
 
-/// Requests written in Swift: the same predicates, orders and columns as the format language gives.
+/// Requests written in Swift: the same predicates, orders and columns as in the format language.
 @Suite struct TypedQueryTests {
     private func format(_ condition: (FetchPath<Employee>) -> FetchPredicate) -> String? {
         FetchRequest<Employee>().where(condition).predicate?.predicateFormat

@@ -31,7 +31,7 @@ import Hornbeam
         return controller
     }
 
-    /// What a change looks like in words.
+    /// A change as text.
     private func words(_ changes: FetchedResultsChanges<Employee>) -> [String] {
         changes.deletedSections.map { "section -\($0)" } + changes.insertedSections.map { "section +\($0)" }
             + changes.objects.map { change in

@@ -2,7 +2,7 @@ import Foundation
 import Hornbeam
 import Testing
 
-/// The steps of a save (section 1.14) beyond what hooks, validation and merging test by themselves.
+/// The steps of a save (section 1.14) except hooks, validation and merging, which have suites of their own.
 @Suite struct SaveStepTests {
     private func users(_ kind: StoreKind) throws -> Stack {
         try Stack(kind, ManagedObjectModel {

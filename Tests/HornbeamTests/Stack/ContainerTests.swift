@@ -2,7 +2,7 @@ import Foundation
 import Hornbeam
 import Testing
 
-/// The container's rows of the inventory (section 1.9).
+/// The rows of the inventory about containers (section 1.9).
 @Suite struct ContainerTests {
     @Test("CON-1, CON-2, CON-7: a container's first description is a store of its name in the default directory")
     func defaults() throws {

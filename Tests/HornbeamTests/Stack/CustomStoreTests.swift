@@ -34,7 +34,7 @@ import Testing
             .custom(ServerStore(fault: .forgetsMembers))
         }
         let failures = conformance.run().map(\.check)
-        // An order that was forgotten may still come out right by chance.
+        // A lost order can still be correct by chance.
         #expect(failures.first == "members of many-to-many relationships are there from both sides")
         #expect(failures.dropFirst().allSatisfy { $0 == "ordered relationships keep their order" })
     }

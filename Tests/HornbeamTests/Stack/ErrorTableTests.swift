@@ -2,7 +2,7 @@ import Foundation
 import Hornbeam
 import Testing
 
-/// The errors of values (section 1.12): each with its number, the object, the key, the value and a sentence without the value.
+/// The validation errors (section 1.12): each with its number, the object, the key, the value and a sentence without the value.
 @Suite struct ErrorTableTests {
     final class Subject: ManagedObject {
         override func validate(_ value: PropertyValue, forKey key: String) throws {
@@ -151,6 +151,6 @@ import Testing
 }
 
 extension ManagedObject {
-    /// Sets a value past every check of types, as a token of the wrong kind would.
+    /// Sets a value without a check of its type, like a token of the wrong type.
     fileprivate func setPrimitive(_ value: PropertyValue, _ key: String) { self[Attribute<PropertyValue>(key)] = value }
 }

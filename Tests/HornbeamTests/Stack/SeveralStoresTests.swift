@@ -2,9 +2,9 @@ import Foundation
 import Hornbeam
 import Testing
 
-/// One container over two stores: fetches see both, each object stays in its own.
+/// One container with two stores: fetches read both, and each object stays in its own.
 @Suite struct SeveralStoresTests {
-    /// A container of two stores, of which the second takes projects and steps only.
+    /// A container of two stores; the second accepts only projects and steps.
     private func pair(_ kinds: (StoreKind, StoreKind), secondIsFor configuration: String? = nil) throws -> StorePair {
         try StorePair(kinds, configuration)
     }

@@ -178,7 +178,7 @@ import Testing
     }
 }
 
-/// What a coordinator announced, in words.
+/// The published changes of a coordinator, as text.
 private final class HeardStores: @unchecked Sendable {  // only used on the test's own thread
     private(set) var changes: [String] = []
     private var tokens: [any NSObjectProtocol] = []

@@ -2,7 +2,7 @@ import Foundation
 import Hornbeam
 import Testing
 
-/// Looking after stores through the coordinator: room, checks, copies, older states, what is saved of damaged ones.
+/// Maintenance of stores through the coordinator: size, checks, backups, older states, salvage.
 @Suite("Upkeep")
 struct StoreUpkeepTests {
     private static let model: ManagedObjectModel = {

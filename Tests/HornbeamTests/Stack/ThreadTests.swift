@@ -3,7 +3,7 @@ import Hornbeam
 import HornbeamThreads
 import Testing
 
-/// An actor of a user's own, on Hornbeam's threads.
+/// A user's own actor on Hornbeam's threads.
 private actor Importer {
     private let executor = ContextExecutor()
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
@@ -154,8 +154,8 @@ private final class Shared<Value: Sendable>: Sendable {
         #expect(posts.names.count == 1)
     }
 
-    // Eight contexts add to shared counters. A conflict is answered by reading again and adding again, so
-    // the sums must be the acknowledged increments: no update is lost without a report.
+    // Eight contexts add to shared counters. After a conflict, they read and add again, so
+    // the sums must equal the acknowledged increments: no update is lost without a report.
     @Test("saves from many threads lose no update without a report", arguments: StoreKind.allCases)
     func noLostUpdates(kind: StoreKind) async throws {
         let stack = try Parity.stack(kind)

@@ -2,9 +2,9 @@ import Foundation
 import Hornbeam
 import Testing
 
-/// What the view context and the contexts below it do by themselves.
+/// The automatic processing and merging of the view context and its children.
 @MainActor @Suite struct ViewContextTests {
-    /// Waits until a condition holds, for a second at most.
+    /// Waits until a condition is true, for a second at most.
     private func wait(until holds: () -> Bool) async throws {
         for _ in 0..<1000 where !holds() { try await Task.sleep(for: .milliseconds(1)) }
     }
@@ -49,7 +49,7 @@ import Testing
         #expect(same.map(\.name) == ["e", "renamed"])
     }
 
-    /// Found by a list that went stale: the store could not be read, and the error went nowhere.
+    /// Found with a list that was not updated: the store could not be read, and no error was reported.
     @Test("MOC-31: what the view context cannot take in by itself arrives at its handler", arguments: StoreKind.allCases)
     func mergeFailuresArrive(kind: StoreKind) async throws {
         let stack = try Company.stack(kind)

@@ -22,7 +22,7 @@ private final class Volume: ManagedObject {
     var room: Room? { get { self[Self.room] } set { self[Self.room] = newValue } }
 }
 
-/// What was looked at last: for the store that need not last.
+/// The last viewed item, for the store in memory.
 private final class Visit: ManagedObject {
     static let volume = Attribute<ManagedObjectID?>("volume")
     static let date = Attribute<Date>("date")
@@ -31,7 +31,7 @@ private final class Visit: ManagedObject {
     var date: Date { get { self[Self.date] } set { self[Self.date] = newValue } }
 }
 
-/// One program that uses what the documents describe together: two stores, batches, a list in sections, drafts in child contexts, undo
+/// One program that combines the features of the documents: two stores, batches, a list in sections, drafts in child contexts, undo
 /// and history.
 @Suite("A program that uses everything together") struct WalkthroughTests {
     private func library(at url: URL) throws -> PersistentContainer {
@@ -77,7 +77,7 @@ private final class Visit: ManagedObject {
             return ids
         }
 
-        // A list in sections follows.
+        // A list in sections is updated.
         let view = container.viewContext
         view.undoStack = UndoStack()
         let list = try FetchedResultsController(
@@ -98,7 +98,7 @@ private final class Visit: ManagedObject {
         #expect(list.sections.map(\.name) == ["a", "b"])
         #expect(list.sections.map { $0.objects.map(\.year) } == [[1906, 1904, 1902, 1900], [1907, 1905, 1903, 1901]])
 
-        // A draft that is thrown away, and one that is kept.
+        // One draft is discarded, and one is saved.
         for isKept in [false, true] {
             let draft = view.newChildContext()
             let volume = try draft.existingObject(Volume.self, with: list.object(at: [0, 0]).objectID)
@@ -124,7 +124,7 @@ private final class Visit: ManagedObject {
         let visited = try view.existingObject(Volume.self, with: #require(visit.volume))
         #expect(visited.title == "Renamed" && visited.room?.name == "b")
 
-        // A room that is in use stays.
+        // A room in use cannot be deleted.
         let room = try view.existingObject(Room.self, with: rooms[0])
         view.delete(room)
         let error = hornbeamError { try view.save() }
@@ -132,7 +132,7 @@ private final class Visit: ManagedObject {
         view.rollback()
         #expect(!room.isDeleted && room.volumes.count == 4)
 
-        // Two who count at once.
+        // Two contexts increment concurrently.
         let popular = list.object(at: [1, 0])
         let id = popular.objectID
         popular.loans += 1
@@ -143,9 +143,9 @@ private final class Visit: ManagedObject {
         try view.save()
         #expect(popular.loans == 3)
 
-        // What happened meanwhile.
+        // The changes since the token.
         let imported = try container.history.fetch(after: start, where: FetchPredicate(format: "author == 'import'")).get()
-        // The batch gave volumes to both rooms, too.
+        // The batch changed the volumes of both rooms, too.
         #expect(imported.map(\.changeCount) == [2, 12])
         let later = try container.history.fetch(after: middle).get()
         #expect(later.map { $0.changes.map(\.updatedProperties) } == [[["volumes"], ["volumes"], ["room", "title"]], [["loans"]], [["loans"]]])

@@ -4,7 +4,7 @@ import Testing
 @testable import Hornbeam
 
 @Suite("Commits that contexts have not taken in") struct ChangeLogTests {
-    /// What one inbox would hold if it had a list of its own.
+    /// The expected content of a change queue, as a list of its own.
     private struct Expected {
         var transactions: [UInt64] = []
         var weight = 0
@@ -55,7 +55,7 @@ import Testing
                 change.inserted = (0..<UInt64.random(in: 0...9, using: &random)).map { ObjectReference(entityIndex: 0, key: $0 + 1) }
                 if inboxes.keys.contains(where: { $0 != owner }) {
                     for key in inboxes.keys {
-                        // Who has taken everything in is not burdened with its own.
+                        // A context that has merged all commits is not delayed by its own.
                         if key == owner, inboxes[key]?.expected.weight == 0, inboxes[key]?.expected.isOverflowing == false { continue }
                         if key != owner { inboxes[key]?.expected.transactions.append(transaction) }
                         inboxes[key]?.expected.weight += change.count + 1
@@ -117,7 +117,7 @@ import Testing
         #expect(pair.broadcast.weight < 600)
     }
 
-    // In a process of its own: where somebody has asked for the names of notifications, contexts look for what they can tell.
+    // In a process of its own: after notification names are requested, contexts search for changes to publish.
     @Test("a context that only inserts and saves reads no state of the store, and shows what it saved")
     func savingAloneReadsNoState() async {
         await #expect(processExitsWith: .success) {

@@ -1,7 +1,7 @@
 import Foundation
 import Hornbeam
 
-/// Books, with what batches must take care of: unique values, an index, a hierarchy, derived values, every kind of relationship.
+/// Books, with the parts of a model that batches handle: unique values, an index, a hierarchy, derived values, every kind of relationship.
 final class Book: ManagedObject {
     static let isbn = Attribute<String?>("isbn", unique: true)
     static let title = Attribute<String>("title", default: "untitled")
@@ -32,7 +32,7 @@ final class Shelf: ManagedObject {
     var books: ManagedArray<Book> { get { self[Self.books] } set { self[Self.books] = newValue } }
 }
 
-/// The one label of a book.
+/// The only label of a book.
 final class Label: ManagedObject {
     static let text = Attribute<String?>("text")
     static let book = ToOne<Book>("book", inverse: "label")

@@ -58,7 +58,7 @@ final class Step: ManagedObject {
 enum Company {
     static let classes: [ManagedObject.Type] = [Department.self, Employee.self, Project.self, Step.self]
 
-    /// The company's model; the delete rules of two relationships can be chosen.
+    /// The company's model; the delete rules of two relationships are parameters.
     static func model(
         employees: DeleteRule = .nullify, projects: DeleteRule = .nullify
     ) throws -> ManagedObjectModel {

@@ -71,7 +71,7 @@ final class FileStore: CustomStore {
     }
 }
 
-/// An incremental store: a server of which rows are asked as they are needed.
+/// An incremental store: a server that returns rows on request.
 final class ServerStore: CustomStore {
     enum Fault { case none, forgetsMembers }
 
@@ -86,7 +86,7 @@ final class ServerStore: CustomStore {
 
     init(fault: Fault = .none) { self.fault = fault }
 
-    /// The same server, met by another process.
+    /// The same server, used by another process.
     init(copying other: ServerStore) {
         fault = other.fault
         let rows = other.state.withLock { $0.rows }
@@ -100,7 +100,7 @@ final class ServerStore: CustomStore {
         set { state.withLock { $0.failure = newValue } }
     }
 
-    /// Somebody else changes rows.
+    /// Changes rows like another user.
     func change(_ body: (inout [UInt64: CustomStoreRow]) -> Void) {
         state.withLock { state in
             body(&state.rows.rows)
@@ -145,7 +145,7 @@ final class ServerStore: CustomStore {
 }
 
 extension CustomStoreNeed {
-    /// The need as a test names it.
+    /// The need in the form that tests compare.
     fileprivate var words: String {
         switch self {
         case .everything: "everything"

@@ -1,14 +1,14 @@
 import Hornbeam
 
-/// Random changes to a company, reproducible from a seed: objects are chosen by name, so that the same seed
-/// does the same in any context that shows the same.
+/// Random changes to a company, repeatable with a seed: objects are selected by name, so that the same seed
+/// makes the same changes in any context with the same content.
 struct RandomEdits {
     private var generator: SeededGenerator
     private var lastName = 0
 
     init(seed: UInt64) { generator = SeededGenerator(state: seed) }
 
-    /// Makes one change and returns what it was, for the log of a failure.
+    /// Makes one change and returns its description, for the log of a failure.
     mutating func edit(_ context: ManagedObjectContext) throws -> String {
         switch Int.random(in: 0..<14, using: &generator) {
         case 0, 1:
@@ -97,7 +97,7 @@ struct RandomEdits {
 }
 
 extension ManagedObjectContext {
-    /// Everything that the context shows of a company, as text: objects by name, relationships by the names at their ends.
+    /// The content of a company in the context, as text: objects by name, relationships by the names at their ends.
     func companyDump() throws -> String {
         var lines: [String] = []
         for entity in ["Department", "Employee", "Project", "Step"] {

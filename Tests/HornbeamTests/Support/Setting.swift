@@ -2,7 +2,7 @@ import Foundation
 import Hornbeam
 import Testing
 
-/// What the outcome of a behaviour must not depend on, one value of each.
+/// The conditions that a result must not depend on, with one value of each.
 ///
 /// A test takes all of them, or all that differ in some of the fields, so that a default is never the only value tried.
 struct Setting: Hashable, Sendable, CustomTestStringConvertible {

@@ -2,13 +2,13 @@ import Foundation
 import Hornbeam
 import Testing
 
-/// Where a test's store is: every test of behaviour runs on both.
+/// The kind of a test's store: every test of behaviour runs with both.
 enum StoreKind: CaseIterable, CustomTestStringConvertible {
     case onDisk, inMemory
     var testDescription: String { self == .onDisk ? "on disk" : "in memory" }
 }
 
-/// Where the stores of one run of the tests lie; removed when the process ends.
+/// The folder of the stores of one test run; removed when the process ends.
 private let testFolder: URL = {
     let folder = FileManager.default.temporaryDirectory.appending(path: "hornbeam-tests-\(UUID().uuidString)")
     try? FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -35,7 +35,7 @@ struct Stack {
         container = try Self.open(description, model, classes)
     }
 
-    /// The place of a store that is not there yet.
+    /// The path of a store that does not exist yet.
     static func freshDescription(_ kind: StoreKind) throws -> PersistentStoreDescription {
         switch kind {
         case .inMemory: .inMemory()
@@ -62,7 +62,7 @@ struct Stack {
 
     func newContext() -> ManagedObjectContext { container.newContext() }
 
-    /// A context that keeps what it read, whatever others save.
+    /// A context that keeps its values, regardless of others' saves.
     func newStaleContext() -> ManagedObjectContext {
         let context = container.newContext()
         context.automaticallyMergesChangesFromParent = false
@@ -70,7 +70,7 @@ struct Stack {
     }
 }
 
-/// Runs the body and gives back the error of the library that it throws.
+/// Runs the body and returns the library's error that it throws.
 func hornbeamError(
     _ location: SourceLocation = #_sourceLocation, _ body: () throws -> Void
 ) -> HornbeamError? {

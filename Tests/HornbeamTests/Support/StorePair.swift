@@ -29,12 +29,12 @@ struct StorePair {
         return description
     }
 
-    /// The number of the store that an object is in.
+    /// The number of the object's store.
     func place(of object: ManagedObject) -> Int? {
         stores.firstIndex { $0.identifier == object.objectID.storeIdentifier }
     }
 
-    /// Another container of the same store, so that one in memory stays when it is removed here.
+    /// Another container of the same store, so that a store in memory stays open when it is removed here.
     func keepOpen(_ number: Int) throws -> PersistentContainer {
         let container = try PersistentContainer(name: "Keeper", model: container.managedObjectModel, classes: Company.classes)
         container.persistentStoreDescriptions = [descriptions[number]]
@@ -43,7 +43,7 @@ struct StorePair {
     }
 }
 
-/// What a context announced since this was made.
+/// The changes that a context has published since this was created.
 final class Heard: @unchecked Sendable {  // only used on the test's own thread
     private(set) var changes: [ObjectChanges] = []
     private var token: (any NSObjectProtocol)?

@@ -225,7 +225,7 @@ import Testing
         #expect(try stack.newContext().companyDump() == states[states.count - 1], "seed \(seed)")
     }
 
-    /// Notes the state after an edit, unless the edit changed nothing.
+    /// Records the state after an edit, unless the edit changed nothing.
     private func note(_ dump: String, _ undo: UndoStack, _ states: inout [String], _ place: inout Int) {
         guard undo.undoCount > place else { return }
         states.removeSubrange((place + 1)...)

@@ -274,7 +274,7 @@ extension FetchExpression.Node {
 }
 
 extension FetchPredicate.Comparator {
-    /// The operator as it is printed.
+    /// The printed operator.
     package var word: String {
         switch self {
         case .lessThan: "<"

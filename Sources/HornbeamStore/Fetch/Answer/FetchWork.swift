@@ -4,7 +4,7 @@ package import HornbeamModel
 package struct FetchWork: Sendable {
     /// The executed plan; nil for a direct lookup.
     var plan: FetchPlan?
-    var lookUp: LookUp?
+    var lookUp: DirectLookup?
     /// For dictionary results: the request for the objects and the program that makes the dictionaries.
     package var dictionaries: (request: FetchDescription, program: DictionaryProgram)?
     /// The number of rows read, matching or not, of other entities too.

@@ -26,7 +26,7 @@ extension StoreSnapshot {
             let concrete = schema.model.entities[Int(reference.entityIndex)]
             return concrete === entity || (request.includesSubentities && concrete.isKind(of: entity))
         }
-        answer.work.lookUp = LookUp(entity: entity, index: index, count: wanted.count)
+        answer.work.lookUp = DirectLookup(entity: entity, index: index, count: wanted.count)
         if !request.window.isWhole { wanted = Array(request.window.of(wanted)) }
         answer.rows = FoundRows(wanted, wanted.count == 1 && request.resultType == .objects ? [try locate(wanted[0])] : [])
         return answer
@@ -82,7 +82,7 @@ extension ValueIndex {
 }
 
 /// The executed lookup, to be formatted as text on request.
-struct LookUp: Sendable {
+struct DirectLookup: Sendable {
     let entity: EntityDescription
     let index: ValueIndex
     let count: Int

@@ -2,14 +2,14 @@ internal import HornbeamEngine
 package import HornbeamModel
 
 /// A lookup of an object by a unique text of its entity, without a request and without the planner.
-package final class UniqueLookUp: Sendable {
+package final class UniqueLookup: Sendable {
     /// The index may truncate a longer text.
     package static let textMax = 900
 
     private let index: ValueIndex
     /// The position of the attribute's column in the table.
     private let column: Int
-    private let memo: KeyMemo
+    private let memo: UniqueLookupCache
     /// The memory limit of the cache, derived from the size of the pool.
     private let memoBytes: Int
 
@@ -49,7 +49,7 @@ package final class UniqueLookUp: Sendable {
     }
 
     /// The hash of a text in the cache.
-    package static func hash(_ text: UnsafeRawBufferPointer) -> UInt64 { KeyMemo.hash(text) }
+    package static func hash(_ text: UnsafeRawBufferPointer) -> UInt64 { UniqueLookupCache.hash(text) }
 
     private func indexed(_ text: UnsafeRawBufferPointer, _ snapshot: StoreSnapshot) throws(EngineError) -> UInt64? {
         var key = IndexKey()

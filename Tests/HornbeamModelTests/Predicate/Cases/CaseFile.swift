@@ -83,12 +83,12 @@ enum CaseValue: Decodable {
     }
 }
 
-/// The lines of one of the shared case files; empty where the files are absent.
+/// The lines of one of the shared case files; empty when the files are absent.
 struct CaseFile {
     var name: String
     var cases: [CaseValue]
 
-    /// Beside the package, wherever in it this file (or a link to it) lies.
+    /// Next to the package, which contains this file or a link to it.
     static let folder: URL = {
         var root = URL(filePath: #filePath).deletingLastPathComponent()
         while root.path != "/", !FileManager.default.fileExists(atPath: root.appending(path: "Package.swift").path) {
@@ -109,11 +109,11 @@ struct CaseFile {
         }
     }
 
-    /// Runs every case and answers the failures; prints a line with the counts.
+    /// Runs every case and returns the failures; prints a line with the counts.
     ///
     /// - Parameters:
-    ///   - place: Where the cases are answered, for that line.
-    ///   - otherwise: What it is called when a case comes out as not stated.
+    ///   - place: The implementation under test, for that line.
+    ///   - otherwise: The word for a case with another result.
     func run(in place: String = "memory", otherwise: String = "failed", _ body: (CaseValue) throws -> String?) -> [String] {
         var failures: [String] = []
         for entry in cases {

@@ -35,7 +35,7 @@ struct EvaluationCaseTests {
         #expect(failures == [])
     }
 
-    /// nil when the case comes out as stated, else what came out.
+    /// nil when the case has the stated result, else the actual result.
     static func outcome(_ entry: CaseValue) throws -> String? {
         if let name = entry["objects"]?["fixture"]?.text { return try fixtureOutcome(entry, name) }
         let predicate = try entry.predicate()
@@ -64,25 +64,25 @@ struct EvaluationCaseTests {
     }
 }
 
-/// The cases on which other implementations differ. `Docs/Deviations.md` gives our answers.
+/// The cases in which other implementations differ. `Docs/Deviations.md` states our results.
 @Suite(.enabled(if: CaseFile.areAvailable))
 struct DisputedCaseTests {
-    /// Where we answer otherwise than the source of the case, on purpose.
+    /// Cases in which our result differs from the source of the case on purpose.
     private static let ours: Set<String> = [
-        // A float meets 1.7 as a double, as in Foundation.
+        // A float is compared with 1.7 as a double, as in Foundation.
         "realm.FloatQuery.010",
         // nil has no order, so that nil <= nil is false.
         "realm.NullableOps.nils.018", "realm.NullableOps.nils.024", "realm.NullableOps.nils.036",
         "realm.NullableOps.nils.042", "realm.NullableOps.nils.054", "realm.NullableOps.nils.060",
         "realm.NullableOps.nils.084", "realm.NullableOps.nils.090", "realm.NullableOps.nils.102",
         "realm.NullableOps.nils.108", "cappuccino.nil.008",
-        // nil is no text, so that nil LIKE nil is false.
+        // nil is not a text, so that nil LIKE nil is false.
         "realm.NullableString.011", "realm.NullableString.012", "realm.NullableString.025", "realm.NullableString.026",
-        // A text has no order against a number: false in memory, refused when there is a model.
+        // Text and number are not comparable: false in memory, refused when there is a model.
         "gnustep.errors.001",
         // FUNCTION calls the built-in functions only.
         "cappuccino.functions.003", "cappuccino.functions.004", "cappuccino.functions.005",
-        // A variable stands for a value, not for a key.
+        // A variable is replaced by a value, not by a key.
         "cappuccino.var.001",
     ]
 

@@ -51,7 +51,7 @@ final class Fixture {
         }
     }
 
-    /// Both sides: those written at this entity, and the inverses that others name here.
+    /// Both ends: those declared in this entity, and the inverses that others declare.
     private static func relationships(_ name: String, _ entities: [String: CaseValue]) -> [RelationshipDescription] {
         var found: [String: RelationshipDescription] = [:]
         for (other, content) in entities {
@@ -86,7 +86,7 @@ final class Fixture {
     }
 }
 
-/// One object of a fixture, answering by key as a managed object does.
+/// One object of a fixture, with values by key like a managed object.
 final class FixtureObject: KeyedValues {
     let id: String
     let entity: EntityDescription

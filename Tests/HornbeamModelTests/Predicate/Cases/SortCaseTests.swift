@@ -1,7 +1,7 @@
 import HornbeamModel
 import Testing
 
-/// The shared cases of order, limit and offset, answered in memory.
+/// The shared cases of order, limit and offset, evaluated in memory.
 @Suite(.enabled(if: CaseFile.areAvailable))
 struct SortCaseTests {
     @Test("FET-3: sorting in memory gives the stated orders")

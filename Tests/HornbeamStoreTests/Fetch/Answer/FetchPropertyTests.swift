@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Fetching like the reference")
 struct FetchPropertyTests {
-    /// `HORNBEAM_FUZZ=100` tries a hundred times as many models.
+    /// `HORNBEAM_FUZZ=100` runs a hundred times as many models.
     private static let effort = max(1, Int(ProcessInfo.processInfo.environment["HORNBEAM_FUZZ"] ?? "") ?? 1)
 
     @Test("every plan gives the answer of asking each object in memory", arguments: 1 ... 6)
@@ -33,7 +33,7 @@ struct FetchPropertyTests {
             for plan in try FetchPlan.all(request, in: snapshot, counting: false) {
                 let references = try snapshot.fetch(plan, excluding: []).references
                 #expect(references == expected, "seed \(seed): \(text(request))\n\(plan.description)")
-                // As with many leaves: the other ends of relationships are read from beginning to end.
+                // The same path as with many leaves: the other ends of relationships are read completely.
                 let others = try snapshot.fetch(plan, excluding: [], in: FilterContext(snapshot, leavesLookedUp: 0)).references
                 #expect(others == expected, "seed \(seed), other ends first: \(text(request))\n\(plan.description)")
                 let shared = try snapshot.fetch(plan, excluding: [], in: .shared(snapshot)).references
@@ -105,13 +105,13 @@ struct FetchPropertyTests {
 }
 
 extension FilterContext {
-    /// Scans with three threads however few rows there are.
+    /// Scans with three threads for any number of rows.
     static func shared(_ snapshot: StoreSnapshot) -> FilterContext {
         FilterContext(snapshot, threads: ScanThreads(most: 3, cellsEach: 1))
     }
 }
 
-/// Requests at random over a filled library.
+/// Random requests to a filled library.
 struct RandomRequest {
     private let filled: FilledLibrary
     private var generator: SeededGenerator
@@ -197,7 +197,7 @@ struct RandomRequest {
         try FetchPredicate(format: format, arguments: arguments).node
     }
 
-    /// A path to an attribute or, where no order is asked for, a to-one.
+    /// A path to an attribute; without an order also to a to-one.
     private mutating func path(
         _ entity: EntityDescription, depth: Int, ordered: Bool
     ) -> (String, PropertyDescription) {
@@ -211,7 +211,7 @@ struct RandomRequest {
         return (property.name, property)
     }
 
-    /// A value that some object has, or nearly.
+    /// The value of some object, or one close to it.
     private mutating func value(_ property: PropertyDescription) -> PropertyValue {
         if property.isToOne { return pick(filled.objects(of: property.destinationEntity!)).id }
         let owners = filled.objects(of: property.entity)

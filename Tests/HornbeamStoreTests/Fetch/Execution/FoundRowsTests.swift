@@ -51,7 +51,7 @@ struct FoundRowsTests {
         }
     }
 
-    /// What one thread finds, and what three find together.
+    /// The results of one thread, and those of three threads together.
     private func answers(_ seed: UInt64) throws -> [(FoundRows, StoreSnapshot, String)] {
         let snapshot = try FilledLibrary(seed: seed, size: 1_200).library.store.snapshot()
         return try Self.questions.flatMap { entity, format in

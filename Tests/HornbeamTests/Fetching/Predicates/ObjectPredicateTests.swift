@@ -1,7 +1,7 @@
 import Hornbeam
 import Testing
 
-/// Objects as values of predicates.
+/// Objects as values in predicates.
 struct ObjectPredicateTests {
     @Test func objectsStandForTheirIDs() throws {
         let context = try Company.stack(.inMemory).newContext()

@@ -3,7 +3,7 @@ import Hornbeam
 import HornbeamModel
 import Testing
 
-/// Random predicates of fitting types, fetched from a store and asked of the objects in memory: one meaning.
+/// Random predicates of matching types, fetched from a store and evaluated on the objects in memory, with equal results.
 struct RandomFetchTests {
     private static let effort = max(1, Int(ProcessInfo.processInfo.environment["HORNBEAM_FUZZ"] ?? "") ?? 1)
 
@@ -74,7 +74,7 @@ private struct RandomSample {
         }
     }
 
-    /// A constant of a kind that the key compares with.
+    /// A constant of a type that is comparable with the key's.
     private mutating func constant(_ key: String) -> PropertyValue {
         if random.number(0..<12) == 0 { return .null }
         switch key {

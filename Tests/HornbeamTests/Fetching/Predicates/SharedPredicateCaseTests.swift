@@ -3,8 +3,8 @@ import Hornbeam
 import HornbeamModel
 import Testing
 
-/// The shared cases of predicates, answered by the whole library: saved, fetched from the store, and
-/// fetched before they were saved.
+/// The shared cases of predicates, evaluated by the whole library: saved and fetched from the store, and
+/// fetched before they are saved.
 @Suite(.enabled(if: CaseFile.areAvailable), .serialized)
 struct SharedPredicateCaseTests {
     private final class Graph {
@@ -40,7 +40,7 @@ struct SharedPredicateCaseTests {
         func reference(_ id: String) -> PropertyValue { objects[id].map { .objectID($0.objectID) } ?? .null }
     }
 
-    /// nil when the fetch comes out as the case states.
+    /// nil when the fetch has the stated result.
     private static func outcome(_ entry: CaseValue, _ graphs: inout [String: Graph], isSaved: Bool) throws -> String? {
         guard let name = entry["objects"]?["fixture"]?.text else { return nil }
         let graph = try graphs[name] ?? Graph(name, isSaved: isSaved)
