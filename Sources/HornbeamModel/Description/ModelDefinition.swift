@@ -8,6 +8,8 @@ public struct ModelDefinition: Hashable, Sendable {
     public var composites: [CompositeDescription]
     /// Named subsets of the entities' names (MDL-2).
     public var configurations: [String: [String]]
+    /// The names of entities that the model leaves out, and that its fetched properties may fetch nevertheless: those of other stores.
+    public var externalEntities: Set<String> = []
     /// The requests that the model names (MDL-1).
     public var fetchRequestTemplates: [FetchRequestTemplate]
     /// Texts for people, by keys such as `Property/name/Entity/Author` (MDL-3).
