@@ -11,9 +11,8 @@ struct OverwriteSuite {
         Row(id: "15m", title: "… in bytes", unit: "MB"),
     ]
 
-    private final class Document: ManagedObject {
-        static let body = Attribute<Data>("body")
-        var body: Data { get { self[Self.body] } set { self[Self.body] = newValue } }
+    @Entity fileprivate final class Document: ManagedObject {
+        var body: Data
     }
 
     private static let bodyBytes = 1000
@@ -25,7 +24,7 @@ struct OverwriteSuite {
         note("overwriting")
         var random = SplitMix(15)
         let path = try folder.empty("overwrite")
-        let model = try ManagedObjectModel { Entity("Document") { Document.body } }
+        let model = try ManagedObjectModel(for: Document.self)
         let container = try PersistentContainer.open(model, [Document.self], at: path, poolBytes: 256 << 20)
         _ = try container.performAndWait { context in
             try context.execute(BatchInsertRequest(Document.self, from: 0..<count) { _, row in

@@ -1,18 +1,18 @@
 import Hornbeam
 
 /// Owners and their items: the objects of the performance shapes.
-final class Owner: ManagedObject {
-    static let code = Attribute<String>("code", unique: true)
-    static let rank = Attribute<Int>("rank", default: 0, indexed: true)
-    static let note = Attribute<String?>("note")
-    static let items = ToMany<Item>("items", inverse: "owner")
-    static let steps = OrderedToMany<Item>("steps", inverse: "stepOwner")
+@Entity final class Owner: ManagedObject {
+    @Attribute(.unique) var code: String
+    @Attribute(.indexed) var rank = 0
+    var note: String?
+    @Relationship(inverse: \Item.owner) var items: ManagedSet<Item>
+    @Relationship(inverse: \Item.stepOwner) var steps: ManagedArray<Item>
 }
 
-final class Item: ManagedObject {
-    static let number = Attribute<Int>("number", default: 0)
-    static let owner = ToOne<Owner>("owner", inverse: "items")
-    static let stepOwner = ToOne<Owner>("stepOwner", inverse: "steps")
+@Entity final class Item: ManagedObject {
+    var number = 0
+    var owner: Owner?
+    var stepOwner: Owner?
 }
 
 /// The kind of objects that are numerous during a measured operation.
@@ -42,11 +42,7 @@ struct ShapeStage {
     private let kept: [ManagedObject]
 
     init(_ axis: ShapeAxis, _ count: Int) throws {
-        let model = try ManagedObjectModel {
-            Entity("Owner") { Owner.code; Owner.rank; Owner.note; Owner.items; Owner.steps }
-            Entity("Item") { Item.number; Item.owner; Item.stepOwner }
-        }
-        container = try .inMemory(model: model, classes: [Owner.self, Item.self])
+        container = try .inMemory(for: Owner.self, Item.self)
         let maker = container.newContext()
         for number in 0..<Self.spares {
             Owner(context: maker)[Owner.code] = "spare \(number)"

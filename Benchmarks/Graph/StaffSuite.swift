@@ -63,19 +63,15 @@ protocol StaffContestant: AnyObject {
     func close() throws
 }
 
-final class Department: ManagedObject {
-    static let name = Attribute<String>("name")
-    static let employees = ToMany<Employee>("employees", inverse: "department")
-
-    var employees: ManagedSet<Employee> { self[Self.employees] }
+@Entity final class Department: ManagedObject {
+    var name: String
+    var employees: ManagedSet<Employee>
 }
 
-final class Employee: ManagedObject {
-    static let name = Attribute<String>("name")
-    static let salary = Attribute<Int>("salary")
-    static let department = ToOne<Department>("department", inverse: "employees")
-
-    var salary: Int { self[Self.salary] }
+@Entity final class Employee: ManagedObject {
+    var name: String
+    var salary: Int
+    var department: Department?
 }
 
 final class GraphStaff: StaffContestant {
@@ -84,11 +80,7 @@ final class GraphStaff: StaffContestant {
     private let container: PersistentContainer
 
     init(path: String) throws {
-        let model = try ManagedObjectModel {
-            Entity("Department") { Department.name; Department.employees }
-            Entity("Employee") { Employee.name; Employee.salary; Employee.department }
-        }
-        container = try .open(model, [Department.self, Employee.self], at: path)
+        container = try .open(ManagedObjectModel(for: Department.self, Employee.self), [Department.self, Employee.self], at: path)
     }
 
     func load(departments: Int, staff: Int) throws {

@@ -2,17 +2,15 @@ import Foundation
 import Hornbeam
 
 /// The entity whose model gets further versions.
-final class Note: ManagedObject {
-    static let code = Attribute<String>("code")
-    static let latitude = Attribute<Double>("latitude")
-    static let longitude = Attribute<Double>("longitude")
-    static let name = Attribute<String>("name")
-    static let grade = Attribute<Int?>("grade")
-    static let remark = Attribute<String?>("remark")
+@Entity final class Note: ManagedObject {
+    var code: String
+    var latitude: Double
+    var longitude: Double
+    var name: String
+    var grade: Int?
+    var remark: String?
 
-    static let model = Result {
-        try ManagedObjectModel { Entity("Note") { Note.code; Note.latitude; Note.longitude; Note.name; Note.grade; Note.remark } }
-    }
+    static let model = Result { try ManagedObjectModel(for: Note.self) }
 }
 
 /// Hornbeam migrates a store by opening it.

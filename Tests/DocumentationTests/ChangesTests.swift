@@ -72,6 +72,20 @@ import Testing
         #expect(list.sections.map(\.name) == ["Oslo"] && list.fetchedObjects?.map(\.name) == ["a"])
     }
 
+    @Test func resultsAreObserved() throws {
+        let context = container.viewContext
+        Event(in: context, name: "a", place: Place(in: context, name: "Oslo"))
+        // snippet
+        let events = FetchedResults(FetchRequest<Event>().sorted(by: \.place.name), in: container.viewContext, sectionedBy: \.place.name)
+        let count = LiveValue(container.viewContext.liveCount(of: FetchRequest<Event>()))
+        events.onChange = { changes in print(changes.objects.count, "changes") }
+        print(events.sections.map(\.name), count.value ?? 0, events.fetchError == nil)
+        // end
+        Event(in: context, name: "b", place: Place(in: context, name: "Rome"))
+        context.processPendingChanges()
+        #expect(events.sections.map(\.name) == ["Oslo", "Rome"] && count.value == 2)
+    }
+
     @Test func sequencesOfChangesEndWithTheirTask() async throws {
         let container = container
         // snippet

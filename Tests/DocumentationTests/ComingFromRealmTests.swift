@@ -51,8 +51,8 @@ import Testing
             let dog = try context.existingObject(Dog.self, with: id)
             dog.age += 1
         }
-        let frozen = FrozenObject(dog)          // a value: Sendable
-        print(frozen[Dog.name])
+        let frozen = dog.snapshot       // a value: Sendable and Codable
+        print(frozen.name)
         // end
         #expect(try context.count(FetchRequest<Dog>().where { $0.age == 5 }) == 1)
         // snippet

@@ -22,7 +22,7 @@ import Testing
         let folder = try TemporaryFolder()
         let url = folder.url.appending(path: "Trips.hornbeam")
         // snippet
-        let container = try PersistentContainer.open(at: url, for: Trip.self, Stop.self)
+        let container = try await PersistentContainer.open(at: url, for: Trip.self, Stop.self)
         let context = container.viewContext
         let trip = Trip(in: context, name: "Norway", start: .now)
         trip.stops.append(Stop(in: context, place: "Bergen", nights: 2))

@@ -32,6 +32,21 @@ import Testing
         #expect(try count == 1 && context.count(FetchRequest<Employee>()) == 1 && own.count(FetchRequest<Employee>()) == 1)
     }
 
+    @Test func snapshotsAreValues() async throws {
+        try await container.write { context in
+            _ = Employee(in: context, name: "Ada", department: Department(in: context, name: "Engine"))
+        }
+        // snippet
+        let ada = try await container.read { context in
+            try context.first(Employee.self) { $0.name == "Ada" }?.snapshot(including: \.department)
+        }
+        print(ada?.name ?? "", ada?.department?.snapshot?.name ?? "")
+        let json = try JSONEncoder().encode(ada)
+        // end
+        #expect(ada?.department?.snapshot?.name == "Engine")
+        #expect(try JSONDecoder().decode(Employee.Snapshot.self, from: json) == ada)
+    }
+
     @Test func errorsAreCaughtByCode() throws {
         let context = container.viewContext
         Employee(in: context, name: "Ada")

@@ -57,6 +57,15 @@ import Testing
         #expect(controller.sections.map(\.name) == ["Engine", "Model"])
     }
 
+    @Test func viewsObserveResults() throws {
+        // snippet
+        let names = FetchedResults(FetchRequest<Employee>().sorted(by: \.name), in: container.viewContext)
+        let staff = LiveValue(container.viewContext.liveCount(of: FetchRequest<Employee>()))
+        print(names.objects.map(\.name), staff.value ?? 0)
+        // end
+        #expect(names.objects.map(\.name) == ["Ada"] && staff.value == 1)
+    }
+
     @Test func commitsAreASequence() async throws {
         let container = container
         var isOver = false

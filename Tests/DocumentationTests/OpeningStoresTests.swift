@@ -45,4 +45,17 @@ import Testing
         #expect(try library.read { try $0.fetch(FetchRequest<Author>()).map(\.name) } == ["Mary Shelley"])
         try library.close()
     }
+
+    @Test func storesAreOpenedInTheBackground() async throws {
+        let folder = try TemporaryFolder()
+        let url = folder.url.appending(path: "Library.hornbeam")
+        // snippet
+        let monitor = MigrationMonitor()
+        let progress = Task { for await step in monitor.steps { print(step.part, step.fraction) } }
+        let library = try await PersistentContainer.open(at: url, for: Author.self, Book.self, migration: monitor)
+        // end
+        await progress.value
+        #expect(try await library.read { try $0.count(FetchRequest<Author>()) } == 0)
+        try library.close()
+    }
 }

@@ -29,6 +29,7 @@ import Testing
     }
 
     @Entity final class Book: ManagedObject {
+        #Unique<Book>([\.title, \.author])
         var title: String = ""
         var year: Int?
         var author: Author?
@@ -60,7 +61,7 @@ import Testing
                 if number > 5 { event.tags.insert(swift) }
             }
             let shelley = Author(in: context, name: "Mary Shelley")
-            for year in [1817, 1818, 1823, 1826, 1837] { Book(in: context, title: "T", year: year, author: shelley) }
+            for year in [1817, 1818, 1823, 1826, 1837] { Book(in: context, title: "T \(year)", year: year, author: shelley) }
             for (name, heads) in [("Engine", 6), ("Model", 7), ("Tools", 2)] {
                 let department = Department(in: context, name: name)
                 for number in 0..<heads { Employee(in: context, salary: Double(1_000 * number), department: department) }
@@ -125,6 +126,17 @@ import Testing
             return try context.first(Event.self, where: Event.uid, equals: uid)?.latitude
         }
         #expect(found == 36)
+    }
+
+    @Test func objectsAreUpserted() throws {
+        try container.write { context in
+            let shelley = try #require(try context.fetch(FetchRequest<Author>()).first)
+            // snippet
+            let event = try context.upsert(Event.self, where: \.uid, is: "e3")
+            let book = try context.upsert(Book.self) { $0.title == "Frankenstein" && $0.author == shelley }
+            // end
+            #expect(event.latitude == 36 && book.author === shelley && book.isInserted)
+        }
     }
 
     @Test func predicatesHoldInMemory() throws {

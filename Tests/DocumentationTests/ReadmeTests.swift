@@ -23,7 +23,7 @@ enum Rating: Int, CaseIterable, AttributeValue { case unrated, poor, good }
 }
 
 @MainActor func keepBooks(at url: URL) async throws {
-    let library = try PersistentContainer.open(at: url, for: Author.self, Book.self)
+    let library = try await PersistentContainer.open(at: url, for: Author.self, Book.self)
 
     try await library.performBackgroundTask { context in
         let author = Author(in: context, name: "Mary Shelley")

@@ -55,7 +55,7 @@ import Testing
         let path = try model()
         let store = folder.path("Shop.hornbeam")
         let model = try ManagedObjectModel(contentsOf: URL(filePath: path))
-        try PersistentContainer.open(at: URL(filePath: store), model: model).close()
+        try await PersistentContainer.open(at: URL(filePath: store), model: model).close()
         #expect(await Tool.run(["generate", path, "--output", folder.path("A")]) == 0)
         #expect(await Tool.run(["generate", store, "--output", folder.path("B")]) == 0)
         for name in try names(in: folder.path("A")) {

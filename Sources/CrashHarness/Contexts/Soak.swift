@@ -5,18 +5,18 @@ import HornbeamStore
 
 /// A store whose content is replaced continuously, and the steps that do so.
 final class Soak {
-    final class Source: ManagedObject {
-        static let name = Attribute<String>("name", unique: true)
-        static let total = Attribute<Int>("total", default: 0, merge: .sum)
-        static let events = ToMany<Event>("events", inverse: "source", deleteRule: .cascade)
+    @Entity final class Source: ManagedObject {
+        @Attribute(.unique) var name: String
+        @Attribute(merge: .sum) var total = 0
+        @Relationship(deleteRule: .cascade) var events: ManagedSet<Event>
     }
 
-    final class Event: ManagedObject {
-        static let uid = Attribute<String>("uid", unique: true)
-        static let number = Attribute<Int>("number", default: 0, indexed: true)
-        static let title = Attribute<String>("title")
-        static let payload = Attribute<Data?>("payload")
-        static let source = ToOne<Source>("source", inverse: "events")
+    @Entity final class Event: ManagedObject {
+        @Attribute(.unique) var uid: String
+        @Attribute(.indexed) var number = 0
+        var title: String
+        var payload: Data?
+        var source: Source?
     }
 
     let container: PersistentContainer
@@ -35,10 +35,7 @@ final class Soak {
     init(seed: UInt64, rows: Int) throws {
         self.rows = rows
         random = SimulationRandom(seed: seed)
-        let model = try ManagedObjectModel {
-            Entity("Source") { Source.name; Source.total; Source.events }
-            Entity("Event") { Event.uid; Event.number; Event.title; Event.payload; Event.source }
-        }
+        let model = try ManagedObjectModel(for: Source.self, Event.self)
         container = try PersistentContainer(name: "Soak", model: model, classes: [Source.self, Event.self])
         var description = PersistentStoreDescription(url: folder)
         description.poolBytes = 32 << 20

@@ -64,33 +64,27 @@ struct StressTally: Sendable {
 
 /// Counters in groups, with marks that are inserted and deleted.
 enum StressModel {
-    final class Counter: ManagedObject {
-        static let name = Attribute<String>("name", unique: true)
+    @Entity final class Counter: ManagedObject {
+        @Attribute(.unique) var name: String
         /// Incremented by reading, adding and writing: two such changes conflict, and the policy decides.
-        static let value = Attribute<Int>("value", default: 0)
+        var value = 0
         /// Incremented likewise, with a merge rule that adds both changes.
-        static let tally = Attribute<Int>("tally", default: 0, merge: .sum)
-        static let group = ToOne<Group>("group", inverse: "counters")
-        static let marks = ToMany<Mark>("marks", inverse: "counter")
+        @Attribute(merge: .sum) var tally = 0
+        var group: Group?
+        var marks: ManagedSet<Mark>
     }
 
-    final class Group: ManagedObject {
-        static let name = Attribute<String>("name")
-        static let counters = ToMany<Counter>("counters", inverse: "group")
+    @Entity final class Group: ManagedObject {
+        var name: String
+        var counters: ManagedSet<Counter>
     }
 
-    final class Mark: ManagedObject {
-        static let owner = Attribute<Int>("owner", default: 0, indexed: true)
-        static let counter = ToOne<Counter>("counter", inverse: "marks")
+    @Entity final class Mark: ManagedObject {
+        @Attribute(.indexed) var owner = 0
+        var counter: Counter?
     }
 
     static let classes: [ManagedObject.Type] = [Counter.self, Group.self, Mark.self]
 
-    static func model() throws -> ManagedObjectModel {
-        try ManagedObjectModel {
-            Entity("Counter") { Counter.name; Counter.value; Counter.tally; Counter.group; Counter.marks }
-            Entity("Group") { Group.name; Group.counters }
-            Entity("Mark") { Mark.owner; Mark.counter }
-        }
-    }
+    static func model() throws -> ManagedObjectModel { try ManagedObjectModel(for: classes) }
 }

@@ -15,8 +15,43 @@ extension ManagedObjectContext {
     public func upsert<Object: ManagedObject, Value: AttributeValue>(
         _ type: Object.Type, where attribute: Attribute<Value>, is value: Value
     ) throws -> Object {
+        try upsert(type, [attribute.name: value.propertyValue])
+    }
+
+    /// The object whose unique property has a value: `upsert(User.self, where: \.mail, is: "ada@example.org")`.
+    ///
+    /// - Throws: As the form that takes a token.
+    public func upsert<Object: ManagedObject, Value: AttributeValue>(
+        _ type: Object.Type, where path: KeyPath<FetchPath<Object>, FetchPath<Value>>, is value: Value
+    ) throws -> Object {
+        try upsert(type, [path.format(): value.propertyValue])
+    }
+
+    /// The object with the values of a uniqueness constraint over several properties: the one that there is, or a new one.
+    ///
+    /// ```swift
+    /// let book = try context.upsert(Book.self) { $0.title == "Frankenstein" && $0.author == shelley }
+    /// ```
+    /// - Parameters:
+    ///   - type: The class of the object.
+    ///   - condition: Comparisons with `==`, joined by `&&`: one for each property of the constraint.
+    /// - Throws: As the form that takes a token; `unsupportedRequest` for another condition.
+    public func upsert<Object: ManagedObject>(
+        _ type: Object.Type, where condition: (FetchPath<Object>) -> FetchPredicate
+    ) throws -> Object {
+        guard let values = condition(.root).equalValues else {
+            throw HornbeamError(
+                .unsupportedRequest,
+                "An upsert goes by the values of a uniqueness constraint: compare each of its properties with == once, and join the "
+                    + "comparisons with &&.",
+                entity: type.entityName)
+        }
+        return try upsert(type, values)
+    }
+
+    private func upsert<Object: ManagedObject>(_ type: Object.Type, _ values: [String: PropertyValue]) throws -> Object {
         let entity = persistentStoreCoordinator.binding.entity(of: type)?.name ?? type.entityName
-        let object = try upsert(entityNamed: entity, [attribute.name: value.propertyValue])
+        let object = try upsert(entityNamed: entity, values)
         guard let typed = object as? Object else {
             throw HornbeamError(
                 .unboundClass,
@@ -65,5 +100,20 @@ extension ManagedObjectContext {
 extension EntityDescription {
     fileprivate func hasConstraint(on keys: Set<String>) -> Bool {
         uniquenessConstraints.contains { Set($0.elements.map(\.description)) == keys }
+    }
+}
+
+extension FetchPredicate {
+    /// The values that properties must be equal to, by name; nil where the predicate says anything else.
+    fileprivate var equalValues: [String: PropertyValue]? {
+        let nodes = if case .and(let nodes) = node { nodes } else { [node] }
+        var values: [String: PropertyValue] = [:]
+        for node in nodes {
+            guard case .comparison(let comparison) = node, comparison.comparator == .equal, comparison.modifier == .direct,
+                comparison.options.isEmpty, let name = FetchExpression(node: comparison.left).plainPath,
+                !name.contains("."), case .constant(let value) = comparison.right, values.updateValue(value, forKey: name) == nil
+            else { return nil }
+        }
+        return values
     }
 }

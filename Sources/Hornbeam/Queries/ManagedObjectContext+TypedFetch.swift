@@ -21,6 +21,19 @@ extension ManagedObjectContext {
         try fetch(FetchRequest<[String: PropertyValue]>(selection.untyped)).map(selection.row)
     }
 
+    /// The rows of a selection as values of a type: `context.fetch(selection, as: AuthorRow.init)`.
+    ///
+    /// - Throws: As the form that gives tuples, and what `make` throws.
+    public func fetch<Object: ManagedObject, each Column: AttributeValue, Row>(
+        _ selection: FetchSelection<Object, repeat each Column>, as make: (repeat each Column) throws -> Row
+    ) throws -> [Row] {
+        let tuples: [(repeat each Column)] = try fetch(selection)
+        var rows: [Row] = []
+        rows.reserveCapacity(tuples.count)
+        for tuple in tuples { rows.append(try make(repeat each tuple)) }
+        return rows
+    }
+
     /// The first object that satisfies a condition; of several, the one with the least ID; nil when there is none.
     ///
     /// - Throws: The errors of `fetch`.

@@ -56,7 +56,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
     public func performFetch() throws {
         prepared = try context.prepared(request.untyped)
         let objects = try context.fetch(request)
-        sections = try sections(of: objects)
+        sections = try FetchedResultsSection.sections(of: objects, by: sectionKeyPath)
         isFetched = true
     }
 
@@ -91,26 +91,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
 
     /// The names of the sections and the IDs of the results, as a `Sendable` value (FRC-13).
     public var snapshot: FetchedResultsSnapshot {
-        FetchedResultsSnapshot(sections: sections.map { .init(name: $0.name, objectIDs: $0.objects.map(\.objectID)) })
-    }
-
-    // MARK: Sections
-
-    /// Groups objects with equal names into one section, in the order of their first objects (FRC-4).
-    private func sections(of objects: [Object]) throws -> [FetchedResultsSection<Object>] {
-        guard let sectionKeyPath else { return objects.isEmpty ? [] : [FetchedResultsSection(name: "", objects: objects)] }
-        var sections: [FetchedResultsSection<Object>] = []
-        var places: [String: Int] = [:]
-        for object in objects {
-            let name = try object.value(forKeyPath: sectionKeyPath).sectionName
-            if let place = places[name] {
-                sections[place].objects.append(object)
-            } else {
-                places[name] = sections.count
-                sections.append(FetchedResultsSection(name: name, objects: [object]))
-            }
-        }
-        return sections
+        FetchedResultsSnapshot(sections)
     }
 
     // MARK: Tracking
@@ -135,7 +116,7 @@ public final class FetchedResultsController<Object: ManagedObject> {
         do {
             let objects: [Object] = try context.finish(context.findPrepared(prepared), prepared.request)
             let old = sections
-            sections = try sections(of: objects)
+            sections = try FetchedResultsSection.sections(of: objects, by: sectionKeyPath)
             let touched = changes.updated.union(changes.refreshed)
             let changes = FetchedResultsChanges(from: old, to: sections) { touched.contains($0.objectID) }
             if !changes.isEmpty { onChange(changes) }
@@ -156,6 +137,23 @@ public struct FetchedResultsSection<Object: ManagedObject> {
     public internal(set) var objects: [Object]
     /// The number of objects in the section.
     public var count: Int { objects.count }
+
+    /// Groups objects with equal names into one section, in the order of their first objects (FRC-4).
+    static func sections(of objects: [Object], by keyPath: String?) throws -> [FetchedResultsSection] {
+        guard let keyPath else { return objects.isEmpty ? [] : [FetchedResultsSection(name: "", objects: objects)] }
+        var sections: [FetchedResultsSection] = []
+        var places: [String: Int] = [:]
+        for object in objects {
+            let name = try object.value(forKeyPath: keyPath).sectionName
+            if let place = places[name] {
+                sections[place].objects.append(object)
+            } else {
+                places[name] = sections.count
+                sections.append(FetchedResultsSection(name: name, objects: [object]))
+            }
+        }
+        return sections
+    }
 }
 
 /// The objects by section.
@@ -169,6 +167,12 @@ public struct FetchedResultsSnapshot: Hashable, Sendable {
     }
     /// The sections, in order.
     public let sections: [Section]
+
+    init(sections: [Section]) { self.sections = sections }
+
+    init<Object: ManagedObject>(_ sections: [FetchedResultsSection<Object>]) {
+        self.sections = sections.map { Section(name: $0.name, objectIDs: $0.objects.map(\.objectID)) }
+    }
 
     /// The objects of all sections, in order.
     public var objectIDs: [ManagedObjectID] { sections.flatMap(\.objectIDs) }

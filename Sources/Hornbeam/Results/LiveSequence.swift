@@ -51,9 +51,9 @@ public struct LiveSequence<Value>: AsyncSequence {
     /// Computes the value from the IDs of objects that changed since the last call and the last value. Nil when the value is unchanged.
     typealias Computation = (ManagedObjectContext, Set<ManagedObjectID>, Value?) throws -> Value?
 
-    private let context: ManagedObjectContext
+    let context: ManagedObjectContext
     /// Makes the computation of one iterator, which may cache its results.
-    private let makeComputation: () -> Computation
+    let makeComputation: () -> Computation
 
     init(_ context: ManagedObjectContext, _ compute: @escaping Computation) {
         self.init(context, computations: { compute })

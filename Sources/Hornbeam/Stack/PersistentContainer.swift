@@ -58,10 +58,15 @@ public final class PersistentContainer: Sendable {
     public static func open(
         at url: URL, model: ManagedObjectModel, classes: [ManagedObject.Type] = []
     ) throws -> PersistentContainer {
-        let name = url.deletingPathExtension().lastPathComponent
-        let container = try PersistentContainer(name: name, model: model, classes: classes)
+        try open(at: url, model: model, classes: classes, migration: nil)
+    }
+
+    static func open(
+        at url: URL, model: ManagedObjectModel, classes: [ManagedObject.Type], migration: MigrationMonitor?
+    ) throws -> PersistentContainer {
+        let container = try PersistentContainer(name: url.deletingPathExtension().lastPathComponent, model: model, classes: classes)
         container.persistentStoreDescriptions = [PersistentStoreDescription(url: url)]
-        try container.loadPersistentStores()
+        try container.loadPersistentStores(migration: migration)
         return container
     }
 

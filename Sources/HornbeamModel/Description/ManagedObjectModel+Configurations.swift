@@ -21,12 +21,17 @@ extension ManagedObjectModel {
 
     /// A model with only the entities of a configuration, for a store that contains only those (MDL-2).
     ///
+    /// Fetched properties stay as they are, also those that fetch other entities: `externalEntities` names these. Fetching such a property
+    /// needs a coordinator with the whole model, and throws `unknownEntity` otherwise.
+    ///
     /// - Throws: `HornbeamError` with code `unknownName`; `invalidModel` when one of the entities inherits from, or has a relationship to,
     ///   an entity outside the configuration.
     public func model(forConfigurationName name: String) throws -> ManagedObjectModel {
         var part = definition
         let members = try Set(entities(forConfigurationName: name).map(\.name))
         part.entities.removeAll { !members.contains($0.name) }
+        let fetched = part.entities.flatMap { $0.fetchedProperties.map(\.request.entityName) }
+        part.externalEntities = Set(fetched).subtracting(members)
         part.fetchRequestTemplates.removeAll { !members.contains($0.entityName) }
         part.configurations = part.configurations.filter { $0.key == name }
         return try ManagedObjectModel(part)
@@ -55,7 +60,9 @@ extension ModelDefinition {
             }
             localizationDictionary.merge(next.localizationDictionary) { $1 }
             versionIdentifiers.formUnion(next.versionIdentifiers)
+            externalEntities.formUnion(next.externalEntities)
         }
+        externalEntities.subtract(entities.map(\.name))
         guard let first = problems.first else { return }
         throw HornbeamError(
             .modelsDiffer, problems.map(\.message).joined(separator: " "), entity: first.entity, details: problems)
@@ -103,6 +110,8 @@ extension ManagedObjectModel {
                 definition.composites.append(composite)
             }
         }
+        let fetched = definition.entities.flatMap { $0.fetchedProperties.map(\.request.entityName) }
+        definition.externalEntities = Set(models.flatMap(\.definition.externalEntities)).intersection(fetched).subtracting(found.keys)
         return found.count == hashes.count ? try ManagedObjectModel(definition) : nil
     }
 }

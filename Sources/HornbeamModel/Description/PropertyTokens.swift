@@ -252,21 +252,26 @@ extension OrderedToMany where Object == UntypedObject {
 /// A token with the Swift type of the destination's objects.
 package protocol RelationshipToken: PropertyToken {
     var destinationClass: Any.Type { get }
+    /// True for a relationship to many objects, ordered or not.
+    var isToMany: Bool { get }
     /// True when the destination can have objects of a class.
     func leads(to type: Any.Type) -> Bool
 }
 
 extension ToOne: RelationshipToken {
+    package var isToMany: Bool { false }
     package var destinationClass: Any.Type { Object.self }
     package func leads(to type: Any.Type) -> Bool { type is Object.Type }
 }
 
 extension ToMany: RelationshipToken {
+    package var isToMany: Bool { true }
     package var destinationClass: Any.Type { Object.self }
     package func leads(to type: Any.Type) -> Bool { type is Object.Type }
 }
 
 extension OrderedToMany: RelationshipToken {
+    package var isToMany: Bool { true }
     package var destinationClass: Any.Type { Object.self }
     package func leads(to type: Any.Type) -> Bool { type is Object.Type }
 }

@@ -57,10 +57,33 @@ public struct Coded<Value: Codable & Sendable>: AttributeValue {
 /// The properties of a `Coded` type that a container checks when it is opened.
 package protocol CodedType {
     static var hasUnsetValue: Bool { get }
+    /// Encodes the value that the JSON of a stored value stands for.
+    static func encodeCoded(_ value: PropertyValue, to encoder: any Encoder) throws
+    /// The stored value that holds what is decoded.
+    static func decodeCoded(from decoder: any Decoder) throws -> PropertyValue
 }
 
 extension Coded: CodedType {
     package static var hasUnsetValue: Bool { (try? EmptyValueDecoder.value(of: Value.self)) != nil }
+
+    package static func encodeCoded(_ value: PropertyValue, to encoder: any Encoder) throws {
+        guard let coded = Self(propertyValue: value) else { return try value.encode(to: encoder) }
+        try coded.value.encode(to: encoder)
+    }
+
+    package static func decodeCoded(from decoder: any Decoder) throws -> PropertyValue {
+        Self(try Value(from: decoder)).propertyValue
+    }
+}
+
+extension Optional: CodedType where Wrapped: CodedType {
+    package static var hasUnsetValue: Bool { true }
+
+    package static func encodeCoded(_ value: PropertyValue, to encoder: any Encoder) throws {
+        try Wrapped.encodeCoded(value, to: encoder)
+    }
+
+    package static func decodeCoded(from decoder: any Decoder) throws -> PropertyValue { try Wrapped.decodeCoded(from: decoder) }
 }
 
 extension Coded: Equatable where Value: Equatable {}

@@ -118,6 +118,32 @@ import Testing
         #expect(throws: HornbeamError.self) { try model.model(forConfigurationName: "Loca") }
     }
 
+    @Test("MDL-2, REL-9: a configuration keeps fetched properties that lead out of it")
+    func fetchedPropertiesLeadOutOfAConfiguration() throws {
+        let model = try ManagedObjectModel {
+            Entity("Book") {
+                Attribute<String>("title")
+                FetchedPropertyDescription("reviews", entity: "Review", where: "book == $FETCH_SOURCE.title")
+            }
+            Entity("Review") { Attribute<String>("book") }
+            Configuration("Books", ["Book"])
+            Configuration("Reviews", ["Review"])
+        }
+        let books = try model.model(forConfigurationName: "Books")
+        #expect(books.definition.externalEntities == ["Review"])
+        #expect(try books.entity(named: "Book").fetchedPropertiesByName["reviews"]?.request.entityName == "Review")
+        #expect(try books.entity(named: "Book").versionHash == model.entity(named: "Book").versionHash)
+        #expect(try ManagedObjectModel(json: books.json()).definition == books.definition)
+        let reviews = try model.model(forConfigurationName: "Reviews")
+        let whole = try ManagedObjectModel(merging: [books, reviews])
+        #expect(reviews.definition.externalEntities.isEmpty && whole.definition.externalEntities.isEmpty)
+        #expect(whole.entityVersionHashesByName == model.entityVersionHashesByName)
+        var lost = model.definition
+        lost.entities.removeLast()
+        lost.configurations = [:]
+        #expect(throws: HornbeamError.self) { try ManagedObjectModel(lost) }
+    }
+
     @Test("MOD-14, ATT-2, ATT-14 … ATT-17: what other platforms use is kept through the model's JSON")
     func platformFlagsAreKept() throws {
         var cover = AttributeDescription("cover", .binary, optional: true)

@@ -130,6 +130,14 @@ import Testing
         ("an undo stack out of a background context",
          "func f(_ b: BackgroundContext) async throws { _ = try await b.perform { $0.undoStack } }", "undo stack"),
         ("an object in a global variable", "let shared: Event? = nil", "shared"),
+        ("a misspelt key of an upsert", "func f(_ c: ManagedObjectContext) throws { _ = try c.upsert(Event.self, where: \\.nmae, is: \"x\") }", "error"),
+        ("an upsert by a value of another type", "func f(_ c: ManagedObjectContext) throws { _ = try c.upsert(Event.self, where: \\.name, is: 3) }", "Int"),
+        ("a misspelt key in the condition of an upsert", "func f(_ c: ManagedObjectContext) throws { _ = try c.upsert(Event.self) { $0.nmae == \"x\" } }", "nmae"),
+        ("an upsert by an object of another class", "func f(_ c: ManagedObjectContext, _ e: Event) throws { _ = try c.upsert(Event.self) { $0.place == e } }", "error"),
+        ("a misspelt member of a snapshot", "func f(_ e: Event) { _ = e.snapshot.nmae }", "nmae"),
+        ("a snapshot's value as another type", "func f(_ e: Event) -> Int { e.snapshot.name }", "error"),
+        ("a member of a class that is no property, of a snapshot", "func f(_ e: Event) { _ = e.snapshot.cached }", "cached"),
+        ("a misspelt key of a selection", "func f() { _ = Event.select(\\.nmae) }", "error"),
         ("an object in a task's value", "func f(_ e: Event) -> Task<Event, Never>? { nil }", "managed object"),
     ]
 

@@ -239,7 +239,7 @@ import Testing
         #expect(parts.isSuperset(of: ["ratings: Pupil 1000/2502", "ratings: Pupil 2502/2502", "switching 1/1"]))
         let copies = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
         #expect(copies.count == 1)
-        let old = try PersistentContainer.open(at: try #require(copies.first), model: Self.first)
+        let old = try await PersistentContainer.open(at: try #require(copies.first), model: Self.first)
         #expect(try old.newContext().all("Pupil").count == 2_502)
         try old.close()
     }

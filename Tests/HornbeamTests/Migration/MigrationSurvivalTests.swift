@@ -124,7 +124,7 @@ import Testing
         let url = Self.url(ofChildOf: getpid())
         defer { try? FileManager.default.removeItem(at: url) }
         try? FileManager.default.removeItem(at: url)
-        let container = try PersistentContainer.open(at: url, model: Self.first)
+        let container = try await PersistentContainer.open(at: url, model: Self.first)
         try Self.fill(container.newContext(), count: 500)
         try container.close()
         let reader = try PersistentContainer.openReadOnly(at: url)

@@ -133,7 +133,7 @@ import Testing
         #expect(detached.department == nil && detached.projects.isEmpty && Array(detached.friends).isEmpty && detached.spouse == nil)
         #expect(!detached.description.isEmpty && !detached.objectID.description.isEmpty)
         _ = (detached.changedValues, detached.committedValues(), detached.changedValuesForCurrentEvent, detached.hasPersistentChangedValues, detached.isFault)
-        _ = (detached.primitiveValue(Employee.name), detached.withUTF8(of: Employee.name) { $0.count }, FrozenObject(detached))
+        _ = (detached.primitiveValue(Employee.name), detached.withUTF8(of: Employee.name) { $0.count }, detached.snapshot(depth: 1))
         _ = try? (detached.value(forKey: "name"), detached.value(forKeyPath: "department.name"), detached.object(forKey: "department"))
         _ = try? detached.objectIDs(forRelationshipNamed: "projects")
         _ = try? detached.validateForUpdate()

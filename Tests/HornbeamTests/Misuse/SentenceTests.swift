@@ -107,10 +107,10 @@ final class Careless: ManagedObject {
             context.reset()
         }
         #expect(Self.text(value).contains("9008"))
-        let frozen = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            _ = FrozenObject(try Company.stack(.inMemory).newContext().employee("e"), including: ["name"])
+        let snapshot = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            _ = try Company.stack(.inMemory).newContext().employee("e").snapshot(including: \.name)
         }
-        #expect(Self.text(frozen).contains("Employee has no to-many relationship “name” to freeze."))
+        #expect(Self.text(snapshot).contains("Employee has no relationship “name” that a snapshot could include."))
     }
 }
 #endif
@@ -157,7 +157,7 @@ final class Saver: ManagedObject {
             let read = try #require(object as? Employee)
             _ = (read.name, read.salary, read.department?.name, read.projects.count, Array(read.friends), read.spouse)
             _ = try? read.fire()
-            _ = FrozenObject(read, including: ["projects"])
+            _ = read.snapshot(depth: 1)
         }
         employee.name = "changed"
         employee.department = nil

@@ -44,11 +44,11 @@ import Testing
         #expect(context.readFailures.isEmpty)
     }
 
-    @Test("a frozen object shows the default too", arguments: StoreKind.allCases)
-    func frozenObjectsShowTheDefault(kind: StoreKind) throws {
+    @Test("a snapshot shows the default too", arguments: StoreKind.allCases)
+    func snapshotsShowTheDefault(kind: StoreKind) throws {
         let (_, book) = try book(kind)
-        let frozen = FrozenObject(book)
-        #expect(frozen[Attribute<Rating>("rating")] == .unrated && frozen[Attribute<Coded<Binding>>("binding")].value == .paper)
+        let snapshot = book.snapshot
+        #expect(snapshot[Attribute<Rating>("rating")] == .unrated && snapshot[Attribute<Coded<Binding>>("binding")].value == .paper)
     }
 
     @Test("a required type without an empty value needs a default, which opening says")

@@ -1,3 +1,4 @@
+import Foundation
 import Hornbeam
 import Testing
 
@@ -75,6 +76,14 @@ import Testing
         #expect(error?.message.contains("a member of Employee that does not read exactly one property") == true)
     }
 
+    @Test("#Predicate is a condition of a request", arguments: StoreKind.allCases)
+    func foundationsPredicates(kind: StoreKind) throws {
+        let (_, context) = try stack(kind)
+        let request = try FetchRequest<Employee>().where(#Predicate<Employee> { $0.salary >= 300 }).where { $0.name != "e3" }
+        #expect(request.predicate?.predicateFormat == "salary >= 300 AND name != \"e3\"")
+        #expect(try context.count(request) == 3)
+    }
+
     // MARK: Order and prefetching
 
     @Test func ordersAndPrefetchingTakePaths() {
@@ -136,6 +145,20 @@ import Testing
         #expect(text.map { $0["n"] } == groups.map { .int(Int64($0.1)) })
         #expect(text.map { $0["max"] } == groups.map { $0.2.propertyValue })
         #expect(text.map { $0["sum"] } == groups.map { .int(Int64($0.3)) })
+    }
+
+    private struct Row: Equatable {
+        var department: String?
+        var count: Int
+    }
+
+    @Test("FET-12: rows are values of a type", arguments: StoreKind.allCases)
+    func rowsAreValuesOfAType(kind: StoreKind) throws {
+        let (_, context) = try stack(kind)
+        let selection = Employee.select(\.department.name, \.count).grouped(by: \.department.name).having { $0.count > 2 }
+            .sorted(by: \.department.name)
+        let rows = try context.fetch(selection, as: Row.init)
+        #expect(rows == [Row(department: nil, count: 3), Row(department: "Research", count: 6), Row(department: "Sales", count: 3)])
     }
 
     @Test("FET-13: distinct rows come once", arguments: StoreKind.allCases)

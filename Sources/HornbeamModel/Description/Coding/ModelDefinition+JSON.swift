@@ -6,7 +6,7 @@ extension ModelDefinition: Codable {
     public static let formatVersion = 1
 
     private enum Key: String, CodingKey, CaseIterable {
-        case hornbeamModel, versionIdentifiers, entities, composites, configurations, fetchRequests, localization
+        case hornbeamModel, versionIdentifiers, entities, composites, configurations, externalEntities, fetchRequests, localization
     }
 
     public func encode(to encoder: any Encoder) throws {
@@ -16,6 +16,7 @@ extension ModelDefinition: Codable {
         try members.encode(entities, forKey: .entities)
         try members.encode(composites, forKey: .composites, unless: [])
         try members.encodeSorted(configurations, forKey: .configurations)
+        try members.encode(externalEntities.sorted(), forKey: .externalEntities, unless: [])
         try members.encode(fetchRequestTemplates, forKey: .fetchRequests, unless: [])
         try members.encodeSorted(localizationDictionary, forKey: .localization)
     }
@@ -36,6 +37,7 @@ extension ModelDefinition: Codable {
             fetchRequestTemplates: try members.decode(forKey: .fetchRequests, default: []),
             localizationDictionary: try members.decode(forKey: .localization, default: [:]),
             versionIdentifiers: try members.decode(forKey: .versionIdentifiers, default: []))
+        externalEntities = try members.decode(forKey: .externalEntities, default: [])
     }
 }
 

@@ -30,7 +30,8 @@ extension ModelCompiler {
     }
 
     mutating func check(_ property: FetchedPropertyDescription, of entity: Entity) {
-        if entitiesByName[property.request.entityName] == nil {
+        let fetched = property.request.entityName
+        if entitiesByName[fetched] == nil, !definition.externalEntities.contains(fetched) {
             report(
                 "“\(entity.name).\(property.name)” fetches the entity “\(property.request.entityName)”, "
                     + "which is not in the model"
@@ -56,7 +57,8 @@ extension ModelCompiler {
     /// Validates every predicate and sort order of the model against its entities.
     mutating func checkRequests(in model: ManagedObjectModel) throws {
         for entity in model.entities {
-            for property in entity.definition.fetchedProperties {
+            for property in entity.definition.fetchedProperties
+            where !definition.externalEntities.contains(property.request.entityName) {
                 check(property.request, of: "“\(entity.name).\(property.name)”", in: model, entity.name, property.name)
             }
             for index in entity.definition.fetchIndexes {

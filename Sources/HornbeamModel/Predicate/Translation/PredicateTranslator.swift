@@ -16,6 +16,13 @@ extension FetchPredicate {
     }
 }
 
+extension FetchRequest {
+    /// The request with another condition, written as Foundation's `#Predicate`: `.where(#Predicate<Book> { $0.year < 1900 })`.
+    ///
+    /// - Throws: As `FetchPredicate(_:)`.
+    public func `where`(_ predicate: Predicate<Result>) throws -> Self { `where`(try FetchPredicate(predicate)) }
+}
+
 extension FetchExpression {
     /// Translates an expression of Foundation's `#Expression` macro, like predicates.
     ///

@@ -72,9 +72,14 @@ final class Note: ManagedObject {
             film.related.insert(film)
             expect(film.inserts == 1 && film.related.count == 1, "the hook ran once, and the set has one member")
             try context.save()
-            return film.objectID
+            return film.snapshot(including: \.related)
         }
-        let same = try container.viewContext.existingObject(Film.self, with: film)
+        expect(film.code == "a" && film.runtime.minutes == 90 && film.related?.first?.objectID == film.objectID, "the snapshot has the values")
+        let copy = try JSONDecoder().decode(Film.Snapshot.self, from: JSONEncoder().encode(film))
+        expect(copy == film, "the snapshot came back from JSON")
+        let same = try container.viewContext.existingObject(Film.self, with: film.objectID)
+        let films = FetchedResults(FetchRequest<Film>().sorted(by: \.code), in: container.viewContext)
+        expect(films.objects.count == 1 && films.fetchError == nil, "the results are there at once")
         expect(same.runtime == Runtime(minutes: 90) && same.tags == ["short"] && same.code == "a", "the values came back")
         try container.close()
     }

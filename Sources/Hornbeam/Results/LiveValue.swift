@@ -1,0 +1,92 @@
+internal import HornbeamModel
+public import Observation
+
+/// The newest value of a live sequence, for views: a count, totals, rows of a selection, or results.
+///
+/// ```swift
+/// let unread = LiveValue(library.viewContext.liveCount(of: FetchRequest<Book>().where { $0.isRead == false }))
+/// label.text = "\(unread.value ?? 0) to read"
+/// ```
+/// The first value is there at once. Changes that the context processes in one turn of the main actor are one new value. Reading takes
+/// changes that were processed in this turn into account. The updates end with the life of this object.
+@MainActor @Observable
+public final class LiveValue<Value> {
+    private var newest: Value?
+    private var failure: (any Error)?
+    @ObservationIgnored private let context: ManagedObjectContext
+    @ObservationIgnored private var compute: LiveSequence<Value>.Computation
+    /// The objects that changed since the newest value was computed.
+    @ObservationIgnored private var touched: Set<ManagedObjectID> = []
+    @ObservationIgnored private var isDue = true
+    @ObservationIgnored private var isUpdating = false
+
+    /// Called with each value after the first.
+    @ObservationIgnored public var onUpdate: ((Value) -> Void)?
+
+    /// Computes the first value of a sequence, and follows the changes of its context from then on.
+    public init(_ sequence: LiveSequence<Value>) {
+        context = sequence.context
+        compute = sequence.makeComputation()
+        context.observers.listeners.append { [weak self] changes in
+            self?.note(changes)
+            return self != nil
+        }
+        update()
+    }
+
+    /// The newest value; nil while none could be computed.
+    public var value: Value? {
+        catchUp()
+        return newest
+    }
+
+    /// Why the value could not be computed anew; nil when it could. `value` is the last one that could be computed then, and the next
+    /// change tries again.
+    public var fetchError: (any Error)? {
+        catchUp()
+        return failure
+    }
+
+    /// Computes the value in another way from now on. The computation gets the value as it was.
+    func replace(_ computation: @escaping LiveSequence<Value>.Computation) {
+        compute = computation
+        isDue = true
+        catchUp()
+    }
+
+    private func note(_ changes: ObjectChanges) {
+        touched.formUnion(changes.updated)
+        touched.formUnion(changes.refreshed)
+        guard !isDue else { return }
+        isDue = true
+        Task { [weak self] in self?.catchUp() }
+    }
+
+    private func catchUp() {
+        guard isDue, !isUpdating else { return }
+        if update(), let newest { onUpdate?(newest) }
+    }
+
+    /// - Returns: True for a new value.
+    @discardableResult
+    private func update() -> Bool {
+        isUpdating = true
+        defer { isUpdating = false }
+        // So that what the fetch would process is part of this value.
+        context.processPendingChanges()
+        isDue = false
+        let changed = touched
+        touched = []
+        do {
+            let value = try compute(context, changed, newest)
+            if failure != nil { failure = nil }
+            guard let value else { return false }
+            newest = value
+            return true
+        } catch {
+            touched.formUnion(changed)
+            failure = error
+            return false
+        }
+    }
+}

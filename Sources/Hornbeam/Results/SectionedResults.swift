@@ -1,0 +1,41 @@
+public import HornbeamModel
+
+/// Results in sections, with the differences from the results before them.
+public struct SectionedResults<Object: ManagedObject> {
+    /// The sections in the order of their first objects; one section without a name where no key path was given.
+    public let sections: [FetchedResultsSection<Object>]
+    /// The differences from the element before; of the first element the insertion of all results.
+    public let changes: FetchedResultsChanges<Object>
+
+    /// All results in the order of the sections.
+    public var objects: [Object] { sections.flatMap(\.objects) }
+
+    /// The names of the sections and the IDs of the results, as a value that may go anywhere.
+    public var snapshot: FetchedResultsSnapshot { FetchedResultsSnapshot(sections) }
+}
+
+extension ManagedObjectContext {
+    /// The results of a request in sections now, and again after each change of them, each time with the ordered differences.
+    ///
+    /// ```swift
+    /// for try await books in context.results(of: request, sectionedBy: \.author.name) { list.apply(books.changes) }
+    /// ```
+    /// As `results(of:)` otherwise. Without a key path all results are one section.
+    public func results<Object: ManagedObject>(
+        of request: FetchRequest<Object>, sectionedBy keyPath: String?
+    ) -> LiveSequence<SectionedResults<Object>> {
+        LiveSequence(self) { context, touched, last in
+            let sections = try FetchedResultsSection.sections(of: context.fetch(request), by: keyPath)
+            let changes = FetchedResultsChanges(from: last?.sections ?? [], to: sections) { touched.contains($0.objectID) }
+            if last != nil, changes.isEmpty { return nil }
+            return SectionedResults(sections: sections, changes: changes)
+        }
+    }
+
+    /// The same with the key path written in Swift: `sectionedBy: \.author.name`.
+    public func results<Object: ManagedObject, Value>(
+        of request: FetchRequest<Object>, sectionedBy path: KeyPath<FetchPath<Object>, FetchPath<Value>>
+    ) -> LiveSequence<SectionedResults<Object>> {
+        results(of: request, sectionedBy: path.format())
+    }
+}

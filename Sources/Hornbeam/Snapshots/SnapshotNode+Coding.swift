@@ -1,0 +1,128 @@
+internal import HornbeamModel
+
+// A node is coded by the tokens of a class, since only they know the Swift types of the values.
+
+extension SnapshotNode {
+    func encode(to encoder: any Encoder, as type: ManagedObject.Type) throws {
+        var container = encoder.container(keyedBy: SnapshotKey.self)
+        try container.encode(objectID, forKey: .objectID)
+        let tokens = type.tokens
+        if let key = property(missingFrom: tokens, of: type) {
+            throw EncodingError.invalidValue(
+                key, .init(
+                    codingPath: encoder.codingPath,
+                    debugDescription: "The class \(type) does not list the property “\(key)” in `tokens`, so that it would be lost."))
+        }
+        for token in tokens {
+            let key = SnapshotKey(stringValue: token.name)
+            if let attribute = token as? any AttributeToken {
+                let value = value(named: token.name)
+                if value.isNull { try container.encodeNil(forKey: key) } else {
+                    try container.encode(EncodedAttribute(value: value, type: attribute.valueType), forKey: key)
+                }
+            } else if let relationship = token as? any RelationshipToken {
+                try encode(relationship, key, to: &container)
+            }
+        }
+    }
+
+    /// A property of the class's entity that the class does not list; nil where all are listed.
+    private func property(missingFrom tokens: [any PropertyToken], of type: ManagedObject.Type) -> String? {
+        var entity = entity
+        while let current = entity, current.name != type.entityName { entity = current.superentity }
+        guard let entity, entity.properties.count != tokens.count else { return nil }
+        let listed = Set(tokens.map(\.name))
+        return entity.properties.first { !listed.contains($0.name) }?.name
+    }
+
+    private func encode(
+        _ relationship: any RelationshipToken, _ key: SnapshotKey, to container: inout KeyedEncodingContainer<SnapshotKey>
+    ) throws {
+        let name = relationship.name
+        let type = relationship.objectClass
+        if relationship.isToMany {
+            if let nodes = toMany[name] { try container.encode(nodes.map { EncodedNode(node: $0, type: type) }, forKey: key) }
+        } else if let node = toOne[name] {
+            try container.encode(EncodedNode(node: node, type: type), forKey: key)
+        } else if case .objectID(let id) = value(named: name) {
+            try container.encode(id, forKey: key)
+        } else {
+            try container.encodeNil(forKey: key)
+        }
+    }
+
+    init(from decoder: any Decoder, as type: ManagedObject.Type) throws {
+        let container = try decoder.container(keyedBy: SnapshotKey.self)
+        var values: [String: PropertyValue] = [:]
+        var toOne: [String: SnapshotNode] = [:]
+        var toMany: [String: [SnapshotNode]] = [:]
+        for token in type.tokens {
+            let name = token.name
+            let key = SnapshotKey(stringValue: name)
+            if let attribute = token as? any AttributeToken {
+                values[name] = try Self.value(of: attribute.valueType, key, in: container)
+            } else if let relationship = token as? any RelationshipToken {
+                let isMissing = try !container.contains(key) || container.decodeNil(forKey: key)
+                if relationship.isToMany {
+                    if !isMissing { toMany[name] = try Self.nodes(container.superDecoder(forKey: key), as: relationship.objectClass) }
+                } else if isMissing {
+                    values[name] = .null
+                } else if let id = try? container.decode(ManagedObjectID.self, forKey: key) {
+                    values[name] = .objectID(id)
+                } else {
+                    let node = try SnapshotNode(from: container.superDecoder(forKey: key), as: relationship.objectClass)
+                    values[name] = .objectID(node.objectID)
+                    toOne[name] = node
+                }
+            }
+        }
+        self.init(
+            objectID: try container.decode(ManagedObjectID.self, forKey: .objectID), values: values, toOne: toOne, toMany: toMany)
+    }
+
+    /// A value that the type can do without may be missing; one that is required may be null, as it is in an object that lacks it.
+    private static func value(
+        of type: any AttributeValue.Type, _ key: SnapshotKey, in container: KeyedDecodingContainer<SnapshotKey>
+    ) throws -> PropertyValue {
+        guard container.contains(key) else {
+            if type.isOptionalValue { return .null }
+            throw DecodingError.keyNotFound(
+                key, .init(codingPath: container.codingPath, debugDescription: "The snapshot lacks the attribute “\(key.stringValue)”."))
+        }
+        return try container.decodeNil(forKey: key) ? .null : type.decode(from: container.superDecoder(forKey: key))
+    }
+
+    private static func nodes(_ decoder: any Decoder, as type: ManagedObject.Type) throws -> [SnapshotNode] {
+        var container = try decoder.unkeyedContainer()
+        var nodes: [SnapshotNode] = []
+        while !container.isAtEnd { nodes.append(try SnapshotNode(from: container.superDecoder(), as: type)) }
+        return nodes
+    }
+}
+
+extension RelationshipToken {
+    /// The class at the other end; `ManagedObject` where the token names an entity without a class.
+    fileprivate var objectClass: ManagedObject.Type { destinationClass as? ManagedObject.Type ?? ManagedObject.self }
+}
+
+private struct EncodedAttribute: Encodable {
+    let value: PropertyValue
+    let type: any AttributeValue.Type
+    func encode(to encoder: any Encoder) throws { try type.encode(value, to: encoder) }
+}
+
+private struct EncodedNode: Encodable {
+    let node: SnapshotNode
+    let type: ManagedObject.Type
+    func encode(to encoder: any Encoder) throws { try node.encode(to: encoder, as: type) }
+}
+
+/// `objectID`, or the name of a property.
+private struct SnapshotKey: CodingKey {
+    static let objectID = SnapshotKey(stringValue: "objectID")
+
+    let stringValue: String
+    var intValue: Int? { nil }
+    init(stringValue: String) { self.stringValue = stringValue }
+    init?(intValue: Int) { return nil }
+}

@@ -1,0 +1,74 @@
+import Foundation
+import Hornbeam
+import Testing
+
+/// Snapshots as JSON and property lists.
+@Suite struct SnapshotCodingTests {
+    private func book(_ context: ManagedObjectContext) throws -> MacroBook {
+        let author = MacroAuthor(in: context, name: "Mary")
+        let book = MacroBook(
+            in: context, title: "Frankenstein", year: 1818, author: author, rating: .good, cover: Binding(material: "cloth", weight: 1.5),
+            tags: ["gothic"], place: ["city": .string("London")], image: Data([1, 2, 3]))
+        book.code = "a"
+        book.added = Date(timeIntervalSinceReferenceDate: 0.25)
+        try context.save()
+        return book
+    }
+
+    @Test("what was encoded comes back equal, at every depth", arguments: StoreKind.allCases, [0, 1, 2])
+    func roundTrips(kind: StoreKind, depth: Int) throws {
+        let context = try MacroLibrary.stack(kind).newContext()
+        let snapshot = try book(context).snapshot(depth: depth)
+        let json = try JSONEncoder().encode(snapshot)
+        let decoded = try JSONDecoder().decode(MacroBook.Snapshot.self, from: json)
+        #expect(decoded == snapshot && decoded.hashValue == snapshot.hashValue)
+        #expect(decoded.rating == .good && decoded.tags == ["gothic"] && decoded.cover?.weight == 1.5 && decoded.code == "a")
+        #expect(decoded.author?.snapshot?.name == (depth > 0 ? "Mary" : nil))
+        let list = try PropertyListEncoder().encode([snapshot])
+        #expect(try PropertyListDecoder().decode([MacroBook.Snapshot].self, from: list) == [snapshot])
+    }
+
+    @Test("new objects come back equal, required values that are not set included")
+    func unsetValuesRoundTrip() throws {
+        let context = try MacroLibrary.stack(.inMemory).newContext()
+        let snapshot = MacroBook(context: context).snapshot
+        let decoded = try JSONDecoder().decode(MacroBook.Snapshot.self, from: JSONEncoder().encode(snapshot))
+        #expect(decoded == snapshot && decoded.title == "" && decoded.year == nil)
+    }
+
+    @Test("JSON holds plain values: raw values of enums, structs as objects, dates by the strategy")
+    func jsonIsPlain() throws {
+        let context = try MacroLibrary.stack(.inMemory).newContext()
+        let object = try book(context)
+        let encoder = JSONEncoder()
+        encoder.dateEncodingStrategy = .iso8601
+        let json = try JSONSerialization.jsonObject(with: encoder.encode(object.snapshot(including: \.author))) as? [String: Any]
+        let found = try #require(json)
+        #expect(found["objectID"] as? String == object.objectID.description && found["title"] as? String == "Frankenstein")
+        #expect(found["rating"] as? Int == 2 && found["added"] as? String == "2001-01-01T00:00:00Z")
+        #expect((found["cover"] as? [String: Any])?["material"] as? String == "cloth" && found["tags"] as? [String] == ["gothic"])
+        #expect((found["place"] as? [String: Any])?["city"] as? String == "London" && found["image"] as? String == "AQID")
+        #expect((found["author"] as? [String: Any])?["name"] as? String == "Mary")
+        let plain = try JSONSerialization.jsonObject(with: encoder.encode(object.snapshot)) as? [String: Any]
+        #expect(plain?["author"] as? String == object.author?.objectID.description)
+    }
+
+    @Test("a value of another type, an unknown raw value and a missing required attribute are errors")
+    func malformedInputIsRefused() throws {
+        let context = try MacroLibrary.stack(.inMemory).newContext()
+        let text = String(decoding: try JSONEncoder().encode(book(context).snapshot), as: UTF8.self)
+        func decode(_ text: String) throws { _ = try JSONDecoder().decode(MacroBook.Snapshot.self, from: Data(text.utf8)) }
+        try decode(text)
+        for (old, new) in [("\"rating\":2", "\"rating\":9"), ("\"rating\":2", "\"rating\":\"x\""), ("\"title\":", "\"titel\":"), ("\"objectID\":", "\"x\":")] {
+            #expect(text.contains(old))
+            #expect(throws: DecodingError.self, "\(new)") { try decode(text.replacing(old, with: new)) }
+        }
+    }
+
+    @Test("a class that does not list a property in its tokens is named where its snapshot is encoded")
+    func unlistedPropertiesAreNotLost() throws {
+        let context = try Company.stack(.inMemory).newContext()
+        let error = #expect(throws: EncodingError.self) { try JSONEncoder().encode(context.project("Apollo").snapshot) }
+        #expect("\(String(describing: error))".contains("The class Project does not list the property “name” in `tokens`"))
+    }
+}
