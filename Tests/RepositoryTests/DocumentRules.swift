@@ -10,6 +10,17 @@ import Testing
         #expect(broken == [])
     }
 
+    /// `function` in `Module/Folder/File.swift`, as the life of a save and of a fetch name their steps.
+    @Test func everyStepIsAFunctionOfItsFile() throws {
+        let text = try #require(TextFile("Docs/Architecture.md")).lines.joined(separator: "\n")
+        let steps = text.matches(of: /`(\w+)`\s+in\s+`([\w\/+]+\.swift)`/)
+        #expect(steps.count >= 15)
+        for step in steps {
+            let file = TextFile("Sources/\(step.2)")
+            #expect(file?.lines.contains { $0.contains("func \(step.1)(") || $0.contains("func \(step.1)<") } == true, "\(step.0)")
+        }
+    }
+
     @Test func linksOutsideCodeAreFound() {
         let lines = "See [a](b.md), [c](#d).\n```\n[no](no.md)\n```\n`[no](no)` [e](https://example.org)"
         let links = Markdown.links(lines.split(separator: "\n", omittingEmptySubsequences: false))
