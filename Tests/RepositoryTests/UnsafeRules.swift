@@ -5,7 +5,7 @@ import Testing
 /// Modules with `.strictMemorySafety()` also mark each unsafe expression.
 @Suite struct UnsafeRules {
     /// References without a count, casts and accesses without a check.
-    private static let uncheckedReferences: [String: String] = [
+    private static let uncheckedReferences: [
         "HornbeamThreads/Cores": "a C thread gets its Swift object as a raw address",
         "HornbeamThreads/Interleaving/InterleavedThread": "a C thread gets its Swift object as a raw address",
         "HornbeamThreads/Interleaving/Interleaving": "the current thread's object is kept in thread-specific data",
@@ -20,16 +20,17 @@ import Testing
         "HornbeamStore/Rows/CellReader": "a cell is read without counting references to its table",
         "HornbeamStore/Stack/StoreStack": "a lookup does not count references to its store",
         "Hornbeam/Batches/BatchRow": "bulk inserts skip the check of exclusive access",
-        "Hornbeam/Context/FreedMemory": "a function of the C library is found by name",
-        "Hornbeam/Context/ManagedObjectContext": "property getters skip the check of exclusive access",
         "Hornbeam/Context/ManagedObjectContext+Identity": "a registered object is returned without a second check of its class",
-        "Hornbeam/Context/ObjectRegistry": "the registry finds objects without counting references to them",
+        "Hornbeam/Core/EntityScope": "an object does not keep its context alive",
+        "Hornbeam/Core/ManagedObjectContext": "property getters skip the check of exclusive access",
+        "Hornbeam/Core/ObjectRecord": "property getters skip the check of exclusive access",
+        "Hornbeam/Core/ObjectRegistry": "the registry finds objects without counting references to them",
+        "Hornbeam/Core/PersistentStoreCoordinator": "a lookup does not count references to its stores",
+        "Hornbeam/Core/ScopeTable": "a look-up by ID does not count references to the scope",
         "Hornbeam/Fetching/ManagedObjectContext+Fetch": "the class of fetched objects was checked before",
         "Hornbeam/Fetching/ManagedObjectContext+First": "the class of fetched objects was checked before",
-        "Hornbeam/Object/EntityScope": "an object does not keep its context alive",
-        "Hornbeam/Object/ObjectRecord": "property getters skip the check of exclusive access",
         "Hornbeam/Relationships/MemberIterator": "the class of the members was checked before",
-        "Hornbeam/Stack/PersistentStoreCoordinator": "a lookup does not count references to its stores",
+        "Hornbeam/Threads/FreedMemory": "a function of the C library is found by name",
     ]
 
     /// Raw pointers in the modules whose other files use buffers with bounds.
