@@ -1,6 +1,6 @@
 import Foundation
 
-/// A folder that lives as long as the test that made it.
+/// A folder that is removed when the test ends.
 final class TemporaryFolder {
     let url = FileManager.default.temporaryDirectory.appending(path: "hornbeam-\(UUID().uuidString)")
 

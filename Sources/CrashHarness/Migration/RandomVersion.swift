@@ -11,8 +11,8 @@ struct RandomVersion {
     private(set) var edits: [String] = []
     /// The additions and changes of this version that exclude a further change of the same part.
     private var added: Set<String> = []
-    /// The checksums of the versions before this one: a store refuses to go back to one of them. Versions that differ in their indexes
-    /// alone share one.
+    /// The checksums of the earlier versions: a store cannot be migrated back to one of them. Versions that differ only in their indexes
+    /// have equal checksums.
     private var pastChecksums: Set<String> = []
 
     init(seed: UInt64) {
@@ -25,7 +25,7 @@ struct RandomVersion {
 
     func model() throws -> ManagedObjectModel { try ManagedObjectModel(definition) }
 
-    /// Makes the next version with one to five changes, or more where these lead back to an earlier version.
+    /// Makes the next version with one to five changes, or with more if these lead back to an earlier version.
     mutating func evolve() throws {
         let checksum = try model().versionChecksum
         beginVersion()

@@ -1,12 +1,12 @@
 internal import HornbeamModel
 
-/// The changed objects of a context, and what happened to them since observers were last told.
+/// The changed objects of a context, and their changes since observers were last notified.
 struct ChangeTracker {
     /// Objects with changes, in the order in which they first changed.
     var objects = TrackedObjects()
     /// The changes since the last `processPendingChanges`.
     var event = PendingEvent()
-    /// Grows with everything that a child could see of the context.
+    /// Incremented by each change that a child can see.
     private(set) var edits: UInt64 = 0
     /// New objects that represent any stored object with the same unique values.
     var upserted: Set<ObjectIdentifier> = []
@@ -17,7 +17,7 @@ struct ChangeTracker {
 
     /// Marks an object as changed.
     ///
-    /// - Returns: True with the first change of an event. The caller tells `eventBegan`, which may look at the context.
+    /// - Returns: True at the first change of an event. The caller then calls `eventBegan`, which may read the context.
     mutating func note(_ object: ManagedObject, isNew: Bool) -> Bool {
         noteEdit()
         let before = object.state
@@ -34,14 +34,14 @@ struct ChangeTracker {
         return isFirst
     }
 
-    /// Ends the event and gives it back; nil when nothing happened.
+    /// Ends the event and returns it; nil without changes.
     mutating func takeEvent() -> PendingEvent? {
         guard event.isDue else { return nil }
         defer { event = PendingEvent() }
         return event
     }
 
-    /// Forgets all changes and what happened.
+    /// Discards all changes and the event.
     mutating func forget() {
         objects.removeAll()
         event = PendingEvent()

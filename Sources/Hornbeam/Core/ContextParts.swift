@@ -1,9 +1,9 @@
 internal import HornbeamModel
 internal import HornbeamStore
 
-// Parts of a context that are a few values each.
+// Small parts of a context.
 
-/// What the app sets on a context. Each is documented where the context makes it public.
+/// The settings of a context that the app makes. `ManagedObjectContext` documents each.
 struct ContextSettings {
     var mergePolicy: MergePolicy = .error
     var automaticallyMergesChangesFromParent = true
@@ -14,7 +14,7 @@ struct ContextSettings {
     var onMergeFailure: ((HornbeamError) -> Void)?
 }
 
-/// What kind of context it is; set where it is made.
+/// The role of a context, set at its creation.
 struct ContextRole {
     /// True for the context of the main actor, whose observers may receive objects.
     var isViewContext = false
@@ -27,18 +27,18 @@ struct ContextRole {
     var isAfterlife = false
 }
 
-/// The save that is under way, and the one that is in doubt.
+/// The running save, and the save in doubt.
 struct SaveState {
     var isSaving = false
     /// A save with an unknown outcome, until its store is opened again.
     var doubt: SaveDoubt?
 }
 
-/// Who is told of changes in memory.
+/// The subscribers to changes in memory.
 struct ContextObservers {
     /// Called with changes in memory, until they return false.
     var listeners: [(ObjectChanges) -> Bool] = []
-    /// The ends of change sequences.
+    /// The mailboxes of change sequences.
     var mailboxes: [WeakMailbox] = []
     /// Notifies observers of properties; nil when observation is not available.
     var hub: ObservationHub?
@@ -46,7 +46,7 @@ struct ContextObservers {
     var isEmpty: Bool { listeners.isEmpty && mailboxes.isEmpty }
 }
 
-/// How the objects of a context are read: what was made ahead of its use, and what reading cost.
+/// The state of reading objects: objects created ahead of their use, and the cost of reading.
 struct AccessState {
     /// Objects that a fetch prefetched.
     var prefetched: [ManagedObject] = []
@@ -54,15 +54,15 @@ struct AccessState {
     var readAhead = ReadAhead()
     /// Records where objects are read one at a time; nil unless tracking is on.
     var log: AccessLog?
-    /// Rows that were looked up alone so far.
+    /// The number of rows that were looked up alone.
     var rowsLookedUp = 0
-    /// The cost of fetches so far, without fired faults, which the scopes count.
+    /// The cost of fetches so far, without fired faults, which the entity caches count.
     var costs = FetchCounters()
     /// The parts of a fetch that is reported as a whole; nil outside of one.
     var partsOfFetch: [FetchWork]?
 }
 
-/// The contexts that read through this one, and how far this one has followed its own parent.
+/// The child contexts, and how far this context has merged the changes of its parent.
 struct ContextFamily {
     var children: [WeakContext] = []
     /// The parent's `edits` at this context's last check.

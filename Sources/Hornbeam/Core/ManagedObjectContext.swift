@@ -129,7 +129,7 @@ extension ManagedObjectContext {
 // MARK: The state that is read
 
 extension ManagedObjectContext {
-    /// Names the context in commits that are announced.
+    /// Identifies the context in published commits.
     var token: UInt64 { merging.inbox.owner }
 
     /// Incremented by each change that a child can see.

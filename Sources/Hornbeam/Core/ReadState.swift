@@ -1,8 +1,8 @@
 internal import HornbeamStore
 
-/// The state of the stores that a context reads, and whether it stays there.
+/// The snapshot that a context reads, and whether the context is pinned to it.
 struct ReadState {
-    /// Identifies a state without keeping it, so that the check for a newer one needs no reference counting.
+    /// Identifies a snapshot without retaining it, so that the check for a newer one needs no reference counting.
     struct Mark: Equatable {
         let transaction: UInt64
         let stackAddress: UInt
@@ -19,10 +19,10 @@ struct ReadState {
     private(set) var mark: Mark?
     /// True while reads stay at one state (QGN-1).
     var isPinned = false
-    /// True when the announced commits do not lead from this context's snapshot to the newest.
+    /// True when the change queue does not lead from this context's snapshot to the newest.
     var isAway = false
 
-    /// Reads another state from now on. False when it is the same snapshot.
+    /// Switches to another snapshot. False when it is the same one.
     @discardableResult
     mutating func move(to snapshot: StackSnapshot?) -> Bool {
         let isOther = self.snapshot !== snapshot

@@ -1,18 +1,18 @@
 internal import HornbeamModel
 internal import HornbeamStore
 
-/// What the objects of a context share, by entity and store; made when first needed.
+/// The entity caches of a context, by entity and store, created on first use.
 ///
-/// Places in the table are numbered store by store, by the entity's index in the model.
+/// The positions in the table are ordered by store, then by the entity's index in the model.
 struct ScopeTable {
     private var stored: [EntityScope?] = []
-    /// The scopes of new objects without an assigned store, by the entity's index.
+    /// The entity caches for new objects without an assigned store, by the entity's index.
     private var ofNewObjects: [EntityScope?] = []
-    /// Scopes made while no store was open. A store may come, so they are kept apart from the others.
+    /// Entity caches created while no store was open, kept separately because a store may be opened later.
     private var storeless: [EntityScope?] = []
-    /// The scope of the last ID that was looked up, one of `stored`. Unmanaged, since a look-up by ID would count references otherwise.
+    /// The entity cache of the last ID that was looked up, one of `stored`. Unmanaged, because a lookup by ID would count references otherwise.
     private var lastOfID: (origin: ObjectIdentifier, scope: Unmanaged<EntityScope>)?
-    /// The lookup of objects by a unique value, as last used in the state that the scopes read.
+    /// The lookup of objects by a unique value, as last used in the current snapshot.
     var uniqueRoute: UniqueRoute?
 
     subscript(place: Int) -> EntityScope? { place < stored.count ? stored[place] : nil }
@@ -34,10 +34,10 @@ struct ScopeTable {
         scopes[place] = scope
     }
 
-    /// A store was removed: new objects may go into another one now.
+    /// After a store was removed, new objects may need another store.
     mutating func forgetThoseOfNewObjects() { ofNewObjects.removeAll() }
 
-    /// The scope whose IDs have an origin; nil when no object of it was met yet.
+    /// The entity cache of the IDs with an origin; nil before the first object with that origin.
     mutating func scope(ofIDsFrom origin: ManagedObjectID.Origin) -> Unmanaged<EntityScope>? {
         if let lastOfID, lastOfID.origin == ObjectIdentifier(origin) { return lastOfID.scope }
         guard let scope = stored.first(where: { $0?.origin === origin }) ?? nil else { return nil }
@@ -46,21 +46,21 @@ struct ScopeTable {
         return unmanaged
     }
 
-    /// Calls `body` for each scope of a store.
+    /// Calls `body` for each entity cache of a store.
     func forEach(_ body: (EntityScope) -> Void) {
         for case let scope? in stored { body(scope) }
     }
 
-    /// How many faults were fired.
+    /// The number of fired faults.
     var faultsFired: Int { stored.reduce(0) { $0 + ($1?.faultsFired ?? 0) } }
 
-    /// The context reads from another snapshot now.
+    /// Called when the context switches to another snapshot.
     mutating func read(from snapshot: StackSnapshot?) {
         forEach { $0.read(from: snapshot) }
         uniqueRoute = nil
     }
 
-    /// The context goes; objects that stay read from its last snapshot.
+    /// Called when the context is released; its objects then read from its last snapshot.
     func outlive(_ snapshot: StackSnapshot?) {
         for case let scope? in stored + storeless { scope.outlive(snapshot) }
     }

@@ -11,7 +11,7 @@ extension ManagedObjectContext {
     ///       order by ID
     ///       advice: an index on Event(magnitude) would lead to about 99000 entries instead of 1000000 rows
     ///
-    /// - Throws: As `fetch`.
+    /// - Throws: The errors of `fetch`.
     public func explain<Object>(_ request: FetchRequest<Object>) throws -> String {
         let fetch = try prepared(request.untyped)
         let plan = try readingSnapshot().explain(fetch)

@@ -20,14 +20,14 @@ extension ManagedObjectContext {
 
     /// The object whose unique property has a value: `upsert(User.self, where: \.mail, is: "ada@example.org")`.
     ///
-    /// - Throws: As the form that takes a token.
+    /// - Throws: The errors of the form with a token.
     public func upsert<Object: ManagedObject, Value: AttributeValue>(
         _ type: Object.Type, where path: KeyPath<FetchPath<Object>, FetchPath<Value>>, is value: Value
     ) throws -> Object {
         try upsert(type, [path.format(): value.propertyValue])
     }
 
-    /// The object with the values of a uniqueness constraint over several properties: the one that there is, or a new one.
+    /// The object with the values of a uniqueness constraint over several properties; inserts a new one if there is none.
     ///
     /// ```swift
     /// let book = try context.upsert(Book.self) { $0.title == "Frankenstein" && $0.author == shelley }
@@ -35,7 +35,7 @@ extension ManagedObjectContext {
     /// - Parameters:
     ///   - type: The class of the object.
     ///   - condition: Comparisons with `==`, joined by `&&`: one for each property of the constraint.
-    /// - Throws: As the form that takes a token; `unsupportedRequest` for another condition.
+    /// - Throws: The errors of the form with a token; `unsupportedRequest` for another condition.
     public func upsert<Object: ManagedObject>(
         _ type: Object.Type, where condition: (FetchPath<Object>) -> FetchPredicate
     ) throws -> Object {
@@ -104,7 +104,7 @@ extension EntityDescription {
 }
 
 extension FetchPredicate {
-    /// The values that properties must be equal to, by name; nil where the predicate says anything else.
+    /// The values that the predicate requires, by name; nil when it contains anything except equality.
     fileprivate var equalValues: [String: PropertyValue]? {
         let nodes = if case .and(let nodes) = node { nodes } else { [node] }
         var values: [String: PropertyValue] = [:]

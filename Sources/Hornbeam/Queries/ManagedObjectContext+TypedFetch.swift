@@ -23,7 +23,7 @@ extension ManagedObjectContext {
 
     /// The rows of a selection as values of a type: `context.fetch(selection, as: AuthorRow.init)`.
     ///
-    /// - Throws: As the form that gives tuples, and what `make` throws.
+    /// - Throws: The errors of the form that returns tuples, and of `make`.
     public func fetch<Object: ManagedObject, each Column: AttributeValue, Row>(
         _ selection: FetchSelection<Object, repeat each Column>, as make: (repeat each Column) throws -> Row
     ) throws -> [Row] {

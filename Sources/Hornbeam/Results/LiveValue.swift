@@ -7,8 +7,8 @@ public import Observation
 /// let unread = LiveValue(library.viewContext.liveCount(of: FetchRequest<Book>().where { $0.isRead == false }))
 /// label.text = "\(unread.value ?? 0) to read"
 /// ```
-/// The first value is there at once. Changes that the context processes in one turn of the main actor are one new value. Reading takes
-/// changes that were processed in this turn into account. The updates end with the life of this object.
+/// The first value is available at once. Changes that the context processes in one turn of the main actor give one new value. Reading includes
+/// changes that were processed in this turn. The updates end when this object is released.
 @MainActor @Observable
 public final class LiveValue<Value> {
     private var newest: Value?
@@ -34,20 +34,20 @@ public final class LiveValue<Value> {
         update()
     }
 
-    /// The newest value; nil while none could be computed.
+    /// The newest value; nil until one could be computed.
     public var value: Value? {
         catchUp()
         return newest
     }
 
-    /// Why the value could not be computed anew; nil when it could. `value` is the last one that could be computed then, and the next
-    /// change tries again.
+    /// The error of the last computation; nil after a successful one. `value` is then the last computed value, and the next
+    /// change computes it again.
     public var fetchError: (any Error)? {
         catchUp()
         return failure
     }
 
-    /// Computes the value in another way from now on. The computation gets the value as it was.
+    /// Replaces the computation. The new one receives the current value.
     func replace(_ computation: @escaping LiveSequence<Value>.Computation) {
         compute = computation
         isDue = true
@@ -72,7 +72,7 @@ public final class LiveValue<Value> {
     private func update() -> Bool {
         isUpdating = true
         defer { isUpdating = false }
-        // So that what the fetch would process is part of this value.
+        // Processes the changes that the fetch would process, so that they are part of this value.
         context.processPendingChanges()
         isDue = false
         let changed = touched

@@ -1,26 +1,26 @@
 public import HornbeamModel
 
-/// Results in sections, with the differences from the results before them.
+/// Results in sections, with the differences from the previous results.
 public struct SectionedResults<Object: ManagedObject> {
-    /// The sections in the order of their first objects; one section without a name where no key path was given.
+    /// The sections in the order of their first objects; one section without a name if there is no key path.
     public let sections: [FetchedResultsSection<Object>]
-    /// The differences from the element before; of the first element the insertion of all results.
+    /// The differences from the previous element; for the first element, the insertion of all results.
     public let changes: FetchedResultsChanges<Object>
 
     /// All results in the order of the sections.
     public var objects: [Object] { sections.flatMap(\.objects) }
 
-    /// The names of the sections and the IDs of the results, as a value that may go anywhere.
+    /// The names of the sections and the IDs of the results, as a `Sendable` value.
     public var snapshot: FetchedResultsSnapshot { FetchedResultsSnapshot(sections) }
 }
 
 extension ManagedObjectContext {
-    /// The results of a request in sections now, and again after each change of them, each time with the ordered differences.
+    /// The results of a request in sections now, and again after each change, each time with the ordered differences.
     ///
     /// ```swift
     /// for try await books in context.results(of: request, sectionedBy: \.author.name) { list.apply(books.changes) }
     /// ```
-    /// As `results(of:)` otherwise. Without a key path all results are one section.
+    /// Otherwise like `results(of:)`. Without a key path all results are one section.
     public func results<Object: ManagedObject>(
         of request: FetchRequest<Object>, sectionedBy keyPath: String?
     ) -> LiveSequence<SectionedResults<Object>> {

@@ -1,6 +1,6 @@
 internal import HornbeamModel
 
-// A node is coded by the tokens of a class, since only they know the Swift types of the values.
+// A node is encoded with the tokens of a class, because only they have the Swift types of the values.
 
 extension SnapshotNode {
     func encode(to encoder: any Encoder, as type: ManagedObject.Type) throws {
@@ -26,7 +26,7 @@ extension SnapshotNode {
         }
     }
 
-    /// A property of the class's entity that the class does not list; nil where all are listed.
+    /// A property of the class's entity that the class does not list; nil when it lists all.
     private func property(missingFrom tokens: [any PropertyToken], of type: ManagedObject.Type) -> String? {
         var entity = entity
         while let current = entity, current.name != type.entityName { entity = current.superentity }
@@ -80,7 +80,7 @@ extension SnapshotNode {
             objectID: try container.decode(ManagedObjectID.self, forKey: .objectID), values: values, toOne: toOne, toMany: toMany)
     }
 
-    /// A value that the type can do without may be missing; one that is required may be null, as it is in an object that lacks it.
+    /// An optional value may be missing; a required one may be null, as in an object without the value.
     private static func value(
         of type: any AttributeValue.Type, _ key: SnapshotKey, in container: KeyedDecodingContainer<SnapshotKey>
     ) throws -> PropertyValue {
@@ -101,7 +101,7 @@ extension SnapshotNode {
 }
 
 extension RelationshipToken {
-    /// The class at the other end; `ManagedObject` where the token names an entity without a class.
+    /// The class of the destination; `ManagedObject` when the token names an entity without a class.
     fileprivate var objectClass: ManagedObject.Type { destinationClass as? ManagedObject.Type ?? ManagedObject.self }
 }
 

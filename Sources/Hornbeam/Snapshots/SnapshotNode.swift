@@ -1,15 +1,15 @@
 internal import HornbeamModel
 
-/// The values of one object, and the objects behind the relationships that are followed: what a snapshot of any class consists of.
+/// The values of one object, and the objects of the followed relationships: the content of a snapshot of any class.
 struct SnapshotNode: Sendable {
     let objectID: ManagedObjectID
-    /// The attributes by name, and the IDs at the other end of relationships to one object.
+    /// The attributes by name, and the IDs in to-one relationships.
     let values: [String: PropertyValue]
-    /// The objects at the other end of relationships to one object, where they are followed.
+    /// The objects of followed to-one relationships.
     let toOne: [String: SnapshotNode]
-    /// The objects of relationships to many, where they are followed.
+    /// The objects of followed to-many relationships.
     let toMany: [String: [SnapshotNode]]
-    /// Nil for what was decoded. Serves values that this version of a type does not know.
+    /// Nil for a decoded node. Used for values that this version of a type cannot decode.
     let entity: EntityDescription?
 
     init(objectID: ManagedObjectID, values: [String: PropertyValue], toOne: [String: SnapshotNode], toMany: [String: [SnapshotNode]]) {
@@ -20,7 +20,7 @@ struct SnapshotNode: Sendable {
         entity = nil
     }
 
-    /// Copies an object's values, unsaved changes included. A fault is filled; where that fails, the values are those that getters show.
+    /// Copies an object's values, unsaved changes included. Fires a fault; if this fails, the values are those of the getters.
     init(_ object: ManagedObject, following extent: SnapshotExtent) {
         let entity = object.entity
         extent.requireRelationships(of: entity)
@@ -56,7 +56,7 @@ struct SnapshotNode: Sendable {
         return value
     }
 
-    /// A value as the object shows it: the default or the empty value where there is none, or none that the type knows.
+    /// A value like that of the object's getter: the default or the empty value when it is missing, or when the type cannot decode it.
     func value<Value: AttributeValue>(of token: Attribute<Value>) -> Value {
         let value = value(named: token.name)
         if let decoded = Value(propertyValue: value) { return decoded }
@@ -97,14 +97,14 @@ extension SnapshotNode: KeyedValues {
     }
 }
 
-/// How far a snapshot follows relationships.
+/// The relationships that a snapshot follows.
 enum SnapshotExtent {
-    /// All relationships, so many steps far.
+    /// All relationships, for this number of steps.
     case depth(Int)
-    /// The relationships that are named, each with those behind it.
+    /// The named relationships, each with those of its destination.
     indirect case relationships([String: SnapshotExtent])
 
-    /// The relationships that key paths name, those on the way included.
+    /// The relationships in key paths, including those on the path.
     init(paths: [String]) {
         var rests: [String: [String]] = [:]
         for path in paths {
@@ -115,7 +115,7 @@ enum SnapshotExtent {
         self = .relationships(rests.mapValues { SnapshotExtent(paths: $0) })
     }
 
-    /// How far to go on behind a relationship; nil where it is not followed.
+    /// The extent at the destination of a relationship; nil when it is not followed.
     func next(_ name: String) -> SnapshotExtent? {
         switch self {
         case .depth(let depth): depth > 0 ? .depth(depth - 1) : nil
@@ -123,7 +123,7 @@ enum SnapshotExtent {
         }
     }
 
-    /// Traps for a name that is no relationship.
+    /// Ends the process for a name that is not a relationship.
     func requireRelationships(of entity: EntityDescription) {
         guard case .relationships(let extents) = self else { return }
         for name in extents.keys {

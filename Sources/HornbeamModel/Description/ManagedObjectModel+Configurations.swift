@@ -21,8 +21,8 @@ extension ManagedObjectModel {
 
     /// A model with only the entities of a configuration, for a store that contains only those (MDL-2).
     ///
-    /// Fetched properties stay as they are, also those that fetch other entities: `externalEntities` names these. Fetching such a property
-    /// needs a coordinator with the whole model, and throws `unknownEntity` otherwise.
+    /// Fetched properties are kept, also those that fetch other entities: `externalEntities` lists these. Fetching such a property
+    /// requires a coordinator with the whole model, and throws `unknownEntity` otherwise.
     ///
     /// - Throws: `HornbeamError` with code `unknownName`; `invalidModel` when one of the entities inherits from, or has a relationship to,
     ///   an entity outside the configuration.

@@ -8,7 +8,7 @@ public struct ModelDefinition: Hashable, Sendable {
     public var composites: [CompositeDescription]
     /// Named subsets of the entities' names (MDL-2).
     public var configurations: [String: [String]]
-    /// The names of entities that the model leaves out, and that its fetched properties may fetch nevertheless: those of other stores.
+    /// The names of entities outside the model that its fetched properties may fetch: those of other stores.
     public var externalEntities: Set<String> = []
     /// The fetch request templates (MDL-1).
     public var fetchRequestTemplates: [FetchRequestTemplate]

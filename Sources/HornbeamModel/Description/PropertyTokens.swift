@@ -252,7 +252,7 @@ extension OrderedToMany where Object == UntypedObject {
 /// A token with the Swift type of the destination's objects.
 package protocol RelationshipToken: PropertyToken {
     var destinationClass: Any.Type { get }
-    /// True for a relationship to many objects, ordered or not.
+    /// True for a to-many relationship, ordered or not.
     var isToMany: Bool { get }
     /// True when the destination can have objects of a class.
     func leads(to type: Any.Type) -> Bool

@@ -27,12 +27,12 @@ public struct FetchSort: Hashable, Sendable, Codable {
         self.comparison = comparison
     }
 
-    /// The smallest value first.
+    /// Ascending order.
     public static func ascending(_ keyPath: String, comparison: Comparison = .standard) -> Self {
         Self(keyPath, comparison: comparison)
     }
 
-    /// The largest value first.
+    /// Descending order.
     public static func descending(_ keyPath: String, comparison: Comparison = .standard) -> Self {
         Self(keyPath, ascending: false, comparison: comparison)
     }

@@ -1,8 +1,8 @@
-/// The part of a fetch's results that its offset and limit leave (FET-4).
+/// The part of a fetch's results after offset and limit (FET-4).
 package struct FetchWindow: Hashable, Sendable {
-    /// How many of the first results are left out.
+    /// The number of first results to skip.
     package let offset: Int
-    /// The most results to give; nil for all.
+    /// The maximum number of results; nil for all.
     package let limit: Int?
 
     package init(offset: Int = 0, limit: Int? = nil) {
@@ -13,18 +13,18 @@ package struct FetchWindow: Hashable, Sendable {
     /// True when every result is in the window.
     package var isWhole: Bool { offset == 0 && limit == nil }
 
-    /// How many results must be known before the window can be cut out; nil for all.
+    /// The number of leading results that must be known; nil for all.
     package var end: Int? { limit.map { Self.sum(offset, $0) } }
 
-    /// The places of the window among `count` results.
+    /// The range of the window in `count` results.
     ///
-    /// - Parameter leftOut: How many results of the offset are not among those counted.
+    /// - Parameter leftOut: The number of skipped results that are not included in `count`.
     package func range(of count: Int, leftOut: Int = 0) -> Range<Int> {
         let start = min(max(offset - leftOut, 0), count)
         return start ..< min(limit.map { Self.sum(start, $0) } ?? count, count)
     }
 
-    /// How many of `count` results are in the window.
+    /// The number of results in the window, out of `count`.
     package func count(of count: Int) -> Int { range(of: count).count }
 
     /// The results in the window.
@@ -33,7 +33,7 @@ package struct FetchWindow: Hashable, Sendable {
         return results[results.startIndex + range.lowerBound ..< results.startIndex + range.upperBound]
     }
 
-    /// Offset and limit may be as large as numbers are.
+    /// Offset and limit may be as large as `Int.max`.
     private static func sum(_ a: Int, _ b: Int) -> Int {
         let (sum, isOverflow) = a.addingReportingOverflow(b)
         return isOverflow ? .max : sum
@@ -41,7 +41,7 @@ package struct FetchWindow: Hashable, Sendable {
 }
 
 extension FetchDescription {
-    /// The part of the results that the request is for.
+    /// The part of the results that the request returns.
     package var window: FetchWindow { FetchWindow(offset: fetchOffset, limit: fetchLimit > 0 ? fetchLimit : nil) }
 
     /// The request without offset and limit.
@@ -52,7 +52,7 @@ extension FetchDescription {
         return request
     }
 
-    /// The request for the results up to the end of the window, for who merges results of several sources before the window is cut out.
+    /// The request for the results up to the end of the window, for callers that merge results of several sources first.
     package var upToWindow: FetchDescription {
         var request = withoutWindow
         request.fetchLimit = window.end ?? 0

@@ -1,6 +1,6 @@
-/// A request that fits its model, with the entity that it names: the first step of a fetch.
+/// A validated request with its entity: the first step of a fetch.
 ///
-/// The planner takes nothing else, so a request is checked once, where it comes in.
+/// The planner accepts only this type, so a request is validated once.
 package struct ValidatedFetch: Sendable {
     package private(set) var request: FetchDescription
     package let entity: EntityDescription
@@ -26,7 +26,7 @@ package struct ValidatedFetch: Sendable {
         }
     }
 
-    /// The fetch of all objects among which the results are.
+    /// The fetch of all objects that may be results.
     package var withoutPredicate: ValidatedFetch {
         replacing { request in
             let stores = request.affectedStores
@@ -37,10 +37,10 @@ package struct ValidatedFetch: Sendable {
         }
     }
 
-    /// The fetch of the objects that dictionaries are made of.
+    /// The fetch of the objects from which dictionaries are made.
     package func objects(for program: DictionaryProgram) -> ValidatedFetch { replacing { $0 = program.objects(of: $0) } }
 
-    /// What is taken away from a valid request leaves a valid one.
+    /// Removing parts of a valid request gives a valid request.
     private func replacing(_ change: (inout FetchDescription) -> Void) -> ValidatedFetch {
         var result = self
         change(&result.request)

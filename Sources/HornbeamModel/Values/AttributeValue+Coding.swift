@@ -1,7 +1,7 @@
 internal import Foundation
 
-// Stored values in the form that their Swift types have in a coder: an enum as its raw value, a date by the coder's strategy, a `Codable`
-// value as itself. `PropertyValue` is coded with the name of its kind instead, since nothing else tells it.
+// The coded form of attribute values with their Swift types: an enum as its raw value, a date by the coder's strategy, a `Codable`
+// value as itself. `PropertyValue` is coded with the name of its type instead.
 
 extension AttributeValue {
     /// Encodes a value of an attribute of this type.
@@ -27,9 +27,9 @@ extension AttributeValue {
         try value.encode(to: encoder)
     }
 
-    /// The value that `encode` wrote.
+    /// The value written by `encode`.
     ///
-    /// - Throws: `DecodingError` for what is no value of this type.
+    /// - Throws: `DecodingError` for a value of another type.
     package static func decode(from decoder: any Decoder) throws -> PropertyValue {
         if let coded = self as? any CodedType.Type { return try coded.decodeCoded(from: decoder) }
         let value = try decodeStored(from: decoder)
@@ -59,6 +59,6 @@ extension AttributeValue {
         }
     }
 
-    /// True for types whose values may be of any kind.
+    /// True for types whose values may have any type.
     private static var isCodedByKind: Bool { attributeType == .undefined || attributeType == .transformable }
 }

@@ -57,9 +57,9 @@ public struct Coded<Value: Codable & Sendable>: AttributeValue {
 /// The properties of a `Coded` type that a container checks when it is opened.
 package protocol CodedType {
     static var hasUnsetValue: Bool { get }
-    /// Encodes the value that the JSON of a stored value stands for.
+    /// Encodes the decoded form of a stored JSON value.
     static func encodeCoded(_ value: PropertyValue, to encoder: any Encoder) throws
-    /// The stored value that holds what is decoded.
+    /// Decodes a value into its stored form.
     static func decodeCoded(from decoder: any Decoder) throws -> PropertyValue
 }
 

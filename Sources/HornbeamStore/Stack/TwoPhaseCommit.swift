@@ -27,7 +27,7 @@ struct TwoPhaseCommit {
         }
     }
 
-    private var decider: Store { parts[0].store }
+    private var coordinatingStore: Store { parts[0].store }
 
     func run() throws -> StackReceipt {
         for (count, part) in parts.enumerated() {

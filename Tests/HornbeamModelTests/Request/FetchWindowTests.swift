@@ -14,7 +14,7 @@ import Testing
                     #expect(Array(window.of(results)) == expected, "\(window) of \(count)")
                     #expect(Array(window.of(results[...].dropFirst(0))) == expected)
                     #expect(window.count(of: count) == expected.count)
-                    // What is cut out of the first results is what is cut out of all.
+                    // The window of the first results equals that of all results.
                     #expect(Array(window.of(results.prefix(window.end ?? .max))) == expected)
                     for leftOut in 0 ... min(max(offset, 0), count) {
                         let rest = Array(results.dropFirst(leftOut))

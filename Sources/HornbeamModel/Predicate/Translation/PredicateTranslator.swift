@@ -17,9 +17,9 @@ extension FetchPredicate {
 }
 
 extension FetchRequest {
-    /// The request with another condition, written as Foundation's `#Predicate`: `.where(#Predicate<Book> { $0.year < 1900 })`.
+    /// The request with an additional condition as Foundation's `#Predicate`: `.where(#Predicate<Book> { $0.year < 1900 })`.
     ///
-    /// - Throws: As `FetchPredicate(_:)`.
+    /// - Throws: The errors of `FetchPredicate(_:)`.
     public func `where`(_ predicate: Predicate<Result>) throws -> Self { `where`(try FetchPredicate(predicate)) }
 }
 

@@ -5,10 +5,10 @@ extension StoreSnapshot {
     /// The objects that match a request, in the order of its sort criteria, then by key.
     ///
     /// - Parameters:
-    ///   - excluding: Keys of objects that are left out before offset and limit count, as a context does with
-    ///     objects that it has changed.
-    ///   - control: Lets others end the fetch, which then throws `CancellationError`.
-    /// - Throws: `HornbeamError`: `predicateEvaluation` for what has no answer, and the error of reading.
+    ///   - excluding: Keys of objects that are left out before offset and limit apply. A context passes the objects that it has
+    ///     changed.
+    ///   - control: Cancels the fetch, which then throws `CancellationError`.
+    /// - Throws: `HornbeamError`: `predicateEvaluation` for expressions without a value, and the error of reading.
     package func fetch(
         _ fetch: ValidatedFetch, excluding: Set<UInt64> = [], control: FetchControl? = nil
     ) throws -> FetchAnswer {

@@ -162,7 +162,7 @@ struct FetchExecution {
 }
 
 extension FetchPlan {
-    /// What becomes of the results.
+    /// The form of the results.
     var mode: ResultSink.Mode {
         if choice.isOrdered { return .collect }
         return sorts.isEmpty ? .collectByKey : .sort(sorts)

@@ -22,7 +22,7 @@ struct AccessPlanner {
     let tables: [EntityTable]
     let conjuncts: [PredicateAnalysis.Conjunct]
     var sorts: [SortKey] = []
-    /// The part of the results that is wanted.
+    /// The part of the results that is needed.
     var window = FetchWindow()
     /// True when only the number of results is needed.
     var isCounting = false

@@ -17,7 +17,7 @@ extension FetchPlan {
     ) throws -> (AccessPlanner, PredicateAnalysis) {
         let request = fetch.request
         let schema = snapshot.schema
-        // Containers that share a store have equal models, each its own.
+        // Containers that share a store have equal models, but separate instances.
         let entity = schema.model.entities[fetch.entity.index]
         let tables = schema.tables(of: entity, includingSubentities: request.includesSubentities)
         let analysis = PredicateAnalysis(request.predicate)
