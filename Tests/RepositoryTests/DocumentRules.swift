@@ -21,6 +21,15 @@ import Testing
         }
     }
 
+    /// `Module/Folder/File.swift` in a document is a file below `Sources`.
+    @Test func everySourceFileOfADocumentExists() {
+        let missing = Repository.documents.flatMap { document in
+            document.lines.joined(separator: "\n").matches(of: /`((?:Hornbeam\w*|CrashHarness)\/[\w\/+]+\.swift)`/).map { String($0.1) }
+                .filter { TextFile("Sources/\($0)") == nil }.map { "\(document.path): \($0)" }
+        }
+        #expect(missing == [])
+    }
+
     @Test func linksOutsideCodeAreFound() {
         let lines = "See [a](b.md), [c](#d).\n```\n[no](no.md)\n```\n`[no](no)` [e](https://example.org)"
         let links = Markdown.links(lines.split(separator: "\n", omittingEmptySubsequences: false))

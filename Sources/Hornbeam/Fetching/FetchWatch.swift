@@ -1,4 +1,4 @@
-public import HornbeamModel
+internal import HornbeamModel
 internal import HornbeamStore
 
 /// The start time of a fetch, if there is a subscriber.

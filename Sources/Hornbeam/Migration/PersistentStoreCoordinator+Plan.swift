@@ -1,5 +1,5 @@
 internal import Foundation
-public import HornbeamModel
+internal import HornbeamModel
 internal import HornbeamStore
 
 extension PersistentStoreCoordinator {

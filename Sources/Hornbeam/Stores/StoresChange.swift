@@ -1,5 +1,3 @@
-public import Foundation
-
 /// The stores that were added to a coordinator, removed or moved (PSC-17).
 public struct StoresChange: Hashable, Sendable {
     /// A store at its old and its new URL.

@@ -1,1 +1,1 @@
-../../HornbeamModelTests/Predicate/Cases/CaseFile.swift
+../../../HornbeamModelTests/Predicate/Cases/CaseFile.swift

@@ -1,1 +1,1 @@
-../../HornbeamModelTests/Predicate/Cases/Fixture.swift
+../../../HornbeamModelTests/Predicate/Cases/Fixture.swift

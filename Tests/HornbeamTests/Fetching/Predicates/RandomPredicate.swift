@@ -1,1 +1,1 @@
-../../HornbeamModelTests/Predicate/RandomPredicate.swift
+../../../HornbeamModelTests/Predicate/RandomPredicate.swift
