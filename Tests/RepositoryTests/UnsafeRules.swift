@@ -5,7 +5,7 @@ import Testing
 /// Modules with `.strictMemorySafety()` also mark each unsafe expression.
 @Suite struct UnsafeRules {
     /// References without a count, casts and accesses without a check.
-    private static let uncheckedReferences: [
+    private static let uncheckedReferences: [String: String] = [
         "HornbeamThreads/Cores": "a C thread gets its Swift object as a raw address",
         "HornbeamThreads/Interleaving/InterleavedThread": "a C thread gets its Swift object as a raw address",
         "HornbeamThreads/Interleaving/Interleaving": "the current thread's object is kept in thread-specific data",
