@@ -20,14 +20,18 @@ import Testing
 
         var reading = ReadState()
         #expect(reading.snapshot == nil && reading.mark == nil)
-        #expect(reading.move(to: first))
-        #expect(!reading.move(to: first))
+        let toFirst = reading.move(to: first)
+        #expect(toFirst)
+        let toSame = reading.move(to: first)
+        #expect(!toSame)
         #expect(reading.mark == ReadState.Mark(first))
         reading.isPinned = true
-        #expect(reading.move(to: second))
+        let toSecond = reading.move(to: second)
+        #expect(toSecond)
         #expect(reading.isPinned, "a move is not an unpinning")
         #expect(reading.mark == ReadState.Mark(second) && reading.mark != ReadState.Mark(first))
-        #expect(reading.move(to: nil))
+        let toNothing = reading.move(to: nil)
+        #expect(toNothing)
         #expect(reading.snapshot == nil && reading.mark == nil)
     }
 
@@ -41,21 +45,29 @@ import Testing
         for object in objects { object.state.remove([.tracked, .touched, .stirred]) }
 
         var tracker = ChangeTracker()
-        #expect(tracker.takeEvent() == nil)
-        #expect(tracker.note(objects[0], isNew: false))
-        #expect(!tracker.note(objects[0], isNew: false))
-        #expect(!tracker.note(objects[1], isNew: true))
+        let nothing = tracker.takeEvent()
+        #expect(nothing == nil)
+        let isFirst = tracker.note(objects[0], isNew: false)
+        #expect(isFirst)
+        let isFirstAgain = tracker.note(objects[0], isNew: false)
+        #expect(!isFirstAgain)
+        let isFirstOfOther = tracker.note(objects[1], isNew: true)
+        #expect(!isFirstOfOther)
         #expect(tracker.objects.all == objects)
         #expect(tracker.edits == 3)
-        let event = try #require(tracker.takeEvent())
+        let taken = tracker.takeEvent()
+        let event = try #require(taken)
         #expect(event.touched.map(\.object) == objects)
         #expect(event.new == [ObjectIdentifier(objects[1])])
-        #expect(tracker.takeEvent() == nil)
+        let emptied = tracker.takeEvent()
+        #expect(emptied == nil)
         for object in objects { object.state.remove(.touched) }
-        #expect(tracker.note(objects[1], isNew: false), "the next event begins")
+        let beginsNext = tracker.note(objects[1], isNew: false)
+        #expect(beginsNext, "the next event begins")
         tracker.upserted.insert(ObjectIdentifier(objects[0]))
         tracker.forget()
-        #expect(tracker.objects.isEmpty && tracker.takeEvent() == nil && tracker.upserted.isEmpty)
+        let rest = tracker.takeEvent()
+        #expect(tracker.objects.isEmpty && rest == nil && tracker.upserted.isEmpty)
         #expect(tracker.edits == 5, "edits only grow")
     }
 
@@ -76,10 +88,12 @@ import Testing
         #expect(table[5] === first && table[2] === second && table[4] == nil && table[99] == nil)
         #expect(table.ofNewObjects(at: 1) === second)
         for _ in 0 ..< 2 {
-            #expect(table.scope(ofIDsFrom: first.origin)?.takeUnretainedValue() === first)
-            #expect(table.scope(ofIDsFrom: second.origin)?.takeUnretainedValue() === second)
+            let (ofFirst, ofSecond) = (table.scope(ofIDsFrom: first.origin), table.scope(ofIDsFrom: second.origin))
+            #expect(ofFirst?.takeUnretainedValue() === first)
+            #expect(ofSecond?.takeUnretainedValue() === second)
         }
-        #expect(table.scope(ofIDsFrom: .init(entityName: "Employee", storeIdentifier: nil, entityNumber: 99)) == nil)
+        let unknown = table.scope(ofIDsFrom: .init(entityName: "Employee", storeIdentifier: nil, entityNumber: 99))
+        #expect(unknown == nil)
         var seen: [EntityScope] = []
         table.forEach { seen.append($0) }
         #expect(Set(seen) == [first, second])
