@@ -71,10 +71,15 @@ extension ManagedObjectContext {
             freezeDeleted(taken, old)
             freezeChanged(ignored, old, except: settled)
         }
+        // The views of pending objects stay: those that the changes name are noted anew.
+        let views = tracked.views
         snapshot = new
+        tracked.views = views
         edits &+= 1
         var merged = takeIn(taken, new)
-        if !taken.isEmpty || !ignored.isEmpty { rebaseMembers() }
+        let named = trackedObjects(namedBy: taken + ignored)
+        rebaseMembers(of: named)
+        note(named)
         let merges = merged.changes
         merged.formUnion(followParent())
         if !merges.isEmpty { post(.didMergeChangesObjectIDs, DidMergeChanges(changes: merges), merges) }
@@ -234,9 +239,31 @@ extension ManagedObjectContext {
         }
     }
 
+    /// The changed objects of this context that others' changes may concern; all where a change does not name each of them.
+    private func trackedObjects(namedBy changes: [ForeignChange]) -> [ManagedObject] {
+        if tracked.isEmpty || changes.isEmpty { return [] }
+        guard changes.allSatisfy(\.namesOwners) else { return tracked.all }
+        var named: [ManagedObject] = []
+        var keys: Set<UInt64> = []
+        for reference in changes.lazy.flatMap({ $0.updated + $0.deleted }) where keys.insert(reference.key).inserted {
+            guard let object = registry[reference.key], object.state.contains(.tracked) else { continue }
+            named.append(object)
+        }
+        return named
+    }
+
+    /// Enters what objects show now into the views of pending objects.
+    private func note(_ objects: [ManagedObject]) {
+        // A copy: to look at a value may call a hook that changes other objects.
+        let views = tracked.views
+        for object in objects { views.note(object) }
+    }
+
     /// Members added or removed here may have been by others too.
-    func rebaseMembers() {
-        for object in tracked.all {
+    func rebaseMembers() { rebaseMembers(of: tracked.all) }
+
+    private func rebaseMembers(of objects: [ManagedObject]) {
+        for object in objects {
             guard let record = object.record, !record.toMany.isEmpty, !object.isInserted else { continue }
             for property in object.scope.properties where property.isToMany {
                 guard var change = record.toMany.removeValue(forKey: property.index) else { continue }
@@ -266,10 +293,13 @@ private struct ForeignChange {
     var inserted: [ObjectReference] = []
     var updated: [ObjectReference] = []
     var deleted: [ObjectReference] = []
+    /// True when the owners of relationships with other members are among the updated objects.
+    var namesOwners = true
 
     init() {}
 
     init(_ change: StoreChange) {
+        namesOwners = change.kind == .save
         inserted = change.inserted
         updated = change.updated.map(\.reference)
         deleted = change.deleted
