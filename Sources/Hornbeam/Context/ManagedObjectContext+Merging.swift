@@ -80,6 +80,7 @@ extension ManagedObjectContext {
         let named = trackedObjects(namedBy: taken + ignored)
         rebaseMembers(of: named)
         note(named)
+        dropDeletedMembers(taken)
         let merges = merged.changes
         merged.formUnion(followParent())
         if !merges.isEmpty { post(.didMergeChangesObjectIDs, DidMergeChanges(changes: merges), merges) }
@@ -257,6 +258,29 @@ extension ManagedObjectContext {
         // A copy: to look at a value may call a hook that changes other objects.
         let views = tracked.views
         for object in objects { views.note(object) }
+    }
+
+    /// An object that was added to a relationship here, and that others deleted, is no member any more: the delete rule of the
+    /// relationship of which others knew nothing is nullify.
+    private func dropDeletedMembers(_ changes: [ForeignChange]) {
+        var deleted: Set<ManagedObjectID> = []
+        for reference in changes.lazy.flatMap(\.deleted) where registry[reference.key]?.state.contains(.gone) ?? true {
+            deleted.insert(objectID(reference))
+        }
+        guard !deleted.isEmpty else { return }
+        for object in tracked.all {
+            guard let record = object.record, !record.toMany.isEmpty else { continue }
+            for (index, change) in record.toMany where !deleted.isDisjoint(with: change.added.keys) {
+                var change = change
+                for id in deleted.intersection(change.added.keys) { change.remove(id, isStored: false) }
+                let isAsStored = change.added.isEmpty && change.removed.isEmpty && !object.isInserted
+                if isAsStored, change.order == object.storedMembers(of: object.scope.properties[index]) { change.order = nil }
+                let isOver = change.isEmpty && !object.isInserted
+                record.toMany[index] = isOver ? nil : change
+                if isOver { record.removeChange(of: index) }
+            }
+            settleUpdatedState(of: object)
+        }
     }
 
     /// Members added or removed here may have been by others too.

@@ -37,7 +37,7 @@ final class SaveExecution {
         for delete in changes.deletes { try carryOut(delete) }
         for update in updates { try carryOut(update) }
         for insert in inserts { try carryOut(insert) }
-        for link in changes.links { try carryOut(link) }
+        for link in changes.links where try isThere(link.owner) { try carryOut(link) }
         if !schema.derivations.isEmpty {
             try keepDerivedValues(
                 written: change.inserted + updates.map(\.reference), inserted: change.inserted, changed: masks)
