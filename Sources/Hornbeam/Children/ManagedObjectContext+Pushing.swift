@@ -14,13 +14,14 @@ extension ManagedObjectContext {
         }
         tracked.compact()
         let saved = tracked.all
-        let changes = ContextChanges(saved)
+        let changes = ContextChanges(saved, upserted: broughtProperties)
         let announcement = AskedName.didSaveObjectIDs.isAsked ? announcement(of: saved) : nil
         parent.processPendingChanges()
         parent.take(changes)
         parent.processPendingChanges()
         for object in saved { settlePushed(object) }
         tracked.removeAll()
+        upserted.removeAll()
         concludeMerges()
         editsSeen = parent.edits
         edits &+= 1

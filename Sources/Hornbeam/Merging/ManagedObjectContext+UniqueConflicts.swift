@@ -128,6 +128,14 @@ extension ManagedObjectContext {
         forget(loser)
     }
 
+    /// The properties that an upserted object brings to the stored one; nil for other objects.
+    func broughtProperties(of object: ManagedObject) -> PropertySet? {
+        guard upserted.contains(ObjectIdentifier(object)), let record = object.record else { return nil }
+        var brought = PropertySet()
+        for index in record.held where brings(object, index) { brought.insert(index) }
+        return brought
+    }
+
     /// False for what an upserted object has only by default.
     private func brings(_ object: ManagedObject, _ index: Int) -> Bool {
         guard upserted.contains(ObjectIdentifier(object)) else { return true }

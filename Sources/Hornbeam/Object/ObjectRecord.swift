@@ -73,6 +73,12 @@ final class ObjectRecord {
         changedInEvent.removeAll()
     }
 
+    /// Takes the other values of a new object for initial ones, which the program did not set.
+    func limitAssignments(to properties: PropertySet) {
+        for index in held where !properties.contains(index) { initialized.insert(index) }
+        assigned = assigned.intersection(properties)
+    }
+
     /// The next save does not write the property.
     func removeChange(of index: Int) {
         changed.remove(index)
