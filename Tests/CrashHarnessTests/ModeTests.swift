@@ -27,7 +27,7 @@ import Testing
           arguments: KilledCopyTrial.Kind.allCases)
     func killedCopiesAreWholeOrNotThere(kind: KilledCopyTrial.Kind) throws {
         let run = try Run(PairsMode.self, try HarnessOptions(["pairs", "--seed", "15", "--count", "1000000"]))
-        try KilledCopyTrial(workload: GraphWorkload(seed: 15), kind: kind, seed: 15, stride: 24).perform(run)
+        try KilledCopyTrial(workload: GraphWorkload(seed: 15), kind: kind, seed: 15, stride: 24, crashStride: 24).perform(run)
         #expect(run.figures["copies that were killed", default: 0] > 0)
     }
 

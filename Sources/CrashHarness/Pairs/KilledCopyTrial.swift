@@ -16,6 +16,8 @@ struct KilledCopyTrial {
     let seed: UInt64
     /// Of so many operations one is tried in a round; the others are left to other seeds.
     var stride = 4
+    /// Of so many operations of the next process, after one the power fails.
+    var crashStride = 3
 
     static func all(_ seed: UInt64, _ run: Run) throws {
         for kind in Kind.allCases {
@@ -38,7 +40,7 @@ struct KilledCopyTrial {
             try copyAgain(on: killed)
             var enumerator = PairsMode.enumerator(seed: seed)
             enumerator.subsetsUpTo = 1
-            enumerator.stride = 3
+            enumerator.stride = crashStride
             try PairsMode.crash(killed, after: name, enumerator, run, judge)
         }
     }
