@@ -23,6 +23,14 @@ import Testing
         #expect(try Self.run(PairsMode.self, ["--seed", "\(seed)", "--count", "\(count)"]) == 0)
     }
 
+    @Test("A process that makes a copy of a store and is killed anywhere leaves the store whole, and a whole copy or none",
+          arguments: KilledCopyTrial.Kind.allCases)
+    func killedCopiesAreWholeOrNotThere(kind: KilledCopyTrial.Kind) throws {
+        let run = try Run(PairsMode.self, try HarnessOptions(["pairs", "--seed", "15", "--count", "1000000"]))
+        try KilledCopyTrial(workload: GraphWorkload(seed: 15), kind: kind, seed: 15, stride: 24, crashStride: 24).perform(run)
+        #expect(run.figures["copies that were killed", default: 0] > 0)
+    }
+
     @Test func workloadsUseSegmentsOfTheLogAgain() throws {
         let used = try (1...40).count { seed in
             let disk = SimulatedDisk()

@@ -4,6 +4,8 @@ import HornbeamStore
 
 /// Steps of an object graph on a simulated disk.
 struct GraphWorkload: Sendable {
+    static let path = "graph.hornbeam"
+
     private let model: ManagedObjectModel
     private let seed: UInt64
     let steps: Int
@@ -14,7 +16,12 @@ struct GraphWorkload: Sendable {
         steps = 7 + Int(seed / 8 % 5)
     }
 
-    func open(_ fileSystem: any FileSystem) throws -> PersistentContainer {
+    func open(_ fileSystem: any FileSystem, at path: String = GraphWorkload.path) throws -> PersistentContainer {
+        let store = try Store.open(.directory(path), model: model, options: options(fileSystem))
+        return try PersistentContainer.over(store, classes: TrialModel.classes)
+    }
+
+    func options(_ fileSystem: any FileSystem) -> Store.Options {
         var options = Store.Options()
         options.fileSystem = fileSystem
         options.backgroundCheckpoints = false
@@ -23,8 +30,7 @@ struct GraphWorkload: Sendable {
         options.engine.frameCeiling = 4000
         options.engine.checkpointLogBytes = seed % 16 < 8 ? 30_000 : 200_000
         options.engine.log = LogOptions(firstSegmentBytes: 32_768, largestSegmentBytes: 65_536)
-        let store = try Store.open(.directory("graph.hornbeam"), model: model, options: options)
-        return try PersistentContainer.over(store, classes: TrialModel.classes)
+        return options
     }
 
     func perform(on disk: SimulatedDisk) throws {

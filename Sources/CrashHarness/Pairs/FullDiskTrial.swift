@@ -112,6 +112,13 @@ struct FullDiskTrial {
         guard batches.count >= image.acknowledged, batches.count <= image.submitted else {
             throw Finding("\(batches.count) batches are there")
         }
+        // An insert comes first: where it is refused for want of space, the deletions make space all the same.
+        do {
+            try put((batches.last ?? 0) + 1, in: tree, engine)
+            batches.append((batches.last ?? 0) + 1)
+        } catch let error as EngineError {
+            guard error.code == .full else { throw Finding("putting a batch before deleting: \(error)") }
+        }
         // In every eighth image most rows are deleted, so that there is space for the reserve and the log; in the others some.
         let makesRoom = PairsMode.isOneOf(8, image.name)
         let doomed = makesRoom ? batches.count * 3 / 4 : batches.count / 5

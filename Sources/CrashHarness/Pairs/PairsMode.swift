@@ -3,7 +3,7 @@ import HornbeamEngine
 /// Two consecutive faults on a simulated disk: the second happens after or during the recovery from the first.
 ///
 /// Of eight seeds, three kill a process and then fail the power, three fail syncs and then the power, one fails two calls, and
-/// one fills the disk and then crashes.
+/// one fills the disk and then crashes, or kills a process that makes a copy.
 enum PairsMode: Mode {
     static let name = "pairs"
     static let summary = "two faults in a row on a simulated disk: kills, failed syncs, full disks, failing calls, crashes"
@@ -14,7 +14,7 @@ enum PairsMode: Mode {
         case 0, 3, 5: try KilledTrial.all(of: SimulatedWorkload(seed: seed, length: 3...9), seed, run)
         case 1, 4, 6: try FailedSyncTrial.all(of: SimulatedWorkload(seed: seed, length: 3...7), seed, run)
         case 2: try TwoCallsTrial.all(of: SimulatedWorkload(seed: seed, length: 2...4), run)
-        default: try FullDiskTrial.all(seed, run)
+        default: if seed / 8 % 2 == 0 { try FullDiskTrial.all(seed, run) } else { try KilledCopyTrial.all(seed, run) }
         }
     }
 

@@ -12,6 +12,8 @@ struct ContextChanges: Sendable {
         var slot: StoreSlot
         /// True when a new object was assigned to a store explicitly.
         var isAssigned: Bool
+        /// Of an object that an upsert made, the properties that it brings to the stored one; nil for others.
+        var upserted: PropertySet?
         /// True when the save must fail if others changed the object (MOC-26).
         var isWatched: Bool
         /// Attributes and to-ones by property index.
@@ -23,12 +25,13 @@ struct ContextChanges: Sendable {
     var changes: [Change] = []
     var isEmpty: Bool { changes.isEmpty }
 
-    init(_ objects: [ManagedObject]) {
+    /// - Parameter upserted: What an object brings that an upsert made; nil for others.
+    init(_ objects: [ManagedObject], upserted: (ManagedObject) -> PropertySet?) {
         for object in objects {
             guard let kind = Kind(object) else { continue }
             var change = Change(
                 id: object.objectID, kind: kind, slot: object.scope.slot, isAssigned: object.state.contains(.assigned),
-                isWatched: object.state.contains(.watched))
+                upserted: kind == .inserted ? upserted(object) : nil, isWatched: object.state.contains(.watched))
             if kind == .inserted || kind == .updated, let record = object.record {
                 let indexes = kind == .inserted ? record.held : record.changed
                 change.values = indexes.compactMap { index in
@@ -73,6 +76,11 @@ extension ManagedObjectContext {
         for (object, change) in pairs { takeDestinations(of: change, into: object) }
         for (object, change) in pairs { takeMembers(of: change, into: object) }
         for (object, change) in pairs { takeOrders(of: change, into: object) }
+        for (object, change) in pairs {
+            guard let brought = change.upserted else { continue }
+            tracker.upserted.insert(ObjectIdentifier(object))
+            object.record?.limitAssignments(to: brought)
+        }
         for (object, change) in pairs {
             if change.kind == .deleted, !object.isDeleted { delete(object) }
             if change.isWatched, change.kind != .deleted { detectConflicts(for: object) }

@@ -14,13 +14,14 @@ extension ManagedObjectContext {
         }
         tracker.objects.compact()
         let saved = tracker.objects.all
-        let changes = ContextChanges(saved)
+        let changes = ContextChanges(saved, upserted: broughtProperties)
         let announcement = AskedName.didSaveObjectIDs.isAsked ? announcement(of: saved) : nil
         parent.processPendingChanges()
         parent.take(changes)
         parent.processPendingChanges()
         for object in saved { settlePushed(object) }
         tracker.objects.removeAll()
+        tracker.upserted.removeAll()
         concludeMerges()
         family.parentEditsSeen = parent.edits
         tracker.noteEdit()

@@ -73,6 +73,12 @@ final class ObjectRecord {
         changedInEvent.removeAll()
     }
 
+    /// Marks the other values of a new object as initial values, which the program did not set.
+    func limitAssignments(to properties: PropertySet) {
+        for index in held where !properties.contains(index) { initialized.insert(index) }
+        assigned = assigned.intersection(properties)
+    }
+
     /// Removes the property from the next save.
     func removeChange(of index: Int) {
         changed.remove(index)

@@ -29,7 +29,12 @@ struct ToManyChange {
     /// Removes a member.
     mutating func remove(_ member: ManagedObjectID, isStored: Bool) {
         if added.removeValue(forKey: member) == nil, isStored { removed.insert(member) }
-        order?.removeAll { $0 == member }
+        // Removing many members from the end takes time linear in their number.
+        if order?.last == member {
+            order?.removeLast()
+        } else if let place = order?.firstIndex(of: member) {
+            order?.remove(at: place)
+        }
     }
 
     /// Replaces the temporary ID of a new object by its permanent one.

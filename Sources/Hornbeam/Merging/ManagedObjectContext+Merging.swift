@@ -71,10 +71,16 @@ extension ManagedObjectContext {
             freezeDeleted(taken, old)
             freezeChanged(ignored, old, except: settled)
         }
+        // The views of pending objects stay: the objects that the changes name are entered again.
+        let views = tracker.objects.views
         snapshot = new
+        tracker.objects.views = views
         tracker.noteEdit()
         var merged = takeIn(taken, new)
-        if !taken.isEmpty || !ignored.isEmpty { rebaseMembers() }
+        let named = trackedObjects(namedBy: taken + ignored)
+        rebaseMembers(of: named)
+        note(named)
+        dropDeletedMembers(taken)
         let merges = merged.changes
         merged.formUnion(followParent())
         if !merges.isEmpty { post(.didMergeChangesObjectIDs, DidMergeChanges(changes: merges), merges) }
@@ -235,9 +241,53 @@ extension ManagedObjectContext {
         }
     }
 
-    /// Others may have added or removed the same members.
-    func rebaseMembers() {
+    /// The changed objects of this context that remote changes may concern; all where a change does not name each of them.
+    private func trackedObjects(namedBy changes: [ForeignChange]) -> [ManagedObject] {
+        if tracker.objects.isEmpty || changes.isEmpty { return [] }
+        guard changes.allSatisfy(\.namesOwners) else { return tracker.objects.all }
+        var named: [ManagedObject] = []
+        var keys: Set<UInt64> = []
+        for reference in changes.lazy.flatMap({ $0.updated + $0.deleted }) where keys.insert(reference.key).inserted {
+            guard let object = registry[reference.key], object.state.contains(.tracked) else { continue }
+            named.append(object)
+        }
+        return named
+    }
+
+    /// Enters the current values of objects into the views of pending objects.
+    private func note(_ objects: [ManagedObject]) {
+        // A copy: reading a value may call a hook that changes other objects.
+        let views = tracker.objects.views
+        for object in objects { views.note(object) }
+    }
+
+    /// Removes deleted objects from the relationships to which this context had added them, as the delete rule nullify would have done.
+    private func dropDeletedMembers(_ changes: [ForeignChange]) {
+        var deleted: Set<ManagedObjectID> = []
+        for reference in changes.lazy.flatMap(\.deleted) where registry[reference.key]?.state.contains(.gone) ?? true {
+            deleted.insert(objectID(reference))
+        }
+        guard !deleted.isEmpty else { return }
         for object in tracker.objects.all {
+            guard let record = object.record, !record.toMany.isEmpty else { continue }
+            for (index, change) in record.toMany where !deleted.isDisjoint(with: change.added.keys) {
+                var change = change
+                for id in deleted.intersection(change.added.keys) { change.remove(id, isStored: false) }
+                let isAsStored = change.added.isEmpty && change.removed.isEmpty && !object.isInserted
+                if isAsStored, change.order == object.storedMembers(of: object.scope.properties[index]) { change.order = nil }
+                let isOver = change.isEmpty && !object.isInserted
+                record.toMany[index] = isOver ? nil : change
+                if isOver { record.removeChange(of: index) }
+            }
+            settleUpdatedState(of: object)
+        }
+    }
+
+    /// Others may have added or removed the same members.
+    func rebaseMembers() { rebaseMembers(of: tracker.objects.all) }
+
+    private func rebaseMembers(of objects: [ManagedObject]) {
+        for object in objects {
             guard let record = object.record, !record.toMany.isEmpty, !object.isInserted else { continue }
             for property in object.scope.properties where property.isToMany {
                 guard var change = record.toMany.removeValue(forKey: property.index) else { continue }
@@ -253,10 +303,13 @@ private struct ForeignChange {
     var inserted: [ObjectReference] = []
     var updated: [ObjectReference] = []
     var deleted: [ObjectReference] = []
+    /// True when the owners of relationships with other members are among the updated objects.
+    var namesOwners = true
 
     init() {}
 
     init(_ change: StoreChange) {
+        namesOwners = change.kind == .save
         inserted = change.inserted
         updated = change.updated.map(\.reference)
         deleted = change.deleted

@@ -128,6 +128,14 @@ extension ManagedObjectContext {
         forget(loser)
     }
 
+    /// The properties that an upserted object brings to the stored one; nil for other objects.
+    func broughtProperties(of object: ManagedObject) -> PropertySet? {
+        guard tracker.upserted.contains(ObjectIdentifier(object)), let record = object.record else { return nil }
+        var brought = PropertySet()
+        for index in record.held where brings(object, index) { brought.insert(index) }
+        return brought
+    }
+
     /// False for properties of an upserted object that only have their default.
     private func brings(_ object: ManagedObject, _ index: Int) -> Bool {
         guard tracker.upserted.contains(ObjectIdentifier(object)) else { return true }

@@ -14,6 +14,10 @@ extension ManagedObject {
     final func currentValue(of property: PropertyDescription) -> PropertyValue {
         scope.hub?.noteAccess(self, property.index)
         if let record, record.held.contains(property.index) { return record.values[property.index] }
+        guard state.contains(.fault) else { return storedValue(of: property) }
+        // `awakeFromFetch` may set the value.
+        fireIfNeeded()
+        if let record, record.held.contains(property.index) { return record.values[property.index] }
         return storedValue(of: property)
     }
 

@@ -52,9 +52,14 @@ extension ManagedObject {
         let members = members.filter { takes($0, property) }
         let wanted = Set(members.map(\.objectID))
         let context = scope.context
-        for id in self.members(of: property) where !wanted.contains(id) {
-            remove(context.object(with: id), from: property)
+        let present = self.members(of: property)
+        var dropped = present.filter { !wanted.contains($0) }
+        if property.isOrdered, !dropped.isEmpty {
+            // Members are removed from the end of the order, which takes constant time for each.
+            reorder(present.filter(wanted.contains) + dropped, in: property)
+            dropped.reverse()
         }
+        for id in dropped { remove(context.object(with: id), from: property) }
         for member in members { add(member, to: property) }
         if property.isOrdered { reorder(uniqued(members), in: property) }
     }
@@ -107,7 +112,7 @@ extension ManagedObject {
     final func link(_ member: ManagedObject, to property: PropertyDescription, at place: Int? = nil) {
         let id = member.objectID
         let isStored = isStoredMember(id, of: property)
-        if place == nil, isPendingOrderWithout(id, isStored, property) {
+        if isPendingOrderWithout(id, isStored, property), place.map({ $0 >= memberCount(of: property) }) ?? true {
             // The order is not copied, so appending many members takes linear time.
             undoStack?.register(.link(self, property, member, place: memberCount(of: property)))
             return changeMembers(of: property) { change in
@@ -135,8 +140,13 @@ extension ManagedObject {
         let id = member.objectID
         guard hasMember(id, in: property) else { return }
         let isStored = isStoredMember(id, of: property)
-        let order = property.isOrdered ? members(of: property) : nil
-        undoStack?.register(.unlink(self, property, member, place: order?.firstIndex(of: id)))
+        if let undoStack {
+            let place = property.isOrdered ? members(of: property).lastIndex(of: id) : nil
+            undoStack.register(.unlink(self, property, member, place: place))
+        }
+        // A pending order has no second reference here, so that the change does not copy it.
+        let isFirstChange = property.isOrdered && record?.toMany[property.index]?.order == nil
+        let order = isFirstChange ? members(of: property) : nil
         changeMembers(of: property) { change in
             if change.order == nil { change.order = order }
             change.remove(id, isStored: isStored)

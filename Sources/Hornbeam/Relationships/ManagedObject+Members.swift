@@ -15,13 +15,21 @@ extension ManagedObject {
         return kept + change.addedInOrder
     }
 
-    /// The members as references, in order, for a relationship without unsaved changes; nil for others.
-    final func unchangedMembers(of property: PropertyDescription) -> [ObjectReference]? {
+    /// The reader of the members, in order, for a relationship without unsaved changes; nil for others.
+    final func unchangedMembers(of property: PropertyDescription) -> StoredMembers? {
         guard parentObject == nil, record?.toMany[property.index] == nil else { return nil }
         scope.hub?.noteAccess(self, property.index)
-        return readStored(property, or: []) {
-            let members = try scope.readingMembers(of: property).members(owner: key)
+        return StoredMembers(reader: readStored(property, or: nil) { try scope.readingMembers(of: property) })
+    }
+
+    /// The members at some places, in the state of the store that a reader shows.
+    final func references(at places: Range<Int>, in reader: MemberReader) -> [ObjectReference] {
+        do {
+            let members = try reader.members(owner: key, range: places)
             return scope.keyBits == 0 ? members : members.map { $0.inSlot(scope.slot) }
+        } catch {
+            markFailed(error)
+            return []
         }
     }
 

@@ -10,7 +10,7 @@ public struct MemberIterator<Element: ManagedObject>: IteratorProtocol {
     private enum Source {
         case nothing
         /// Members as stored.
-        case references([ObjectReference])
+        case stored(StoredMembers)
         /// Members with unsaved changes.
         case ids([ManagedObjectID])
     }
@@ -19,7 +19,7 @@ public struct MemberIterator<Element: ManagedObject>: IteratorProtocol {
 
     private let owner: ManagedObject?
     private let property: PropertyDescription?
-    private let source: Source
+    private var source: Source
     private var batch: [ManagedObject]
     private var place = 0
     private var nextMember = 0
@@ -31,8 +31,8 @@ public struct MemberIterator<Element: ManagedObject>: IteratorProtocol {
         self.property = property
         if owner.readingContext == nil {
             source = .nothing
-        } else if let references = owner.unchangedMembers(of: property) {
-            source = .references(references)
+        } else if let members = owner.unchangedMembers(of: property) {
+            source = .stored(members)
         } else {
             source = .ids(owner.members(of: property))
         }
@@ -64,12 +64,13 @@ public struct MemberIterator<Element: ManagedObject>: IteratorProtocol {
         batch = []
         switch source {
         case .nothing: return
-        case .references(let references):
-            guard nextMember < references.count else { return }
-            let end = min(nextMember + Self.width, references.count)
+        case .stored(var members):
+            // The first members are read alone, since a search may end with them.
+            let references = members.next(Self.width, of: owner)
+            source = .stored(members)
+            guard !references.isEmpty else { return }
             context.sweepIfDue()
-            batch = context.objects(for: references[nextMember..<end])
-            nextMember = end
+            batch = context.objects(for: references)
         case .ids(let ids):
             guard nextMember < ids.count else { return }
             let end = min(nextMember + Self.width, ids.count)
@@ -77,5 +78,28 @@ public struct MemberIterator<Element: ManagedObject>: IteratorProtocol {
             batch = context.objects(with: ids[nextMember..<end])
             nextMember = end
         }
+    }
+}
+
+/// The stored members of a relationship in one state of the store: some at first, the rest together once a walk goes on.
+struct StoredMembers {
+    /// Reads the state in which the walk began, whatever is saved meanwhile; nil where it cannot be read.
+    let reader: MemberReader?
+    private var references: [ObjectReference] = []
+    private var place = 0
+    private var isComplete = false
+
+    init(reader: MemberReader?) { self.reader = reader }
+
+    /// The next members, fewer than `width` only at the end.
+    mutating func next(_ width: Int, of owner: ManagedObject?) -> ArraySlice<ObjectReference> {
+        if place == references.count, !isComplete, let owner, let reader {
+            let end = place == 0 ? width : Int.max
+            references += owner.references(at: place..<end, in: reader)
+            isComplete = references.count < end
+        }
+        let end = min(place + width, references.count)
+        defer { place = end }
+        return references[place..<end]
     }
 }

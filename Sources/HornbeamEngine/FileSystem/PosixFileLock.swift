@@ -34,14 +34,20 @@ final class PosixFileLock: FileLock {
     private let holder: String
     private let descriptor: Int32
     private let identity: Identity
+    private let folder: OpenFolder
+    private let lockedFolders: LockedFolders
     private let isReleased = Atomic(false)
     private let forks: Int
 
     /// Locks the file whose descriptor `open` returns. The descriptor is closed with the lock, or when the lock cannot be had.
     ///
     /// The table is locked before the file is opened: a child forked in between would have a descriptor that is not in the table.
-    init(path: String, holder: String, _ open: () throws(EngineError) -> Int32) throws(EngineError) {
+    init(
+        path: String, holder: String, in folder: OpenFolder, of lockedFolders: LockedFolders, _ open: () throws(EngineError) -> Int32
+    ) throws(EngineError) {
         Self.closeInChildren()
+        self.folder = folder
+        self.lockedFolders = lockedFolders
         forks = ProcessForks.watch()
         self.path = path
         self.holder = holder
@@ -58,6 +64,7 @@ final class PosixFileLock: FileLock {
                 throw error
             }
         }
+        lockedFolders.insert(folder)
     }
 
     deinit { release() }
@@ -65,6 +72,7 @@ final class PosixFileLock: FileLock {
     func release() {
         // In a forked child the descriptor is already closed, and its number may belong to another file.
         guard !isReleased.exchange(true, ordering: .relaxed), forks == ProcessForks.count else { return }
+        lockedFolders.remove(folder)
         Self.held.withLock { held in
             // Closing is not enough: a child forked a moment ago may not have closed its copy yet.
             _ = try? Self.set(F_UNLCK, descriptor, path)
@@ -147,7 +155,7 @@ final class PosixFileLock: FileLock {
 
     /// Records this process. If that fails, a later message cannot name the process.
     func note() {
-        let file = posixOpen(holder, O_RDWR | O_CREAT | O_CLOEXEC, 0o666)
+        let file = lockedFolders.reach(holder) { posixOpen($1, O_RDWR | O_CREAT | O_CLOEXEC, 0o666, in: $0) }
         guard file >= 0 else { return }
         defer { _ = posixClose(file) }
         var process = UInt64(getpid())

@@ -26,7 +26,7 @@ extension PosixFileSystem {
     package func remove(_ path: String, mayThrottle: () -> Bool) throws(EngineError) {
         // On other systems an open file keeps a name, or a lease proves nothing.
         guard mayThrottle(), unsafe Self.typesWithLeases.contains(file_system_type(path)) else { return try remove(path) }
-        let descriptor = posixOpen(path, O_RDWR | O_CLOEXEC, 0)
+        let descriptor = openFile(path, O_RDWR)
         guard descriptor >= 0 else { return try remove(path) }
         // Closing releases the remaining blocks.
         defer { _ = posixClose(descriptor) }

@@ -1,5 +1,6 @@
 // The file system of the operating system. Every call is repeated after interruptions and short results, descriptors are closed on
-// `exec`, and a process that was forked after opening a file cannot write to it.
+// `exec`, and a process that was forked after opening a file cannot write to it. While a lock is held, calls for files in its folder reach the
+// folder that was locked, whatever is at its path.
 
 #if canImport(Glibc)
 internal import Glibc
@@ -9,6 +10,8 @@ internal import Darwin
 
 /// Folders and files of the operating system.
 package struct PosixFileSystem: FileSystem {
+    let lockedFolders = LockedFolders()
+
     package init() {}
 
     package func open(_ path: String, _ mode: FileMode) throws(EngineError) -> any File {
@@ -18,24 +21,27 @@ package struct PosixFileSystem: FileSystem {
         case .create: O_RDWR | O_CREAT | O_EXCL
         }
         let doing = mode == .create ? "creating the file" : "opening the file"
-        let descriptor = try retrying(doing, path) { Self.openFile(path, flags | O_CLOEXEC) }
+        let descriptor = try retrying(doing, path) { openFile(path, flags) }
         return PosixFile(path: path, descriptor: try Self.aboveStandard(descriptor, path))
     }
 
     package func createDirectory(_ path: String) throws(EngineError) {
-        _ = try retrying("creating the folder", path) { unsafe mkdir(path, 0o777) }
+        _ = try retrying("creating the folder", path) { lockedFolders.reach(path) { unsafe mkdirat($0, $1, 0o777) } }
     }
 
     package func syncDirectory(_ path: String, _ site: SyncSite) throws(EngineError) {
         let doing = "syncing the folder"
-        let descriptor = try retrying(doing, path) { Self.openFile(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
+        let descriptor = try retrying(doing, path) { openFolder(path) }
         defer { _ = posixClose(descriptor) }
         _ = try retrying(doing, path) { fsync(descriptor) }
     }
 
     package func list(_ path: String) throws(EngineError) -> [String] {
-        guard let directory = unsafe opendir(path) else {
-            throw .system(errno, doing: "listing the folder", path: path)
+        let descriptor = try retrying("listing the folder", path) { openFolder(path) }
+        guard let directory = unsafe fdopendir(descriptor) else {
+            let error = errno
+            _ = posixClose(descriptor)
+            throw .system(error, doing: "listing the folder", path: path)
         }
         defer { _ = unsafe closedir(directory) }
         var names: [String] = []
@@ -51,22 +57,28 @@ package struct PosixFileSystem: FileSystem {
 
     package func exists(_ path: String) throws(EngineError) -> Bool {
         var status = stat()
-        if unsafe stat(path, &status) == 0 { return true }
+        if lockedFolders.reach(path, { unsafe fstatat($0, $1, &status, 0) }) == 0 { return true }
         if errno == ENOENT || errno == ENOTDIR { return false }
         throw .system(errno, doing: "looking for the file", path: path)
     }
 
     package func rename(_ source: String, to target: String) throws(EngineError) {
-        _ = try retrying("renaming the file", source) { posixRename(source, target) }
+        _ = try retrying("renaming the file", source) {
+            lockedFolders.reach(source) { folder, name in
+                lockedFolders.reach(target) { unsafe renameat(folder, name, $0, $1) }
+            }
+        }
     }
 
     package func remove(_ path: String) throws(EngineError) {
-        _ = try retrying("removing the file", path) { posixRemove(path) }
+        _ = try retrying("removing the file", path) { lockedFolders.reach(path, posixRemove) }
     }
 
     package func lock(_ path: String, noting holder: String) throws(EngineError) -> any FileLock {
-        let lock = try PosixFileLock(path: path, holder: holder) { () throws(EngineError) in
-            let descriptor = try retrying("opening the file to lock", path) { Self.openFile(path, O_RDWR | O_CLOEXEC) }
+        let (folder, name) = LockedFolders.parts(path)
+        let locked = try OpenFolder(folder)
+        let lock = try PosixFileLock(path: path, holder: holder, in: locked, of: lockedFolders) { () throws(EngineError) in
+            let descriptor = try retrying("opening the file to lock", path) { posixOpen(name, O_RDWR | O_CLOEXEC, 0o666, in: locked.descriptor) }
             return try Self.aboveStandard(descriptor, path)
         }
         lock.note()
@@ -76,7 +88,7 @@ package struct PosixFileSystem: FileSystem {
     package func isLocked(_ path: String) throws(EngineError) -> Bool {
         let descriptor: Int32
         do throws(EngineError) {
-            descriptor = try retrying("opening the locked file", path) { Self.openFile(path, O_RDONLY | O_CLOEXEC) }
+            descriptor = try retrying("opening the locked file", path) { openFile(path, O_RDONLY) }
         } catch {
             if error.code == .notAStore { return false }
             throw error
@@ -85,8 +97,12 @@ package struct PosixFileSystem: FileSystem {
         return try PosixFileLock.isHeld(descriptor, path)
     }
 
-    private static func openFile(_ path: String, _ flags: Int32) -> Int32 {
-        posixOpen(path, flags, 0o666)
+    func openFile(_ path: String, _ flags: Int32) -> Int32 {
+        lockedFolders.reach(path) { posixOpen($1, flags | O_CLOEXEC, 0o666, in: $0) }
+    }
+
+    private func openFolder(_ path: String) -> Int32 {
+        lockedFolders.reachFolder(path) { posixOpen($1, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0, in: $0) }
     }
 
     /// A descriptor of at least 3: output to a closed standard stream must never reach a store.
@@ -115,7 +131,13 @@ func retrying(_ doing: String, _ path: String, _ call: () -> Int32) throws(Engin
 }
 
 // The types here have members that shadow the C functions of the same names.
-func posixOpen(_ path: String, _ flags: Int32, _ mode: mode_t) -> Int32 { unsafe open(path, flags, mode) }
-private func posixRename(_ source: String, _ target: String) -> Int32 { unsafe rename(source, target) }
-private func posixRemove(_ path: String) -> Int32 { unsafe remove(path) }
+func posixOpen(_ path: String, _ flags: Int32, _ mode: mode_t, in folder: Int32 = AT_FDCWD) -> Int32 {
+    unsafe openat(folder, path, flags, mode)
+}
+/// As `remove` of the C library, which takes no folder.
+private func posixRemove(_ folder: Int32, _ path: String) -> Int32 {
+    let result = unsafe unlinkat(folder, path, 0)
+    guard result != 0, errno == EISDIR || errno == EPERM else { return result }
+    return unsafe unlinkat(folder, path, AT_REMOVEDIR)
+}
 func posixClose(_ descriptor: Int32) -> Int32 { close(descriptor) }

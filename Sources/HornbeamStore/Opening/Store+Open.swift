@@ -47,7 +47,7 @@ extension Store {
         let schema = try Schema(model.catalogue, model: model.model) { snapshot.tree(named: $0) }
         let identifier = options.backing?.custom.identifier ?? UUID(engine.storeIdentifier)
         let origins = StoreOrigins(identifier: identifier, model: model.model, catalogue: model.catalogue)
-        let reader = RowReader(schema: schema, origins: origins)
+        let reader = RowReader(schema: schema, origins: origins, hasAllRows: options.backing == nil)
         let store = Store(
             location: location, identifier: identifier, engine: engine, reader: reader, options: options,
             metadata: try snapshot.metadata(), storedCatalogue: try snapshot.value(StoredValue.catalogue),

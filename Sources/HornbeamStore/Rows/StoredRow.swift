@@ -78,10 +78,13 @@ final class RowReader: Sendable {
     let schema: Schema
     let origins: StoreOrigins
     let history: HistoryCoding
+    /// False where a custom store has rows that nobody asked for yet.
+    let hasAllRows: Bool
 
-    init(schema: Schema, origins: StoreOrigins) {
+    init(schema: Schema, origins: StoreOrigins, hasAllRows: Bool = true) {
         self.schema = schema
         self.origins = origins
+        self.hasAllRows = hasAllRows
         history = HistoryCoding(schema, origins)
     }
 

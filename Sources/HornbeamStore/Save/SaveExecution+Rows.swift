@@ -140,6 +140,7 @@ extension SaveExecution {
 
     // MARK: Links
 
+    /// Links to objects that others deleted are left out, as the delete rule nullify would have removed them.
     func execute(_ link: ChangeSet.Link) throws {
         let index = schema.link(link.relationship)
         let writer = members()
@@ -151,6 +152,7 @@ extension SaveExecution {
             }
             for member in link.added {
                 try checkMember(member, of: link.relationship)
+                guard try isThere(member) else { continue }
                 try writer.link(index, owner: link.owner, member: member)
                 if let inverse { note(member, property: inverse.index) }
             }
@@ -159,6 +161,12 @@ extension SaveExecution {
             try writer.reorder(order, owner: link.owner.key, index.forward)
         }
         note(link.owner, property: link.relationship.index)
+    }
+
+    /// False for an object without a row. Of a custom store, rows that were not asked for are not here.
+    func isThere(_ object: ObjectReference) throws(EngineError) -> Bool {
+        guard reader.hasAllRows else { return true }
+        return try transaction.table(schema.table(at: object.entityIndex).tree).contains(object.key)
     }
 
     private func checkMember(_ member: ObjectReference, of relationship: PropertyDescription) throws {

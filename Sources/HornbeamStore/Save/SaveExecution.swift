@@ -37,7 +37,7 @@ final class SaveExecution {
         for delete in changes.deletes { try execute(delete) }
         for update in updates { try execute(update) }
         for insert in inserts { try execute(insert) }
-        for link in changes.links { try execute(link) }
+        for link in changes.links where try isThere(link.owner) { try execute(link) }
         if !schema.derivations.isEmpty {
             try keepDerivedValues(
                 written: change.inserted + updates.map(\.reference), inserted: change.inserted, changed: masks)

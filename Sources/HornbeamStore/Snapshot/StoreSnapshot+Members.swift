@@ -48,4 +48,11 @@ extension MemberReader {
     package func members(owner: UInt64) throws -> [ObjectReference] {
         try EngineError.translated { () throws(EngineError) in try references(owner: owner) }
     }
+
+    /// The members of one owner at some places of the stored order, in O(log n + count).
+    package func members(owner: UInt64, range: Range<Int>) throws -> [ObjectReference] {
+        try EngineError.translated { () throws(EngineError) in
+            try references(owner: owner, skipping: range.lowerBound, limit: range.count)
+        }
+    }
 }

@@ -9,6 +9,8 @@ final class InterruptedDisk: FileSystem {
         var at: Int
         var times: Int
         var work: (@Sendable () -> Void)?
+        /// True to count the calls that change something too.
+        var countsAll = false
     }
 
     private let inner: any FileSystem
@@ -29,6 +31,11 @@ final class InterruptedDisk: FileSystem {
         state = Guarded(State(at: call, times: times, work: work))
     }
 
+    /// Does the work once, before the call of that number from now on, calls of all kinds counted.
+    func interrupt(at call: Int, _ work: @escaping @Sendable () -> Void) {
+        state.withLock { $0 = State(at: call, times: 1, work: work, countsAll: true) }
+    }
+
     var calls: Int { state.withLock { $0.calls } }
     /// Whether there were as many calls.
     var wasInterrupted: Bool { state.withLock { $0.calls > $0.at } }
@@ -41,6 +48,10 @@ final class InterruptedDisk: FileSystem {
             return state.calls >= state.at && state.calls - state.at < state.times ? state.work : nil
         }
         work?()
+    }
+
+    fileprivate func otherCall() {
+        if state.withLock(\.countsAll) { call() }
     }
 
     func open(_ path: String, _ mode: FileMode) throws(EngineError) -> any File {
@@ -58,12 +69,35 @@ final class InterruptedDisk: FileSystem {
         return try inner.isLocked(path)
     }
 
-    func exists(_ path: String) throws(EngineError) -> Bool { try inner.exists(path) }
-    func createDirectory(_ path: String) throws(EngineError) { try inner.createDirectory(path) }
-    func syncDirectory(_ path: String, _ site: SyncSite) throws(EngineError) { try inner.syncDirectory(path, site) }
-    func rename(_ source: String, to target: String) throws(EngineError) { try inner.rename(source, to: target) }
-    func remove(_ path: String) throws(EngineError) { try inner.remove(path) }
-    func lock(_ path: String, noting holder: String) throws(EngineError) -> any FileLock { try inner.lock(path, noting: holder) }
+    func exists(_ path: String) throws(EngineError) -> Bool {
+        otherCall()
+        return try inner.exists(path)
+    }
+
+    func createDirectory(_ path: String) throws(EngineError) {
+        otherCall()
+        try inner.createDirectory(path)
+    }
+
+    func syncDirectory(_ path: String, _ site: SyncSite) throws(EngineError) {
+        otherCall()
+        try inner.syncDirectory(path, site)
+    }
+
+    func rename(_ source: String, to target: String) throws(EngineError) {
+        otherCall()
+        try inner.rename(source, to: target)
+    }
+
+    func remove(_ path: String) throws(EngineError) {
+        otherCall()
+        try inner.remove(path)
+    }
+
+    func lock(_ path: String, noting holder: String) throws(EngineError) -> any FileLock {
+        otherCall()
+        return try inner.lock(path, noting: holder)
+    }
 }
 
 private final class InterruptedFile: File {
@@ -84,8 +118,17 @@ private final class InterruptedFile: File {
     func beginWriting(at offset: UInt64, count: Int) throws(EngineError) { disk.beginWriting() }
 
     func size() throws(EngineError) -> UInt64 { try inner.size() }
-    func write(_ buffer: UnsafeRawBufferPointer, at offset: UInt64) throws(EngineError) { try inner.write(buffer, at: offset) }
-    func sync(_ site: SyncSite) throws(EngineError) { try inner.sync(site) }
+
+    func write(_ buffer: UnsafeRawBufferPointer, at offset: UInt64) throws(EngineError) {
+        disk.otherCall()
+        try inner.write(buffer, at: offset)
+    }
+
+    func sync(_ site: SyncSite) throws(EngineError) {
+        disk.otherCall()
+        try inner.sync(site)
+    }
+
     func writeBack() throws(EngineError) { try inner.writeBack() }
     func close() throws(EngineError) { try inner.close() }
 }

@@ -105,6 +105,46 @@ import Testing
         try expect(entries, store, tree)
     }
 
+    @Test("after an opening on a full disk inserts are refused as full, then deletes make room, and inserts find it",
+          arguments: [2, 3], [false, true])
+    func insertsBeforeDeletesAfterAnOpening(megabytes: Int, isClosed: Bool) throws {
+        var random = SplitMix(seed: UInt64(megabytes) + 40)
+        let disk = TightDisk(capacity: megabytes << 20)
+        var store: TestStore? = try open(disk)
+        let tree = try store!.write { try $0.createIndex(named: "entries") }
+        var entries: [Int: [UInt8]] = [:]
+        for round in 0..<4 {
+            entries.merge(try fill(store!, tree, from: round * 1_000_000, &random)) { _, new in new }
+            store!.engine.maintain()
+        }
+        let most = entries.count
+        if isClosed { do { try store!.engine.close() } catch { #expect(error.code == .full) } }
+        // Without closing, a crash.
+        store = nil
+        let again = try open(disk)
+        try expect(entries, again, tree)
+        // `fill` ends with a commit that was refused as full.
+        for round in 0..<3 {
+            entries.merge(try fill(again, tree, from: 10_000_000 + round * 1_000_000, &random)) { _, new in new }
+            try expect(entries, again, tree)
+            again.engine.maintain()
+        }
+        let doomed = entries.keys.sorted().prefix(entries.count * 3 / 4)
+        for start in stride(from: 0, to: doomed.count, by: 40) {
+            let some = doomed[start..<min(start + 40, doomed.count)]
+            try again.write { transaction in for n in some { _ = try transaction.delete(key(n), from: tree) } }
+            for n in some { entries[n] = nil }
+            again.engine.maintain()
+        }
+        let found = try fill(again, tree, from: 20_000_000, &random)
+        #expect(found.count > most / 3, "\(found.count) entries found room again, \(most) at first")
+        entries.merge(found) { _, new in new }
+        try expect(entries, again, tree)
+        disk.capacity += 2 << 20
+        try again.reopen()
+        try expect(entries, again, tree)
+    }
+
     @Test("while the reserve is spent no insert passes beside a delete in one version, whichever comes first; by itself the delete does", arguments: [true, false])
     func noInsertPassesBesideADelete(isDeletedFirst: Bool) throws {
         var random = SplitMix(seed: 7)

@@ -26,6 +26,14 @@ import Testing
         e.projects = [p, q]
         e.spouse = f
         try context.saveToStore()
+        // The deletion holds, and what others added to the same relationships stays.
+        context.setMergePolicies(.mergeByPropertyObjectTrump)
+        try setting.contest(stack) { others in
+            let theirs = try others.existingObject(Employee.self, with: e.objectID)
+            theirs.salary = 9
+            try others.existingObject(Department.self, with: d.objectID).budget = 3
+            theirs.friends.insert(try others.existingObject(Employee.self, with: f.objectID))
+        }
         context.delete(e)
         #expect(e.isDeleted && context.deletedObjects == [e])
         #expect(Array(d.employees) == [f] && p.employees.isEmpty && q.employees.isEmpty && f.spouse == nil)

@@ -5,8 +5,8 @@ import Testing
 
 /// Fetches of dictionaries: columns, totals, groups.
 @Suite struct DictionaryTests {
-    private func stack(_ kind: StoreKind) throws -> (Stack, ManagedObjectContext) {
-        let stack = try Company.stack(kind)
+    private func stack(_ setting: Setting) throws -> (Stack, ManagedObjectContext) {
+        let stack = try Company.stack(setting.kind)
         let context = stack.newContext()
         let departments = ["Sales", "Research", "Empty"].map(context.department)
         for number in 0 ..< 12 {
@@ -14,7 +14,10 @@ import Testing
             if number % 4 > 0 { employee.department = departments[number % 2] }
         }
         try context.save()
-        return (stack, stack.newContext())
+        let reader = setting.context(of: stack)
+        // Changes that no request reads.
+        if setting.isBusy { for project in 0 ..< 3 { reader.project("p\(project)") } }
+        return (stack, reader)
     }
 
     private func text(_ rows: [[String: PropertyValue]]) -> [String] {
@@ -25,9 +28,9 @@ import Testing
 
     // MARK: Columns
 
-    @Test("FET-12: columns are attributes, paths over to-ones and expressions; what is missing is nil", arguments: StoreKind.allCases)
-    func columns(kind: StoreKind) throws {
-        let (_, context) = try stack(kind)
+    @Test("FET-12: columns are attributes, paths over to-ones and expressions; what is missing is nil", arguments: Setting.saved)
+    func columns(setting: Setting) throws {
+        let (_, context) = try stack(setting)
         let request = try FetchRequest<Employee>().where("salary >= 300").sorted(by: "name").limit(3)
             .selecting("name", "department.name", .expression("double", "salary * 2"))
         #expect(
@@ -38,9 +41,9 @@ import Testing
             ])
     }
 
-    @Test("FET-12: a to-one is an object ID, a to-many is refused, and without columns there are all attributes", arguments: StoreKind.allCases)
-    func toOneIsID(kind: StoreKind) throws {
-        let (_, context) = try stack(kind)
+    @Test("FET-12: a to-one is an object ID, a to-many is refused, and without columns there are all attributes", arguments: Setting.saved)
+    func toOneIsID(setting: Setting) throws {
+        let (_, context) = try stack(setting)
         let employee = try context.fetch(FetchRequest<Employee>().where("name == 'e1'"))[0]
         let row = try context.fetch(FetchRequest<Employee>().where("name == 'e1'").selecting("department"))[0]
         #expect(row == ["department": .objectID(try #require(employee.department).objectID)])
@@ -49,18 +52,18 @@ import Testing
         #expect(text(whole) == ["hired: nil, isActive: true, name: \"e1\", salary: 100"])
     }
 
-    @Test("FET-13: distinct dictionaries come once, before offset and limit", arguments: StoreKind.allCases)
-    func distinct(kind: StoreKind) throws {
-        let (_, context) = try stack(kind)
+    @Test("FET-13: distinct dictionaries come once, before offset and limit", arguments: Setting.saved)
+    func distinct(setting: Setting) throws {
+        let (_, context) = try stack(setting)
         let request = FetchRequest<Employee>().sorted(by: "salary", ascending: false).selecting("salary").distinct()
         #expect(try context.fetch(request).map { $0["salary"] } == [400, 300, 200, 100, 0])
         #expect(try context.fetch(request.offset(1).limit(2)).map { $0["salary"] } == [300, 200])
         #expect(try context.count(request) == 5)
     }
 
-    @Test("FET-16: dictionaries can be ordered by a computed column", arguments: StoreKind.allCases)
-    func orderByExpression(kind: StoreKind) throws {
-        let (_, context) = try stack(kind)
+    @Test("FET-16: dictionaries can be ordered by a computed column", arguments: Setting.saved)
+    func orderByExpression(setting: Setting) throws {
+        let (_, context) = try stack(setting)
         let request = try FetchRequest<Employee>().selecting("name", .expression("rest", "modulus:by:(salary, 300)"))
             .sorted(by: "rest", ascending: false).sorted(by: "name").limit(3)
         #expect(try context.fetch(request).map { $0["name"] } == ["e2", "e7", "e1"])
@@ -68,9 +71,9 @@ import Testing
 
     // MARK: Totals and groups
 
-    @Test("FET-14: totals without groups are one dictionary, of nothing too", arguments: StoreKind.allCases)
-    func totals(kind: StoreKind) throws {
-        let (_, context) = try stack(kind)
+    @Test("FET-14: totals without groups are one dictionary, of nothing too", arguments: Setting.saved)
+    func totals(setting: Setting) throws {
+        let (_, context) = try stack(setting)
         let request = FetchRequest<Employee>().selecting(
             .count(as: "n"), .count(of: "department", as: "placed"), .sum(of: "salary", as: "sum"), .average(of: "salary", as: "average"),
             .minimum(of: "name", as: "first"), .maximum(of: "salary", as: "most"))
@@ -82,9 +85,9 @@ import Testing
             text(try context.fetch(request.where("salary > 999"))) == ["average: nil, first: nil, most: nil, n: 0, placed: 0, sum: 0"])
     }
 
-    @Test("FET-14: groups have one dictionary each, nil among them; they are ordered and cut as groups", arguments: StoreKind.allCases)
-    func groups(kind: StoreKind) throws {
-        let (_, context) = try stack(kind)
+    @Test("FET-14: groups have one dictionary each, nil among them; they are ordered and cut as groups", arguments: Setting.saved)
+    func groups(setting: Setting) throws {
+        let (_, context) = try stack(setting)
         let request = FetchRequest<Employee>().selecting("department.name", .count(as: "n"), .sum(of: "salary", as: "sum"))
             .grouped(by: "department.name")
         #expect(
@@ -97,18 +100,18 @@ import Testing
         #expect(try context.count(request) == 3)
     }
 
-    @Test("FET-15 (1.29, 6): a having predicate speaks of columns by name, of totals and of grouped values", arguments: StoreKind.allCases)
-    func having(kind: StoreKind) throws {
-        let (_, context) = try stack(kind)
+    @Test("FET-15 (1.29, 6): a having predicate speaks of columns by name, of totals and of grouped values", arguments: Setting.saved)
+    func having(setting: Setting) throws {
+        let (_, context) = try stack(setting)
         let request = FetchRequest<Employee>().selecting("salary", .count(as: "n")).grouped(by: "salary").sorted(by: "salary")
         #expect(try context.fetch(request.having("n > 2")).map { $0["salary"] } == [0, 100])
         #expect(try context.fetch(request.having("max:(name) ENDSWITH '9'")).map { $0["salary"] } == [400])
         #expect(try context.fetch(request.having("salary > %d AND n == 2", 200)).map { $0["salary"] } == [300, 400])
     }
 
-    @Test("FET-14: a column with many values in a group is refused by name", arguments: StoreKind.allCases)
-    func manyValuedColumn(kind: StoreKind) throws {
-        let (_, context) = try stack(kind)
+    @Test("FET-14: a column with many values in a group is refused by name", arguments: Setting.saved)
+    func manyValuedColumn(setting: Setting) throws {
+        let (_, context) = try stack(setting)
         let error = hornbeamError { _ = try context.fetch(FetchRequest<Employee>().selecting("name", .count(as: "n"))) }
         #expect(
             error?.message == "“name” in “name” has many values in a group of objects of “Employee”: group by it too, or use a function such "
@@ -117,9 +120,9 @@ import Testing
         #expect(hornbeamError { _ = try context.fetch(objects) }?.code == .unsupportedRequest)
     }
 
-    @Test("FET-6: a request without a type gives the kind of result that it names", arguments: StoreKind.allCases)
-    func resultKinds(kind: StoreKind) throws {
-        let (_, context) = try stack(kind)
+    @Test("FET-6: a request without a type gives the kind of result that it names", arguments: Setting.saved)
+    func resultKinds(setting: Setting) throws {
+        let (_, context) = try stack(setting)
         var request = FetchDescription(entityName: "Department")
         guard case .objects(let objects) = try context.execute(request) else { return #expect(Bool(false)) }
         request.resultType = .objectIDs
@@ -136,9 +139,9 @@ import Testing
 
     // MARK: Unsaved changes
 
-    @Test("FET-10: unsaved changes take part in columns, totals and groups, of child contexts too", arguments: StoreKind.allCases)
-    func pendingChanges(kind: StoreKind) throws {
-        let (_, context) = try stack(kind)
+    @Test("FET-10: unsaved changes take part in columns, totals and groups, of child contexts too", arguments: Setting.saved)
+    func pendingChanges(setting: Setting) throws {
+        let (_, context) = try stack(setting)
         let sums = FetchRequest<Employee>().selecting("department.name", .sum(of: "salary", as: "sum")).grouped(by: "department.name")
             .sorted(by: "department.name")
         func sum(_ context: ManagedObjectContext) throws -> [PropertyValue?] { try context.fetch(sums).map { $0["sum"] } }
@@ -162,6 +165,39 @@ import Testing
         _ = child.employee("third", salary: 7)
         #expect(try sum(child) == [307, 2105, 300])
         #expect(try child.fetch(names).map { $0["name"] } == ["e1", "e9"])
+    }
+
+    @Test("FET-10, MRG-1: columns and totals show what both sides changed as the merge policy decides",
+          arguments: Setting.contested, Setting.policies.indices)
+    func contestedTotals(setting: Setting, policy: Int) throws {
+        let (stack, context) = try stack(setting)
+        context.setMergePolicies(Setting.policies[policy].policy)
+        let sums = FetchRequest<Employee>().selecting("department.name", .sum(of: "salary", as: "sum")).grouped(by: "department.name")
+            .sorted(by: "department.name")
+        func expect(_ context: ManagedObjectContext, _ sum: [PropertyValue?]) throws {
+            #expect(try context.fetch(sums).map { $0["sum"] } == sum)
+        }
+        func employee(_ name: String, _ context: ManagedObjectContext) throws -> Employee {
+            try #require(context.fetch(FetchRequest<Employee>().where("name == %@", name)).first)
+        }
+        try employee("e1", context).salary = 1100
+        try employee("e3", context).department = nil
+        try expect(context, [1000, 1800, 300])
+        try setting.contest(stack) { others in
+            try employee("e1", others).salary = 50
+            try employee("e7", others).department = nil
+        }
+        if setting.follows {
+            try context.mergeFromStore()
+            try expect(context, setting.isContested ? [1200, 1600, 300] : [1000, 1800, 300])
+        }
+        try context.saveToStore()
+        let mine = Setting.policies[policy].mineHolds
+        let expected: [PropertyValue?] = setting.isContested ? [1200, mine ? 1600 : 550, 300] : [1000, 1800, 300]
+        try expect(stack.newContext(), expected)
+        try context.parent?.refreshAllObjects()
+        try context.refreshAllObjects()
+        try expect(context, expected)
     }
 
     @Test("FET-10 (1.29, 5): groups over stored and changed objects agree with a reference", arguments: StoreKind.allCases, [21 as UInt64, 22, 23])

@@ -57,13 +57,24 @@ import Testing
             case 8: Team(context: context)[Team.name] = "t\(below(3))"
             case 9: if let team = teams.first { team[Team.name] = "t\(below(3))" }
             case 10: if below(3) == 0 { try context.save() } else if below(4) == 0 { context.rollback() }
-            default:
-                let others = try self.people(other)
-                if let person = others.last {
-                    person[Person.rank] = below(4)
-                    try other.save()
-                }
+            default: try changeElsewhere()
             }
+        }
+
+        /// What others save: values, members and deletions of objects that may be pending here.
+        mutating func changeElsewhere() throws {
+            let people = try people(other)
+            guard !people.isEmpty else { return }
+            let person = people[below(people.count)]
+            let teams = try other.fetch(FetchRequest<Team>())
+            switch below(5) {
+            case 0: person[Person.note] = "n\(below(3))"
+            case 1: person[Person.team] = teams.isEmpty ? nil : teams[below(teams.count)]
+            case 2: if let team = teams.last { team[Team.name] = "t\(below(3))" }
+            case 3: if below(3) == 0 { other.delete(person) }
+            default: person[Person.rank] = below(4)
+            }
+            try other.save()
         }
 
         func expectRightAnswers(_ step: String) throws {
@@ -173,6 +184,36 @@ import Testing
         ]
         let few = try cost(20, change: Self.changes[change].1, ways[way])
         let many = try cost(4_000, change: Self.changes[change].1, ways[way])
+        #expect(many < few * 5 + .milliseconds(5), "\(Self.changes[change].0): \(few) with 20, \(many) with 4,000")
+    }
+
+    @Test("FET-10: a fetch after a save of others costs the same with few and with many pending changes", arguments: changes.indices)
+    func fetchesAfterSavesOfOthersAreFlat(_ change: Int) throws {
+        func cost(_ count: Int) throws -> Duration {
+            let stack = try Self.stack(.inMemory)
+            let maker = stack.newContext()
+            let team = Team(context: maker)
+            for number in 0 ..< count {
+                let person = Person(context: maker)
+                person[Person.code] = "c\(number)"
+                person[Person.team] = team
+            }
+            let spare = Team(context: maker)
+            try maker.save()
+            let context = stack.newContext()
+            try Self.changes[change].1(context, count)
+            return try (0 ..< 3).map { _ in
+                try processorTime {
+                    for number in 0 ..< 50 {
+                        spare[Team.name] = "\(number)"
+                        try maker.save()
+                        _ = try context.fetch(FetchRequest<Person>(predicate: Person.code == "new\(number)"))
+                    }
+                }
+            }.min() ?? .zero
+        }
+        let few = try cost(20)
+        let many = try cost(4_000)
         #expect(many < few * 5 + .milliseconds(5), "\(Self.changes[change].0): \(few) with 20, \(many) with 4,000")
     }
 

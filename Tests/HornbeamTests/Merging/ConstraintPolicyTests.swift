@@ -15,94 +15,101 @@ final class Member: ManagedObject {
 
 /// Unique values and custom policies, and the contents of the thrown errors.
 @Suite struct ConstraintPolicyTests {
-    /// A context with a new member whose mail a stored one has.
-    private func conflict(_ kind: StoreKind, isHere: Bool) throws -> (stack: Stack, context: ManagedObjectContext, stored: ManagedObjectID, new: Member) {
+    /// A context with a new member whose mail a stored one has. In a contested setting others change the visits of that one to 5.
+    private func conflict(
+        _ setting: Setting, isHere: Bool
+    ) throws -> (stack: Stack, context: ManagedObjectContext, stored: ManagedObjectID, new: Member) {
         let model = try ManagedObjectModel { Entity("Member") { Member.mail; Member.name; Member.visits } }
-        let stack = try Stack(kind, model, [Member.self])
-        let writer = stack.newContext()
-        let context = isHere ? writer : stack.newContext()
+        let stack = try Stack(setting.kind, model, [Member.self])
+        let context = setting.context(of: stack)
+        let writer = isHere ? context : stack.newContext()
         let stored = Member(context: writer)
         (stored.mail, stored.name, stored.visits) = ("a@b", "stored", 3)
-        try writer.save()
+        try writer.saveToStore()
         let new = Member(context: context)
         (new.mail, new.name, new.visits) = ("a@b", "new", 4)
+        try setting.contest(stack) { try $0.existingObject(Member.self, with: stored.objectID).visits = 5 }
         return (stack, context, stored.objectID, new)
     }
 
-    @Test("MRG-6, MRG-8: a custom policy is asked about unique values, and its answer holds", arguments: StoreKind.allCases, [false, true])
-    func customPolicyDecides(kind: StoreKind, isHere: Bool) throws {
+    @Test("MRG-6, MRG-8: a custom policy is asked about unique values, and its answer holds", arguments: Setting.contested, [false, true])
+    func customPolicyDecides(setting: Setting, isHere: Bool) throws {
+        let theirs = setting.isContested ? 5 : 3
         let answers: [(ConstraintResolution, String, Int)] = [
-            (.stored, "stored", 3), (.new, "new", 4), (.merged(["visits": 7]), "stored", 7), (.merged([:]), "stored", 3),
+            (.stored, "stored", theirs), (.new, "new", 4), (.merged(["visits": 7]), "stored", 7), (.merged([:]), "stored", theirs),
         ]
         for (answer, name, visits) in answers {
-            let (stack, context, stored, _) = try conflict(kind, isHere: isHere)
-            context.mergePolicy = .custom(over: .error) { _ in [:] } constraints: { conflict in
+            let (stack, context, stored, _) = try conflict(setting, isHere: isHere)
+            // A context that does not follow the store has an older version of the stored object, which the base policy decides about.
+            context.setMergePolicies(.custom(over: setting.follows ? .error : .mergeByPropertyObjectTrump) { _ in [:] } constraints: { conflict in
                 guard conflict.keys == ["mail"], conflict.values == ["a@b"], conflict.storedID == stored,
-                    conflict.mine.first?["visits"] == 4, conflict.theirs?["visits"] == 3, conflict.objectIDs.count == 1
+                    conflict.mine.first?["visits"] == 4, conflict.theirs?["visits"] == .int(Int64(theirs)), conflict.objectIDs.count == 1
                 else { throw HornbeamError(.general, "The conflict is \(conflict).") }
                 return answer
-            }
-            try context.save()
+            })
+            try context.saveToStore()
             let members = try stack.newContext().fetch(FetchRequest<Member>())
             #expect(members.map(\.objectID) == [stored] && members[0].name == name && members[0].visits == visits)
             #expect(!context.hasChanges)
         }
     }
 
-    @Test("MRG-6: the base policy decides what a custom one leaves to it, and the save throws what it throws", arguments: StoreKind.allCases)
-    func customPolicyLeavesItToTheBase(kind: StoreKind) throws {
-        let (stack, context, stored, new) = try conflict(kind, isHere: false)
-        context.mergePolicy = .custom(over: .error) { _ in [:] } constraints: { _ in .base }
-        #expect(hornbeamError { try context.save() }?.code == .constraintConflict)
-        context.mergePolicy = .custom(over: .error) { _ in [:] } constraints: { _ in throw HornbeamError(.general, "Ask the user.") }
-        #expect(hornbeamError { try context.save() }?.message == "Ask the user.")
-        #expect(new.isInserted)
-        context.mergePolicy = .custom(over: .mergeByPropertyObjectTrump) { _ in [:] }
-        try context.save()
+    @Test("MRG-6: the base policy decides what a custom one leaves to it, and the save throws what it throws", arguments: Setting.contested)
+    func customPolicyLeavesItToTheBase(setting: Setting) throws {
+        let (stack, context, stored, new) = try conflict(setting, isHere: false)
+        context.setMergePolicies(.custom(over: .error) { _ in [:] } constraints: { _ in .base })
+        #expect(hornbeamError { try context.saveToStore() }?.code == .constraintConflict)
+        context.setMergePolicies(.custom(over: .error) { _ in [:] } constraints: { _ in throw HornbeamError(.general, "Ask the user.") })
+        #expect(hornbeamError { try context.saveToStore() }?.message == "Ask the user.")
+        // A child's save has handed the object to its parent.
+        #expect(new.isInserted != setting.isChild)
+        context.setMergePolicies(.custom(over: .mergeByPropertyObjectTrump) { _ in [:] })
+        try context.saveToStore()
         #expect(try stack.newContext().fetch(FetchRequest<Member>()).map { [$0.objectID == stored, $0.name == "new"] } == [[true, true]])
     }
 
-    @Test("MRG-9: of two new objects a custom policy makes one", arguments: StoreKind.allCases)
-    func customPolicyOverNewObjects(kind: StoreKind) throws {
-        let (stack, context, _, new) = try conflict(kind, isHere: false)
+    @Test("MRG-9: of two new objects a custom policy makes one", arguments: Setting.contested)
+    func customPolicyOverNewObjects(setting: Setting) throws {
+        let (stack, context, _, new) = try conflict(setting, isHere: false)
         let other = Member(context: context)
         (new.mail, other.mail, other.name) = ("x@y", "x@y", "other")
-        context.mergePolicy = .custom(over: .error) { _ in [:] } constraints: { conflict in
+        context.setMergePolicies(.custom(over: .error) { _ in [:] } constraints: { conflict in
             .merged(["visits": conflict.storedID == nil && conflict.objectIDs.count == 2 ? 9 : 0])
-        }
-        try context.save()
+        })
+        try context.saveToStore()
         let found = try stack.newContext().fetch(FetchRequest<Member>().where("mail == 'x@y'"))
         #expect(found.map(\.visits) == [9] && found[0].name == "new")
     }
 
-    @Test("MRG-7: a thrown error has what was, what was wanted and what is stored", arguments: StoreKind.allCases)
-    func errorsHaveTheConflict(kind: StoreKind) throws {
-        let (stack, context, stored, new) = try conflict(kind, isHere: false)
-        let unique = try #require(hornbeamError { try context.save() })
+    @Test("MRG-7: a thrown error has what was, what was wanted and what is stored", arguments: Setting.contested)
+    func errorsHaveTheConflict(setting: Setting) throws {
+        let (stack, context, stored, new) = try conflict(setting, isHere: false)
+        let unique = try #require(hornbeamError { try context.saveToStore() })
         #expect(unique.constraintConflicts.map(\.storedID) == [stored] && unique.constraintConflicts[0].theirs?["name"] == "stored")
         #expect(unique.constraintConflicts[0].objectIDs == [new.objectID] && unique.mergeConflicts.isEmpty)
         #expect(unique.message.contains("mergePolicy") && !unique.message.contains("refresh"))
         context.rollback()
+        context.parent?.rollback()
         let mine = try context.existingObject(Member.self, with: stored)
         mine.name = "mine"
         let other = stack.newContext()
         try other.existingObject(Member.self, with: stored).name = "theirs"
         try other.save()
-        let merge = try #require(hornbeamError { try context.save() })
+        let merge = try #require(hornbeamError { try context.saveToStore() })
         let conflict = try #require(merge.mergeConflicts.first)
         #expect(conflict.properties.map { [$0.base, $0.mine, $0.theirs] } == [["stored", "mine", "theirs"]])
         #expect(merge.message.contains("mergePolicy") && merge.message.contains("refresh"))
     }
 
     @Test("MRG-7: the error of a stored object that is changed to a taken value, and of a batch, advises nothing that does not help",
-          arguments: StoreKind.allCases)
-    func adviceHelps(kind: StoreKind) throws {
-        let (stack, context, _, new) = try conflict(kind, isHere: false)
+          arguments: Setting.contested)
+    func adviceHelps(setting: Setting) throws {
+        let (stack, context, _, new) = try conflict(setting, isHere: false)
         new.mail = "c@d"
-        try context.save()
+        try context.saveToStore()
         new.mail = "a@b"
-        context.mergePolicy = .mergeByPropertyObjectTrump
-        let error = try #require(hornbeamError { try context.save() })
+        context.setMergePolicies(.mergeByPropertyObjectTrump)
+        let error = try #require(hornbeamError { try context.saveToStore() })
         #expect(error.code == .constraintConflict && !error.message.contains("olicy"))
         var isDone = false
         let insert = BatchInsertRequest(Member.self) { row in
@@ -117,7 +124,7 @@ final class Member: ManagedObject {
 
     @Test("MRG-12, MRG-7: a child's error has the conflict with its parent", arguments: StoreKind.allCases)
     func childErrorsHaveTheConflict(kind: StoreKind) throws {
-        let (_, context, stored, _) = try conflict(kind, isHere: true)
+        let (_, context, stored, _) = try conflict(Setting(kind: kind), isHere: true)
         let child = context.newChildContext()
         try child.existingObject(Member.self, with: stored).name = "child"
         try context.existingObject(Member.self, with: stored).name = "parent"
@@ -144,33 +151,33 @@ final class Account: ManagedObject {
         return try Stack(kind, model, [Account.self])
     }
 
-    @Test("MRG-9: two new objects that agree in two unique values become one", arguments: StoreKind.allCases)
-    func twoConflictsOfTheSameObjectsKeepOne(kind: StoreKind) throws {
+    @Test("MRG-9: two new objects that agree in two unique values become one", arguments: Setting.contexts)
+    func twoConflictsOfTheSameObjectsKeepOne(setting: Setting) throws {
         for policy in [MergePolicy.mergeByPropertyObjectTrump, .mergeByPropertyStoreTrump, .overwrite, .rollback] {
-            let stack = try stack(kind)
-            let context = stack.newContext()
-            context.mergePolicy = policy
+            let stack = try stack(setting.kind)
+            let context = setting.context(of: stack)
+            context.setMergePolicies(policy)
             for name in ["a", "b"] {
                 let account = Account(context: context)
                 (account.mail, account.uid, account.name) = ("x", "1", name)
             }
-            try context.save()
+            try context.saveToStore()
             let stored = try stack.newContext().fetch(FetchRequest<Account>())
             #expect(stored.map { [$0.mail, $0.uid] } == [["x", "1"]])
             #expect(!context.hasChanges)
         }
     }
 
-    @Test("MRG-9: a chain of objects that agree in one value each becomes one", arguments: StoreKind.allCases)
-    func aChainOfConflictsKeepsOne(kind: StoreKind) throws {
-        let stack = try stack(kind)
-        let context = stack.newContext()
-        context.mergePolicy = .mergeByPropertyObjectTrump
+    @Test("MRG-9: a chain of objects that agree in one value each becomes one", arguments: Setting.contexts)
+    func aChainOfConflictsKeepsOne(setting: Setting) throws {
+        let stack = try stack(setting.kind)
+        let context = setting.context(of: stack)
+        context.setMergePolicies(.mergeByPropertyObjectTrump)
         for (mail, uid) in [("x", "1"), ("x", "2"), ("y", "2")] {
             let account = Account(context: context)
             (account.mail, account.uid) = (mail, uid)
         }
-        try context.save()
+        try context.saveToStore()
         let stored = try stack.newContext().fetch(FetchRequest<Account>())
         #expect(!stored.isEmpty && Set(stored.map(\.uid)).count == stored.count && Set(stored.map(\.mail)).count == stored.count)
         #expect(stored.contains { $0.uid == "2" && $0.mail == "y" })
@@ -189,11 +196,11 @@ final class Device: ManagedObject {
 }
 
 extension OverlappingConflictTests {
-    @Test("MRG-8: an upserted object does not bring the initial values of its class", arguments: StoreKind.allCases)
-    func initialValuesAreNotBrought(kind: StoreKind) throws {
+    @Test("MRG-8: an upserted object does not bring the initial values of its class", arguments: Setting.contexts)
+    func initialValuesAreNotBrought(setting: Setting) throws {
         let model = try ManagedObjectModel { Entity("Device") { Device.serial; Device.token } }
-        let stack = try Stack(kind, model, [Device.self])
-        let context = stack.newContext()
+        let stack = try Stack(setting.kind, model, [Device.self])
+        let context = setting.context(of: stack)
         let mine = try context.upsert(Device.self, where: Device.serial, is: "s")
         #expect(mine.changedValues == ["serial": "s"])
         let other = stack.newContext()
@@ -201,7 +208,7 @@ extension OverlappingConflictTests {
         theirs[Device.serial] = "s"
         theirs[Device.token] = "stored"
         try other.save()
-        try context.save()
+        try context.saveToStore()
         #expect(try stack.newContext().fetch(FetchRequest<Device>()).map { $0[Device.token] } == ["stored"])
     }
 }

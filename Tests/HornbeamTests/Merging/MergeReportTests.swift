@@ -42,29 +42,39 @@ final class Post: ManagedObject {
         let b: Post
 
         init(_ kind: StoreKind, follows: Bool = true) throws {
-            stack = try Post.stack(kind)
+            var setting = Setting(kind: kind)
+            setting.follows = follows
+            try self.init(setting)
+        }
+
+        init(_ setting: Setting) throws {
+            stack = try Post.stack(setting.kind)
             let writer = stack.newContext()
             let post = Post(context: writer)
             post.title = "title"
             post.likes = 10
             post.tags = ["x"]
             try writer.save()
-            mine = follows ? stack.newContext() : stack.newStaleContext()
+            mine = setting.context(of: stack)
             theirs = stack.newContext()
             a = try mine.existingObject(Post.self, with: post.objectID)
             b = try theirs.existingObject(Post.self, with: post.objectID)
             _ = (a.title, b.title)
+            if setting.isBusy { Post(context: mine).title = "unrelated" }
         }
+
+        /// What the contexts from mine to the store have merged.
+        var merged: [MergeReport.Property] { mine.mergeReports.flatMap(\.properties) }
 
         func stored() throws -> Post { try stack.newContext().existingObject(Post.self, with: a.objectID) }
     }
 
     @Test("MRG-6: rules of the model settle what both sides changed, under every policy and with none",
-          arguments: StoreKind.allCases, [true, false])
-    func rulesSettle(kind: StoreKind, follows: Bool) throws {
+          arguments: Setting.saved)
+    func rulesSettle(setting: Setting) throws {
         for policy in [MergePolicy.error, .rollback, .overwrite] {
-            let pair = try Pair(kind, follows: follows)
-            pair.mine.mergePolicy = policy
+            let pair = try Pair(setting)
+            pair.mine.setMergePolicies(policy)
             func change(_ post: Post, _ who: String, _ number: Int) {
                 post.likes += number
                 post[Post.best] = number
@@ -76,16 +86,16 @@ final class Post: ManagedObject {
             change(pair.a, "me", 1)
             change(pair.b, "you", 2)
             try pair.theirs.save()
-            try pair.mine.save()
+            try pair.mine.saveToStore()
             let stored = try pair.stored()
             #expect(stored.likes == 13 && stored[Post.best] == 2 && stored.tags == ["x", "you", "me"])
             #expect(stored[Post.first] == Date(timeIntervalSinceReferenceDate: 1))
             #expect(stored[Post.mood] == "you" && stored[Post.note] == "you & me")
-            #expect(pair.a.likes == 13 && pair.a[Post.mood] == "you")
-            let report = pair.mine.lastMergeReport
-            #expect(report.properties.map(\.conflict.key) == ["likes", "best", "first", "tags", "mood", "note"])
-            #expect(report.properties.map(\.result)[0] == 13 && report.properties[0].decision == .rule(.sum))
-            #expect(report.objects.isEmpty)
+            // A child that does not follow keeps showing what it had.
+            #expect(setting.keepsWhatItHas || (pair.a.likes == 13 && pair.a[Post.mood] == "you"))
+            #expect(pair.merged.map(\.conflict.key) == ["likes", "best", "first", "tags", "mood", "note"])
+            #expect(pair.merged.first?.result == 13 && pair.merged.first?.decision == .rule(.sum))
+            #expect(pair.mine.mergeReports.flatMap(\.objects).isEmpty)
         }
     }
 
@@ -121,29 +131,29 @@ final class Post: ManagedObject {
         #expect(report.contains { $0.conflict.key == "answer" && $0.decision == .rule(.mine) })
     }
 
-    @Test("the report names what each policy did with a property that both changed", arguments: StoreKind.allCases, [
+    @Test("the report names what each policy did with a property that both changed", arguments: Setting.saved, [
         (MergePolicy.mergeByPropertyStoreTrump, "theirs"), (.mergeByPropertyObjectTrump, "mine"),
         (.overwrite, "mine"), (.rollback, "theirs"),
     ])
-    func reportNamesWinner(kind: StoreKind, expected: (MergePolicy, String)) throws {
-        let pair = try Pair(kind)
-        pair.mine.mergePolicy = expected.0
+    func reportNamesWinner(setting: Setting, expected: (MergePolicy, String)) throws {
+        let pair = try Pair(setting)
+        pair.mine.setMergePolicies(expected.0)
         pair.a.title = "mine"
         pair.b.title = "theirs"
         try pair.theirs.save()
-        try pair.mine.save()
+        try pair.mine.saveToStore()
         #expect(try pair.stored().title == expected.1)
-        let merged = try #require(pair.mine.lastMergeReport.properties.first)
-        #expect(pair.mine.lastMergeReport.properties.count == 1 && merged.conflict.objectID == pair.a.objectID)
+        let merged = try #require(pair.merged.first)
+        #expect(pair.merged.count == 1 && merged.conflict.objectID == pair.a.objectID)
         #expect(merged.conflict.key == "title" && merged.conflict.base == "title")
         #expect(merged.conflict.mine == "mine" && merged.conflict.theirs == "theirs")
         #expect(merged.result == .string(expected.1) && merged.decision == .policy(expected.0))
-        #expect(
-            pair.mine.lastMergeReport.description
-                == "Post \(pair.a.objectID).title: \(expected.1), by the policy \(expected.0)")
+        let description = "Post \(pair.a.objectID).title: \(expected.1), by the policy \(expected.0)"
+        #expect(pair.mine.mergeReports.contains { $0.description == description })
+        if setting.keepsWhatItHas { return }
         pair.a.title = "later"
-        try pair.mine.save()
-        #expect(pair.mine.lastMergeReport.isEmpty && pair.mine.lastMergeReport.description == "nothing was merged")
+        try pair.mine.saveToStore()
+        #expect(pair.mine.mergeReports.map(\.description).allSatisfy { $0 == "nothing was merged" })
     }
 
     @Test("MRG-4: overwriting reports changes of theirs to properties that I did not change", arguments: StoreKind.allCases)
@@ -159,28 +169,27 @@ final class Post: ManagedObject {
         #expect(lost?.result == "title" && lost?.conflict.theirs == "theirs")
     }
 
-    @Test("changes of different properties are reported as merged without a conflict", arguments: StoreKind.allCases)
-    func cleanMergeIsReported(kind: StoreKind) throws {
-        let pair = try Pair(kind)
+    @Test("changes of different properties are reported as merged without a conflict", arguments: Setting.saved.filter(\.follows))
+    func cleanMergeIsReported(setting: Setting) throws {
+        let pair = try Pair(setting)
         pair.a.title = "mine"
         pair.b[Post.mood] = "theirs"
         try pair.theirs.save()
-        try pair.mine.save()
-        #expect(pair.mine.lastMergeReport.rebased == [pair.a.objectID])
-        #expect(pair.mine.lastMergeReport.properties.isEmpty)
+        try pair.mine.saveToStore()
+        #expect(pair.mine.lastMergeReport.rebased == [pair.a.objectID] && pair.merged.isEmpty)
     }
 
-    @Test("MRG-10: the report names deletions against changes", arguments: StoreKind.allCases, [
+    @Test("MRG-10: the report names deletions against changes", arguments: Setting.saved, [
         (MergePolicy.mergeByPropertyStoreTrump, MergeReport.Object.Outcome.deletedByThem, MergeReport.Object.Outcome.kept),
         (.mergeByPropertyObjectTrump, .writtenAgain, .deletedDespiteChanges),
         (.overwrite, .writtenAgain, .deletedDespiteChanges), (.rollback, .deletedByThem, .kept),
     ])
     func reportNamesDeletions(
-        kind: StoreKind, expected: (MergePolicy, MergeReport.Object.Outcome, MergeReport.Object.Outcome)
+        setting: Setting, expected: (MergePolicy, MergeReport.Object.Outcome, MergeReport.Object.Outcome)
     ) throws {
         for iDelete in [false, true] {
-            let pair = try Pair(kind)
-            pair.mine.mergePolicy = expected.0
+            let pair = try Pair(setting)
+            pair.mine.setMergePolicies(expected.0)
             if iDelete {
                 pair.mine.delete(pair.a)
                 pair.b.title = "theirs"
@@ -189,8 +198,8 @@ final class Post: ManagedObject {
                 pair.theirs.delete(pair.b)
             }
             try pair.theirs.save()
-            try pair.mine.save()
-            #expect(pair.mine.lastMergeReport.objects.map(\.outcome) == [iDelete ? expected.2 : expected.1])
+            try pair.mine.saveToStore()
+            #expect(pair.mine.mergeReports.flatMap(\.objects).map(\.outcome) == [iDelete ? expected.2 : expected.1])
         }
     }
 

@@ -96,6 +96,53 @@ import Testing
         #expect(object[Stamped.shown] == "shown")
     }
 
+    @Test("OBJ-2: what awakeFromFetch sets shows in every first access to a fault", arguments: Setting.contexts, FirstAccess.allCases)
+    func firstAccessShowsWhatAwakeFromFetchSets(setting: Setting, access: FirstAccess) throws {
+        let stack = try stack(setting.kind)
+        let writer = stack.newContext()
+        let object = Stamped(context: writer)
+        try writer.save()
+        let context = setting.context(of: stack)
+        let same = try #require(context.object(with: object.objectID) as? Stamped)
+        #expect(same.isFault)
+        #expect(try access.shown(of: same) == "shown")
+        #expect(!context.hasChanges && same.changedValues.isEmpty)
+    }
+
+    /// Ways to read a value, each the first that happens to a fault.
+    enum FirstAccess: CaseIterable {
+        case token, name, keyPath, frozen, bytes, predicate, fetchOverPendingChanges
+
+        func shown(of object: Stamped) throws -> String? {
+            switch self {
+            case .token: return object[Stamped.shown]
+            case .name: return text(try object.value(forKey: "shown"))
+            case .keyPath: return text(try object.value(forKeyPath: "shown"))
+            case .frozen: return FrozenObject(object)[Stamped.shown]
+            case .bytes: return object.withUTF8(of: Stamped.shown) { $0.map { String(decoding: $0, as: UTF8.self) } }
+            case .predicate: return try FetchPredicate(format: "shown == 'shown'").evaluate(with: object) ? "shown" : nil
+            case .fetchOverPendingChanges: return try fetched(object)
+            }
+        }
+
+        private func text(_ value: PropertyValue) -> String? {
+            guard case .string(let text) = value else { return nil }
+            return text
+        }
+
+        /// Objects with unsaved changes are found by what their getters give, with few and with many of them.
+        private func fetched(_ object: Stamped) throws -> String? {
+            let context = try #require(object.managedObjectContext)
+            let others = (0 ..< 20).map { _ in Stamped(context: context) }
+            object[Stamped.created] = 5
+            let found = try context.fetch(FetchRequest<Stamped>().where("shown == 'shown' AND created == 5"))
+            object[Stamped.created] = 1
+            for other in others { context.delete(other) }
+            context.processPendingChanges()
+            return found == [object] ? "shown" : nil
+        }
+    }
+
     @Test("OBJ-8: primitive values by name are checked, and no inverse follows", arguments: Setting.contexts)
     func primitiveValuesByName(setting: Setting) throws {
         let context = setting.context(of: try Company.stack(setting.kind))

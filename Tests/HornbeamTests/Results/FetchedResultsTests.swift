@@ -4,10 +4,12 @@ import Hornbeam
 
 @Suite("Fetched results") struct FetchedResultsTests {
     /// Departments a and b with two employees each: a: 1 and 3, b: 2 and 4.
-    private func company(_ kind: StoreKind) throws -> (ManagedObjectContext, [Employee]) { try company(Company.stack(kind)) }
+    private func company(_ setting: Setting) throws -> (ManagedObjectContext, [Employee]) {
+        try company(Company.stack(setting.kind), setting)
+    }
 
-    private func company(_ stack: Stack) throws -> (ManagedObjectContext, [Employee]) {
-        let context = stack.newContext()
+    private func company(_ stack: Stack, _ setting: Setting = Setting()) throws -> (ManagedObjectContext, [Employee]) {
+        let context = setting.context(of: stack)
         var employees: [Employee] = []
         let departments = ["a", "b"].map { name in
             let department = Department(context: context)
@@ -20,7 +22,7 @@ import Hornbeam
             employee.department = departments[(number + 1) % 2]
             employees.append(employee)
         }
-        try context.save()
+        try context.saveToStore()
         return (context, employees)
     }
 
@@ -44,9 +46,9 @@ import Hornbeam
             }
     }
 
-    @Test("FRC-1, FRC-2: a controller needs an order, and has nothing before its fetch", arguments: StoreKind.allCases)
-    func needsOrder(kind: StoreKind) throws {
-        let (context, _) = try company(kind)
+    @Test("FRC-1, FRC-2: a controller needs an order, and has nothing before its fetch", arguments: Setting.contexts)
+    func needsOrder(setting: Setting) throws {
+        let (context, _) = try company(setting)
         #expect(hornbeamError { _ = try FetchedResultsController(FetchRequest<Employee>(), in: context) }?.code == .unsupportedRequest)
         let controller = try controller(context)
         #expect(controller.fetchedObjects == nil && controller.sections.isEmpty)
@@ -54,9 +56,9 @@ import Hornbeam
         #expect(hornbeamError { try lost.performFetch() }?.code == .unknownKey)
     }
 
-    @Test("FRC-3, FRC-4, FRC-5: sections, places and index titles", arguments: StoreKind.allCases)
-    func sectionsAndPlaces(kind: StoreKind) throws {
-        let (context, employees) = try company(kind)
+    @Test("FRC-3, FRC-4, FRC-5: sections, places and index titles", arguments: Setting.contexts)
+    func sectionsAndPlaces(setting: Setting) throws {
+        let (context, employees) = try company(setting)
         let controller = try controller(context)
         try controller.performFetch()
         #expect(controller.sections.map(\.name) == ["a", "b"] && controller.sections.map(\.count) == [2, 2])
@@ -68,9 +70,9 @@ import Hornbeam
         #expect(controller.sectionIndexTitles == ["#"])
     }
 
-    @Test("FRC-7: without somebody who listens nothing is tracked", arguments: StoreKind.allCases)
-    func noListenerNoTracking(kind: StoreKind) throws {
-        let (context, employees) = try company(kind)
+    @Test("FRC-7: without somebody who listens nothing is tracked", arguments: Setting.contexts)
+    func noListenerNoTracking(setting: Setting) throws {
+        let (context, employees) = try company(setting)
         let controller = try controller(context)
         try controller.performFetch()
         context.delete(employees[0])
@@ -78,9 +80,9 @@ import Hornbeam
         #expect(controller.fetchedObjects?.count == 4)
     }
 
-    @Test("FRC-8 … FRC-12: inserts, deletes, moves and updates, unsaved ones too", arguments: StoreKind.allCases)
-    func changesAreTold(kind: StoreKind) throws {
-        let (context, employees) = try company(kind)
+    @Test("FRC-8 … FRC-12: inserts, deletes, moves and updates, unsaved ones too", arguments: Setting.contexts)
+    func changesAreTold(setting: Setting) throws {
+        let (context, employees) = try company(setting)
         let controller = try controller(context)
         var told: [[String]] = []
         controller.onChange = { told.append(words($0)) }
@@ -103,9 +105,9 @@ import Hornbeam
         #expect(controller.fetchedObjects?.map(\.name) == ["1", "2", "3", "9"])
     }
 
-    @Test("FRC-17: changes of related objects, limits and others' saves count", arguments: StoreKind.allCases)
-    func relatedChangesCount(kind: StoreKind) throws {
-        let (context, employees) = try company(kind)
+    @Test("FRC-17: changes of related objects, limits and others' saves count", arguments: Setting.contexts)
+    func relatedChangesCount(setting: Setting) throws {
+        let (context, employees) = try company(setting)
         let controller = try controller(context, limit: 3)
         var told: [[String]] = []
         controller.onChange = { told.append(words($0)) }
@@ -176,9 +178,9 @@ import Hornbeam
     }
 
     @Test("FRC-10, NOT-1, UND-2: what is taken back shows: by hand, by undo, by deleting what is new, by insert and by rollback",
-          arguments: StoreKind.allCases)
-    func takenBack(kind: StoreKind) throws {
-        let (context, employees) = try company(kind)
+          arguments: Setting.contexts)
+    func takenBack(setting: Setting) throws {
+        let (context, employees) = try company(setting)
         context.undoStack = UndoStack()
         let controller = try controller(context)
         var told: [[String]] = []
@@ -236,9 +238,41 @@ import Hornbeam
         #expect(told.last == ["section +0", "+5 0.0"])
     }
 
-    @Test("FRC-13, FRC-14: a snapshot of names and IDs, and the difference of two", arguments: StoreKind.allCases)
-    func snapshots(kind: StoreKind) throws {
-        let (context, employees) = try company(kind)
+    @Test("FRC-10, FRC-17, MRG-1: results show what both sides changed as the merge policy decides",
+          arguments: Setting.contested, Setting.policies.indices)
+    func contestedResults(setting: Setting, policy: Int) throws {
+        let stack = try Company.stack(setting.kind)
+        let (context, employees) = try company(stack, setting)
+        context.setMergePolicies(Setting.policies[policy].policy)
+        let controller = try controller(context)
+        controller.onChange = { _ in }
+        try controller.performFetch()
+        employees[0].name = "mine"
+        employees[1].department = employees[0].department
+        context.processPendingChanges()
+        try setting.contest(stack) { others in
+            let theirs = try employees.map { try others.existingObject(Employee.self, with: $0.objectID) }
+            theirs[0].name = "theirs"
+            theirs[3].department = theirs[0].department
+            others.delete(theirs[2])
+        }
+        try context.saveToStore()
+        try context.mergeFromStore()
+        if !setting.follows {
+            // What others saved shows once it is read anew.
+            try context.parent?.refreshAllObjects()
+            try context.refreshAllObjects()
+            try controller.performFetch()
+        }
+        let name = setting.isContested && !Setting.policies[policy].mineHolds ? "theirs" : "mine"
+        #expect(controller.sections.map { $0.objects.map(\.name) } == (setting.isContested ? [["2", "4", name]] : [["2", "3", name], ["4"]]))
+        let stored = try stack.newContext().fetch(FetchRequest<Employee>().sorted(by: "department.name").sorted(by: "name"))
+        #expect(controller.fetchedObjects?.map(\.objectID) == stored.map(\.objectID) && controller.fetchedObjects?.map(\.name) == stored.map(\.name))
+    }
+
+    @Test("FRC-13, FRC-14: a snapshot of names and IDs, and the difference of two", arguments: Setting.contexts)
+    func snapshots(setting: Setting) throws {
+        let (context, employees) = try company(setting)
         let controller = try controller(context)
         controller.onChange = { _ in }
         try controller.performFetch()
@@ -251,9 +285,9 @@ import Hornbeam
         #expect(before.objectIDs.applying(difference) == controller.snapshot.objectIDs)
     }
 
-    @Test("FRC-15: after a reset there are no results and no calls until the next fetch", arguments: StoreKind.allCases)
-    func resetInvalidates(kind: StoreKind) throws {
-        let (context, _) = try company(kind)
+    @Test("FRC-15: after a reset there are no results and no calls until the next fetch", arguments: Setting.contexts)
+    func resetInvalidates(setting: Setting) throws {
+        let (context, _) = try company(setting)
         let controller = try controller(context)
         var calls = 0
         controller.onChange = { _ in calls += 1 }
@@ -264,9 +298,9 @@ import Hornbeam
         #expect(controller.fetchedObjects?.count == 4)
     }
 
-    @Test("FRC-1: a controller that nobody holds is gone", arguments: StoreKind.allCases)
-    func controllersGo(kind: StoreKind) throws {
-        let (context, employees) = try company(kind)
+    @Test("FRC-1: a controller that nobody holds is gone", arguments: Setting.contexts)
+    func controllersGo(setting: Setting) throws {
+        let (context, employees) = try company(setting)
         weak var gone: FetchedResultsController<Employee>?
         do {
             let controller = try controller(context)

@@ -3,24 +3,25 @@ import Testing
 
 /// Live results: the first value at once, then one element for the changes since.
 @MainActor @Suite struct LiveSequenceTests {
-    private let stack: Stack
-    private let context: ManagedObjectContext
-
-    init() throws {
-        stack = try Company.stack(.inMemory)
-        context = stack.newContext()
+    /// A context with three stored employees.
+    private func context(_ setting: Setting, of stack: Stack? = nil) throws -> ManagedObjectContext {
+        let context = setting.context(of: try stack ?? Company.stack(setting.kind))
         for number in 0 ..< 3 { context.employee("e\(number)", salary: number) }
-        try context.save()
+        try context.saveToStore()
+        if setting.isBusy { context.project("unrelated") }
+        return context
     }
 
     private var byName: FetchRequest<Employee> { FetchRequest<Employee>().sorted(by: \.name) }
 
-    @Test func theFirstElementComesAtOnce() async throws {
+    @Test(arguments: Setting.saved) func theFirstElementComesAtOnce(setting: Setting) async throws {
+        let context = try context(setting)
         var names = context.results(of: byName).makeAsyncIterator()
         #expect(try await names.next(isolation: #isolation)?.map(\.name) == ["e0", "e1", "e2"])
     }
 
-    @Test func changesBeforeTheNextStepComeAsOneElement() async throws {
+    @Test(arguments: Setting.saved) func changesBeforeTheNextStepComeAsOneElement(setting: Setting) async throws {
+        let context = try context(setting)
         var results = context.results(of: byName).makeAsyncIterator()
         _ = try await results.next(isolation: #isolation)
         context.employee("e9")
@@ -30,7 +31,8 @@ import Testing
         #expect(try await results.next(isolation: #isolation)?.map(\.name) == ["e0", "e1", "e2", "e8", "e9"])
     }
 
-    @Test func anElementFollowsWhenAValueOfAResultChanges() async throws {
+    @Test(arguments: Setting.saved) func anElementFollowsWhenAValueOfAResultChanges(setting: Setting) async throws {
+        let context = try context(setting)
         var results = context.results(of: byName.where { $0.salary > 0 }).makeAsyncIterator()
         let first = try #require(try await results.next(isolation: #isolation))
         first[0].salary = 7
@@ -38,7 +40,8 @@ import Testing
         #expect(try await results.next(isolation: #isolation)?.map(\.salary) == [7, 2])
     }
 
-    @Test func changesOfOtherObjectsGiveNoElement() async throws {
+    @Test(arguments: Setting.saved) func changesOfOtherObjectsGiveNoElement(setting: Setting) async throws {
+        let context = try context(setting)
         var counts = context.liveCount(of: byName.where { $0.salary > 0 }).makeAsyncIterator()
         #expect(try await counts.next(isolation: #isolation) == 2)
         context.department("Sales")
@@ -48,7 +51,8 @@ import Testing
         #expect(try await counts.next(isolation: #isolation) == 3)
     }
 
-    @Test func groupsAndTotalsAreLive() async throws {
+    @Test(arguments: Setting.saved) func groupsAndTotalsAreLive(setting: Setting) async throws {
+        let context = try context(setting)
         var totals = context.results(of: Employee.select(\.count, \.salary.sum)).makeAsyncIterator()
         #expect(try await totals.next(isolation: #isolation).map { $0.map(\.1) } == [3])
         context.employee("e9", salary: 10)
@@ -58,7 +62,8 @@ import Testing
         #expect(rows?.map(\.1) == [13])
     }
 
-    @Test func eachIteratorOfASelectionBeginsWithTheRows() async throws {
+    @Test(arguments: Setting.saved) func eachIteratorOfASelectionBeginsWithTheRows(setting: Setting) async throws {
+        let context = try context(setting)
         let totals = context.results(of: Employee.select(\.count, \.salary.sum))
         for _ in 0 ..< 2 {
             var rows = totals.makeAsyncIterator()
@@ -66,7 +71,9 @@ import Testing
         }
     }
 
-    @Test func savesOfOthersArrive() async throws {
+    @Test(arguments: Setting.saved.filter(\.follows)) func savesOfOthersArrive(setting: Setting) async throws {
+        let stack = try Company.stack(setting.kind)
+        let context = try context(setting, of: stack)
         var counts = context.liveCount(of: byName).makeAsyncIterator()
         #expect(try await counts.next(isolation: #isolation) == 3)
         let other = stack.newContext()
@@ -76,7 +83,25 @@ import Testing
         #expect(try await counts.next(isolation: #isolation) == 4)
     }
 
-    @Test func cancellingTheTaskEndsTheSequence() async throws {
+    @Test(arguments: Setting.contested, Setting.policies.indices)
+    func changesOfBothSidesArriveAsThePolicyDecides(setting: Setting, policy: Int) async throws {
+        let stack = try Company.stack(setting.kind)
+        let context = try context(setting, of: stack)
+        context.setMergePolicies(Setting.policies[policy].policy)
+        var results = context.results(of: byName).makeAsyncIterator()
+        let first = try #require(try await results.next(isolation: #isolation))
+        first[0].salary = 50
+        try setting.contest(stack) { try $0.existingObject(Employee.self, with: first[0].objectID).salary = 70 }
+        try context.saveToStore()
+        try context.mergeFromStore()
+        let salary = setting.isContested && !Setting.policies[policy].mineHolds ? 70 : 50
+        let shown = setting.keepsWhatItHas ? 50 : salary
+        #expect(try await results.next(isolation: #isolation)?.map(\.salary) == [shown, 1, 2])
+        #expect(try stack.newContext().fetch(byName).map(\.salary) == [salary, 1, 2])
+    }
+
+    @Test(arguments: Setting.saved) func cancellingTheTaskEndsTheSequence(setting: Setting) async throws {
+        let context = try context(setting)
         let task = Task { @MainActor in
             var elements = 0
             for try await _ in context.results(of: byName) { elements += 1 }
@@ -87,7 +112,8 @@ import Testing
         #expect(try await task.value <= 1)
     }
 
-    @Test func anErrorEndsTheSequence() async throws {
+    @Test(arguments: Setting.saved) func anErrorEndsTheSequence(setting: Setting) async throws {
+        let context = try context(setting)
         var results = context.results(of: FetchRequest<Employee>().sorted(by: "nmae")).makeAsyncIterator()
         do {
             _ = try await results.next(isolation: #isolation)

@@ -15,17 +15,25 @@ struct Setting: Hashable, Sendable, CustomTestStringConvertible {
     var isSaved = true
     /// True when the context has unsaved changes of other objects.
     var isBusy = false
+    /// True when others change the same objects or the same relationships, and save that, before the context saves.
+    ///
+    /// A test that calls `contest` states what comes of it: the context's merge policy decides about each property that both sides changed.
+    var isContested = false
 
-    /// Half of all combinations, in which any four fields have all of theirs.
+    /// A part of all combinations, in which any four of the first five fields have all of theirs, and any two of all six. Only stored
+    /// objects are contested.
     static let all = variants([\.isChild, \.follows, \.isSaved]).map { setting in
         var variant = setting
         variant.isBusy = [setting.kind == .inMemory, setting.isChild, setting.follows, setting.isSaved].count { $0 } % 2 == 1
+        variant.isContested = setting.isSaved && setting.isChild != (setting.kind == .inMemory)
         return variant
     }
     /// Those for objects that are stored.
     static let saved = all.filter(\.isSaved)
     /// Every kind of context.
     static let contexts = variants([\.isChild, \.follows])
+    /// Every kind of context over stored objects, with and without changes of others.
+    static let contested = variants([\.isChild, \.follows, \.isContested])
 
     /// Both values of each field, on disk and in memory.
     private static func variants(_ fields: [WritableKeyPath<Setting, Bool>]) -> [Setting] {
@@ -43,9 +51,12 @@ struct Setting: Hashable, Sendable, CustomTestStringConvertible {
     var testDescription: String {
         [
             kind.testDescription, isChild ? "child" : "root", follows ? "following" : "not following",
-            isSaved ? "saved" : "unsaved", isBusy ? "with other changes" : nil,
+            isSaved ? "saved" : "unsaved", isBusy ? "with other changes" : nil, isContested ? "contested" : nil,
         ].compactMap { $0 }.joined(separator: ", ")
     }
+
+    /// True for a child that shows what it had when its parent's save came out otherwise.
+    var keepsWhatItHas: Bool { isChild && !follows }
 
     /// A context as the setting wants it. A child keeps its parent alive.
     func context(of stack: Stack) -> ManagedObjectContext {
@@ -62,6 +73,19 @@ struct Setting: Hashable, Sendable, CustomTestStringConvertible {
         if isSaved { try context.saveToStore() }
         if isBusy { context.department("unrelated").budget = 1 }
     }
+
+    /// Lets others change stored objects and save that, if the setting wants it.
+    func contest(_ stack: Stack, _ change: (ManagedObjectContext) throws -> Void) throws {
+        guard isContested, isSaved else { return }
+        let others = stack.newContext()
+        try change(others)
+        try others.save()
+    }
+
+    /// Merge policies, and whether the changes of the context that saves last hold in a property that both sides changed.
+    static let policies: [(policy: MergePolicy, mineHolds: Bool)] = [
+        (.mergeByPropertyObjectTrump, true), (.mergeByPropertyStoreTrump, false), (.overwrite, true), (.rollback, false),
+    ]
 }
 
 extension ManagedObjectContext {
@@ -70,4 +94,19 @@ extension ManagedObjectContext {
         try save()
         try parent?.saveToStore()
     }
+
+    /// Takes in what others saved, in this context and all above it, the outermost first.
+    func mergeFromStore() throws {
+        try parent?.mergeFromStore()
+        try mergeChanges()
+    }
+
+    /// Gives this context and all above it a merge policy.
+    func setMergePolicies(_ policy: MergePolicy) {
+        mergePolicy = policy
+        parent?.setMergePolicies(policy)
+    }
+
+    /// What the last saves of this context and of all above it merged.
+    var mergeReports: [MergeReport] { [lastMergeReport] + (parent?.mergeReports ?? []) }
 }

@@ -1,0 +1,59 @@
+// The folders of the stores that are locked for writing. A folder can be moved away, and another store put at its path, while the store is
+// open. Calls that name a file by its path would then reach the other store's files, so they go through a descriptor of the locked folder.
+//
+// Invariants:
+// - A descriptor is opened before the lock is taken, and the file to lock is opened through it: lock and descriptor are of one folder.
+// - It is closed after the lock was released and the last call through it has returned.
+
+#if canImport(Glibc)
+internal import Glibc
+#else
+internal import Darwin
+#endif
+internal import HornbeamThreads
+
+/// A folder that is held open.
+final class OpenFolder: Sendable {
+    let path: String
+    let descriptor: Int32
+
+    init(_ path: String) throws(EngineError) {
+        self.path = path
+        let opened = try retrying("opening the folder", path) { posixOpen(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0) }
+        defer { _ = posixClose(opened) }
+        descriptor = try retrying("opening the folder", path) { fcntl(opened, F_DUPFD_CLOEXEC, 3) }
+    }
+
+    deinit { _ = posixClose(descriptor) }
+}
+
+/// The folders in which one file system holds a lock.
+final class LockedFolders: Sendable {
+    private let folders = Guarded<[String: OpenFolder]>([:])
+
+    func insert(_ folder: OpenFolder) { folders.withLock { $0[folder.path] = folder } }
+
+    func remove(_ folder: OpenFolder) {
+        folders.withLock { folders in
+            if folders[folder.path] === folder { folders[folder.path] = nil }
+        }
+    }
+
+    /// Calls a body with the descriptor of a file's folder and the file's name there; with the path itself where the folder is not locked.
+    func reach(_ path: String, _ body: (Int32, String) -> Int32) -> Int32 {
+        let (folder, name) = Self.parts(path)
+        guard let open = folders.withLock({ $0[folder] }) else { return body(AT_FDCWD, path) }
+        return withExtendedLifetime(open) { body(open.descriptor, name) }
+    }
+
+    /// The same for a folder, which may be a locked one.
+    func reachFolder(_ path: String, _ body: (Int32, String) -> Int32) -> Int32 {
+        guard let open = folders.withLock({ $0[path] }) else { return reach(path, body) }
+        return withExtendedLifetime(open) { body(open.descriptor, ".") }
+    }
+
+    static func parts(_ path: String) -> (folder: String, name: String) {
+        guard let slash = path.lastIndex(of: "/"), slash > path.startIndex else { return (".", path) }
+        return (String(path[..<slash]), String(path[path.index(after: slash)...]))
+    }
+}
