@@ -13,7 +13,7 @@ extension PredicateSubject where Self: ManagedObject {
     ///
     /// Each step follows inverse relationships too: `book.snapshot(depth: 2)` contains the author, and the author's books.
     /// Takes O(objects within that depth), which grows quickly; `snapshot(including:)` selects the relationships instead.
-    public func snapshot(depth: Int) -> Snapshot { ObjectSnapshot(SnapshotNode(self, following: .depth(depth))) }
+    public func snapshot(depth: Int) -> Snapshot { ObjectSnapshot(self, depth: depth) }
 
     /// A copy of the object's values and those of the named relationships' objects: `book.snapshot(including: \.author, \.author.agent)`.
     ///

@@ -22,6 +22,9 @@ public struct ObjectSnapshot<Object: ManagedObject>: Hashable, Sendable, Identif
 
     init(_ node: SnapshotNode) { snapshotNode = node }
 
+    /// The values of an object, as `object.snapshot(depth:)` gives them; for classes with a property that is called `snapshot`.
+    public init(_ object: Object, depth: Int = 0) { self.init(SnapshotNode(object, following: .depth(depth))) }
+
     /// The ID of the object; temporary if it is not saved.
     public var objectID: ManagedObjectID { snapshotNode.objectID }
 

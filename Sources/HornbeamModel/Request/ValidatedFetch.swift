@@ -37,11 +37,8 @@ package struct ValidatedFetch: Sendable {
         }
     }
 
-    /// The fetch of the objects from which dictionaries are made.
-    package func objects(for program: DictionaryProgram) -> ValidatedFetch { replacing { $0 = program.objects(of: $0) } }
-
     /// Removing parts of a valid request gives a valid request.
-    private func replacing(_ change: (inout FetchDescription) -> Void) -> ValidatedFetch {
+    func replacing(_ change: (inout FetchDescription) -> Void) -> ValidatedFetch {
         var result = self
         change(&result.request)
         return result

@@ -78,7 +78,7 @@ final class RowReader: Sendable {
     let schema: Schema
     let origins: StoreOrigins
     let history: HistoryCoding
-    /// False where a custom store has rows that nobody asked for yet.
+    /// False where a custom store has rows that were not loaded yet.
     let hasAllRows: Bool
 
     init(schema: Schema, origins: StoreOrigins, hasAllRows: Bool = true) {

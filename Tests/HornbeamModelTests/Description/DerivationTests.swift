@@ -25,9 +25,9 @@ import Testing
         "ATT-11: anything else is refused with the forms that are allowed",
         arguments: [
             ("books.@sum.price", "books.@sum.price is not a derivation: the operator must be last, books.price.@sum."),
-            ("price * 2", "price * 2 is no derivation: \(forms)"), ("a.b.@count", "a.b.@count is no derivation: \(forms)"),
-            ("canonical:(uppercase:(name))", "canonical:(uppercase:(name)) is no derivation: \(forms)"),
-            ("1", "1 is no derivation: \(forms)"),
+            ("price * 2", "price * 2 is not a derivation: \(forms)"), ("a.b.@count", "a.b.@count is not a derivation: \(forms)"),
+            ("canonical:(uppercase:(name))", "canonical:(uppercase:(name)) is not a derivation: \(forms)"),
+            ("1", "1 is not a derivation: \(forms)"),
         ])
     func otherExpressionsAreRefused(_ text: String, _ message: String) {
         let error = #expect(throws: HornbeamError.self) { try Derivation(text) }

@@ -61,7 +61,7 @@ import Testing
             }
         }
 
-        /// What others save: values, members and deletions of objects that may be pending here.
+        /// Another context saves values, members and deletions of objects that may be pending here.
         mutating func changeElsewhere() throws {
             let people = try people(other)
             guard !people.isEmpty else { return }

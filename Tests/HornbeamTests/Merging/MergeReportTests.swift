@@ -63,7 +63,7 @@ final class Post: ManagedObject {
             if setting.isBusy { Post(context: mine).title = "unrelated" }
         }
 
-        /// What the contexts from mine to the store have merged.
+        /// The merges of all contexts from mine to the store.
         var merged: [MergeReport.Property] { mine.mergeReports.flatMap(\.properties) }
 
         func stored() throws -> Post { try stack.newContext().existingObject(Post.self, with: a.objectID) }

@@ -111,14 +111,14 @@ import Testing
 
     /// Ways to read a value, each the first that happens to a fault.
     enum FirstAccess: CaseIterable {
-        case token, name, keyPath, frozen, bytes, predicate, fetchOverPendingChanges
+        case token, name, keyPath, snapshot, bytes, predicate, fetchOverPendingChanges
 
         func shown(of object: Stamped) throws -> String? {
             switch self {
             case .token: return object[Stamped.shown]
             case .name: return text(try object.value(forKey: "shown"))
             case .keyPath: return text(try object.value(forKeyPath: "shown"))
-            case .frozen: return FrozenObject(object)[Stamped.shown]
+            case .snapshot: return object.snapshot()[Stamped.shown]
             case .bytes: return object.withUTF8(of: Stamped.shown) { $0.map { String(decoding: $0, as: UTF8.self) } }
             case .predicate: return try FetchPredicate(format: "shown == 'shown'").evaluate(with: object) ? "shown" : nil
             case .fetchOverPendingChanges: return try fetched(object)

@@ -2,7 +2,7 @@ import Foundation
 import Hornbeam
 import Testing
 
-/// What changing and walking large relationships costs, by the times of two sizes.
+/// The cost of changing and walking large relationships, by the times of two sizes.
 @Suite struct MemberCostTests {
     /// The least time of three runs, each with a new project of that many stored or unsaved steps.
     private func cost(

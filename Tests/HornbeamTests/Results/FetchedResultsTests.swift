@@ -259,7 +259,7 @@ import Hornbeam
         try context.saveToStore()
         try context.mergeFromStore()
         if !setting.follows {
-            // What others saved shows once it is read anew.
+            // Remote saves show after a refresh.
             try context.parent?.refreshAllObjects()
             try context.refreshAllObjects()
             try controller.performFetch()

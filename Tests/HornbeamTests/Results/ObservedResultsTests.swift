@@ -34,7 +34,7 @@ import Testing
         return observer
     }
 
-    @Test func theResultsAreThereAtOnce() {
+    @Test("SWD-18: the results are there at once") func theResultsAreThereAtOnce() {
         let results = FetchedResults(byName, in: context)
         #expect(results.objects.map(\.name) == ["e0", "e1", "e2"] && results.sections.map(\.name) == [""])
         #expect(results.fetchError == nil && results.snapshot.objectIDs == results.objects.map(\.objectID))
@@ -81,7 +81,7 @@ import Testing
         #expect(results.objects.map(\.name) == ["e1", "e2"])
     }
 
-    @Test("FRC-4: sections follow a typed path", arguments: [true, false])
+    @Test("FRC-4, SWD-19: sections follow a typed path", arguments: [true, false])
     func sections(isTyped: Bool) async {
         let request = FetchRequest<Employee>().sorted(by: \.department.name).sorted(by: \.name)
         let results =

@@ -107,6 +107,6 @@ extension ManagedObjectContext {
         parent?.setMergePolicies(policy)
     }
 
-    /// What the last saves of this context and of all above it merged.
+    /// The merges of the last saves of this context and of all above it.
     var mergeReports: [MergeReport] { [lastMergeReport] + (parent?.mergeReports ?? []) }
 }
