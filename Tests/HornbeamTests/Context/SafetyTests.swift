@@ -176,7 +176,7 @@ enum Compiler {
         let file = FileManager.default.temporaryDirectory.appending(path: "hornbeam-\(UUID().uuidString).swift")
         try source.write(to: file, atomically: true, encoding: .utf8)
         defer { try? FileManager.default.removeItem(at: file) }
-        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        let root = (0 ..< 4).reduce(URL(filePath: #filePath)) { folder, _ in folder.deletingLastPathComponent() }
         let process = Process()
         process.executableURL = swiftc
         process.arguments = [
