@@ -84,7 +84,7 @@ extension ManagedObjectContext {
     func rest() {
         sweepIfDue()
         guard !reading.isPinned else { return }
-        if registry.count == 0, observers.listeners.isEmpty, observers.mailboxes.isEmpty {
+        if registry.count == 0, observers.isEmpty {
             merging.inbox.skip()
             reading.isAway = false
             snapshot = nil

@@ -78,6 +78,7 @@ extension ManagedObjectContext {
     /// Removes a new object that has no row.
     func forget(_ object: ManagedObject) {
         tracker.noteEdit()
+        tracker.upserted.remove(ObjectIdentifier(object))
         registry.remove(object.registryKey)
         object.detach()
     }

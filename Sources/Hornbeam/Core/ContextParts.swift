@@ -42,8 +42,12 @@ struct ContextObservers {
     var mailboxes: [WeakMailbox] = []
     /// Notifies observers of properties; nil when observation is not available.
     var hub: ObservationHub?
+    /// True while the listeners are called; `listeners` holds only new ones meanwhile.
+    var isNotifying = false
+    /// Changes that the listeners have not received yet.
+    var queue: [ObjectChanges] = []
 
-    var isEmpty: Bool { listeners.isEmpty && mailboxes.isEmpty }
+    var isEmpty: Bool { listeners.isEmpty && mailboxes.isEmpty && !isNotifying }
 }
 
 /// The state of reading objects: objects created ahead of their use, and the cost of reading.

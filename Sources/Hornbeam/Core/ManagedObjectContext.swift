@@ -101,7 +101,8 @@ extension ManagedObjectContext {
     /// Notes of the app.
     public var userInfo: [String: PropertyValue] {
         get { settings.userInfo }
-        _modify { yield &settings.userInfo }
+        // Not in place: the new value may be computed from other settings.
+        set { settings.userInfo = newValue }
     }
 
     /// True to keep every object until `reset`, in use or not (MOC-16).

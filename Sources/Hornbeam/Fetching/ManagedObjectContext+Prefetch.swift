@@ -8,7 +8,7 @@ extension ManagedObjectContext {
     /// Creates the objects at the end of key paths together with those of a fetch (FET-11). The context retains them until the next such fetch
     /// or the end of the event.
     func prefetch(_ request: FetchDescription, for objects: [ManagedObject]) {
-        access.prefetched.removeAll()
+        forgetPrefetched()
         for path in request.relationshipKeyPathsForPrefetching {
             var level = objects
             for name in path.split(separator: ".") {
@@ -45,15 +45,22 @@ extension ManagedObjectContext {
             guard case .objectID(let id) = neighbour.currentValue(of: property), !id.isTemporaryID else { continue }
             ids.append(id)
         }
-        if !ids.isEmpty { access.readAhead.made = objects(with: ids) }
+        if ids.isEmpty { return }
+        let made = objects(with: ids)
+        withExtendedLifetime(access.readAhead.made) { access.readAhead.made = made }
     }
 }
 
 extension ManagedObjectContext {
     /// Releases the objects that were created ahead of their use.
     func forgetAhead() {
-        access.prefetched.removeAll()
-        access.readAhead = ReadAhead()
+        forgetPrefetched()
+        withExtendedLifetime(access.readAhead) { access.readAhead = ReadAhead() }
+    }
+
+    /// Releases the objects after the access to the list has ended, because their `deinit` may read other objects.
+    private func forgetPrefetched() {
+        withExtendedLifetime(access.prefetched) { access.prefetched = [] }
     }
 
     /// Records a lookup of a single fault's row.

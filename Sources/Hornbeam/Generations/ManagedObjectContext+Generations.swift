@@ -70,6 +70,7 @@ extension ManagedObjectContext {
             }
         }
         rebaseMembers()
+        if rebasing { dropMissingMembers(new, &merged.changes) }
         merged.formUnion(followParent())
         return announce(merged)
     }

@@ -79,8 +79,10 @@ extension ManagedObjectContext {
         var merged = takeIn(taken, new)
         let named = trackedObjects(namedBy: taken + ignored)
         rebaseMembers(of: named)
-        note(named)
-        dropDeletedMembers(taken)
+        let owners = dropMembers(deletedBy: taken)
+        if arrived.isOverflowing { dropMissingMembers(new, &merged.changes) }
+        merged.changes.refreshed.formUnion(owners.lazy.map(\.objectID))
+        note(named + owners)
         let merges = merged.changes
         merged.formUnion(followParent())
         if !merges.isEmpty { post(.didMergeChangesObjectIDs, DidMergeChanges(changes: merges), merges) }
@@ -262,15 +264,36 @@ extension ManagedObjectContext {
     }
 
     /// Removes deleted objects from the relationships to which this context had added them, as the delete rule nullify would have done.
-    private func dropDeletedMembers(_ changes: [ForeignChange]) {
+    ///
+    /// - Returns: The objects that lost members.
+    private func dropMembers(deletedBy changes: [ForeignChange]) -> [ManagedObject] {
         var deleted: Set<ManagedObjectID> = []
         for reference in changes.lazy.flatMap(\.deleted) where registry[reference.key]?.state.contains(.gone) ?? true {
             deleted.insert(objectID(reference))
         }
-        guard !deleted.isEmpty else { return }
+        return deleted.isEmpty ? [] : dropAdded(deleted)
+    }
+
+    /// As above, for a switch to a state without a list of the changes: each added member is looked up.
+    func dropMissingMembers(_ new: StackSnapshot, _ changes: inout ObjectChanges) {
+        // A custom store has rows that were not loaded yet.
+        if stack.isIncremental { return }
+        var missing: Set<ManagedObjectID> = []
+        for id in Set(tracker.objects.all.lazy.flatMap { $0.record?.toMany.values.flatMap(\.added.keys) ?? [] }) where !id.isTemporaryID {
+            guard let reference = reference(id), let part = new[reference.slot] else { continue }
+            let entity = persistentStoreCoordinator.managedObjectModel.entities[Int(reference.entityIndex)]
+            // A failure is left to the first read of the object.
+            if (try? part.exists(entity, reference.local.key)) == false { missing.insert(id) }
+        }
+        if !missing.isEmpty { changes.refreshed.formUnion(dropAdded(missing).lazy.map(\.objectID)) }
+    }
+
+    private func dropAdded(_ deleted: Set<ManagedObjectID>) -> [ManagedObject] {
+        var owners: [ManagedObject] = []
         for object in tracker.objects.all {
             guard let record = object.record, !record.toMany.isEmpty else { continue }
             for (index, change) in record.toMany where !deleted.isDisjoint(with: change.added.keys) {
+                if owners.last !== object { owners.append(object) }
                 var change = change
                 for id in deleted.intersection(change.added.keys) { change.remove(id, isStored: false) }
                 let isAsStored = change.added.isEmpty && change.removed.isEmpty && !object.isInserted
@@ -278,9 +301,11 @@ extension ManagedObjectContext {
                 let isOver = change.isEmpty && !object.isInserted
                 record.toMany[index] = isOver ? nil : change
                 if isOver { record.removeChange(of: index) }
+                observers.hub?.noteChange(object, index)
             }
             settleUpdatedState(of: object)
         }
+        return owners
     }
 
     /// Others may have added or removed the same members.

@@ -80,7 +80,13 @@ extension ManagedObjectContext {
         }
         if let object = try object(of: entity, with: wanted) { return object }
         let object = try insert(entityNamed: name)
-        for (property, value) in wanted { object.assign(value, to: property) }
+        for (property, value) in wanted {
+            if property.isToOne, case .objectID(let id) = value {
+                object.setDestination(self.object(with: id), of: property)
+            } else {
+                object.assign(value, to: property)
+            }
+        }
         tracker.upserted.insert(ObjectIdentifier(object))
         return object
     }

@@ -35,7 +35,7 @@ extension ManagedObjectContext {
 
     /// True when there may be an observer of changes in memory.
     var hasListeners: Bool {
-        AskedName.didChangeObjects.isAsked || !observers.listeners.isEmpty || !observers.mailboxes.isEmpty
+        AskedName.didChangeObjects.isAsked || !observers.isEmpty
             || role.isViewContext && AskedName.didChangeViewObjects.isAsked
     }
 
@@ -54,10 +54,18 @@ extension ManagedObjectContext {
 
     /// Notifies fetched results; also without IDs, when objects changed that the context does not have and that a fetch may find now.
     func tellListeners(_ changes: ObjectChanges) {
-        guard !observers.listeners.isEmpty else { return }
-        let told = observers.listeners
-        observers.listeners = []
-        observers.listeners = told.filter { $0(changes) } + observers.listeners
+        guard !observers.listeners.isEmpty || observers.isNotifying else { return }
+        observers.queue.append(changes)
+        // A listener may fetch or save, which leads here again: its changes follow when all have received these.
+        guard !observers.isNotifying else { return }
+        observers.isNotifying = true
+        defer { observers.isNotifying = false }
+        while !observers.queue.isEmpty {
+            let next = observers.queue.removeFirst()
+            let notified = observers.listeners
+            observers.listeners = []
+            observers.listeners = notified.filter { $0(next) } + observers.listeners
+        }
     }
 
     /// Notifies observers of the changes of an event.

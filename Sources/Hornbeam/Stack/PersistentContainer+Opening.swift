@@ -47,7 +47,12 @@ extension PersistentContainer {
         }
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                WorkerThreads.tasks.enqueue { continuation.resume(with: Swift.Result { try body(monitor) }) }
+                WorkerThreads.tasks.enqueue {
+                    let result = Swift.Result { try body(monitor) }
+                    // Also where opening failed before a store was reached.
+                    monitor.finish()
+                    continuation.resume(with: result)
+                }
             }
         } onCancel: {
             monitor.cancel()

@@ -142,6 +142,40 @@ import Testing
         #expect(told == ["once", "later"])
     }
 
+    @Test("changes that a listener makes reach every listener, after the changes that it was told of")
+    func nestedChangesAreDelivered() throws {
+        let context = try Company.stack(.inMemory).newContext()
+        let (first, second) = (context.employee("a"), context.employee("b"))
+        context.processPendingChanges()
+        var told: [String] = []
+        func name(_ changes: ObjectChanges) -> String { changes.updated.contains(second.objectID) ? "second" : "first" }
+        context.observers.listeners.append { changes in
+            told.append("one: \(name(changes))")
+            if name(changes) == "first" {
+                second.name = "c"
+                context.processPendingChanges()
+            }
+            return true
+        }
+        context.observers.listeners.append { changes in
+            told.append("two: \(name(changes))")
+            return true
+        }
+        first.name = "d"
+        context.processPendingChanges()
+        #expect(told == ["one: first", "two: first", "one: second", "two: second"])
+        #expect(!context.observers.isNotifying && context.observers.queue.isEmpty)
+    }
+
+    @Test("user info can be changed by a value that another setting gives")
+    func userInfoReadsOtherSettings() throws {
+        let context = try Company.stack(.inMemory).newContext()
+        context.name = "import"
+        context.userInfo["name", default: .string(context.name ?? "")] = .string((context.name ?? "") + "er")
+        context.userInfo.merge(["policy": .string("\(context.mergePolicy)")]) { _, new in context.name == nil ? .null : new }
+        #expect(context.userInfo["name"] == "importer" && context.userInfo.count == 2)
+    }
+
     @Test("a child that is released leaves the family when the next one comes")
     func familyKeepsNoReleasedChild() throws {
         let parent = try Company.stack(.inMemory).newContext()

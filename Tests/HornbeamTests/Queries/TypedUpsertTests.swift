@@ -16,6 +16,17 @@ import Testing
     var price: Double = 0
 }
 
+@Entity private final class Drawer: ManagedObject {
+    var label: String
+    @Relationship(inverse: \Sheet.drawer) var sheets: Set<Sheet>
+}
+
+@Entity private final class Sheet: ManagedObject {
+    #Unique<Sheet>([\.title, \.drawer])
+    var title: String
+    var drawer: Drawer?
+}
+
 /// `upsert` with key paths and conditions in Swift.
 @Suite struct TypedUpsertTests {
     private func stack(_ kind: StoreKind) throws -> Stack {
@@ -43,6 +54,18 @@ import Testing
         #expect(try context.upsert(Folio.self) { $0.shelf == shelf && $0.title == "Frankenstein" } === copy)
         let other = try context.upsert(Folio.self) { $0.number == 3 && $0.series == "gothic" }
         #expect(other !== copy && other.number == 3 && other.series == "gothic" && other.isInserted)
+    }
+
+    @Test("an upsert by a to-one relationship sets the inverse too", arguments: Setting.contexts)
+    func inverseIsSet(setting: Setting) throws {
+        let stack = try Stack(setting.kind, ManagedObjectModel(for: Drawer.self, Sheet.self), [Drawer.self, Sheet.self])
+        let context = setting.context(of: stack)
+        let drawer = Drawer(in: context, label: "A")
+        let sheet = try context.upsert(Sheet.self) { $0.title == "map" && $0.drawer == drawer }
+        #expect(sheet.drawer === drawer && drawer.sheets == [sheet])
+        try context.save()
+        #expect(drawer.sheets == [sheet])
+        #expect(try context.upsert(Sheet.self) { $0.title == "map" && $0.drawer == drawer } === sheet)
     }
 
     @Test("a condition that is no set of equalities over a constraint is refused")

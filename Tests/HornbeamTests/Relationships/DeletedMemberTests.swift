@@ -145,6 +145,28 @@ import Testing
         try Self.expect([], of: album.objectID, in: stack)
     }
 
+    @Test("REL-4, QGN-1: a member that others deleted while the context was pinned vanishes when the context returns to the newest state",
+          arguments: StoreKind.allCases)
+    func addedMembersVanishAfterPinning(kind: StoreKind) throws {
+        let stack = try Self.stack(kind)
+        let context = stack.newContext()
+        let album = Album(context: context)
+        let photo = Photo(context: context)
+        try context.save()
+        try context.setQueryGeneration(from: .current)
+        album[Album.photos].insert(photo)
+        album[Album.ranking].append(photo)
+        let other = stack.newContext()
+        other.delete(try other.existingObject(Photo.self, with: photo.objectID))
+        try other.save()
+        #expect(album.counts == [1, 1, 0, 0])
+        try context.setQueryGeneration(from: nil)
+        try context.mergeChanges()
+        #expect(album.counts == [0, 0, 0, 0] && album.names == [[], [], [], []])
+        try context.save()
+        try Self.expect([], of: album.objectID, in: stack)
+    }
+
     @Test("REL-4, DEL-2: members that were added to an owner that others deleted since are not stored as its members",
           arguments: Setting.saved)
     func ownerDeletedByOthers(setting: Setting) throws {

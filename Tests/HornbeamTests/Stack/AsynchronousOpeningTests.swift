@@ -41,6 +41,16 @@ import Testing
         try again.close()
     }
 
+    @Test("CON-3: the steps of a monitor end when the opening fails before a store is reached")
+    func stepsEnd() async throws {
+        let url = try Stack.freshDescription(.onDisk).url
+        let monitor = MigrationMonitor()
+        await #expect(throws: HornbeamError.self) {
+            try await PersistentContainer.open(at: url, model: Self.first(), classes: [MacroPart.self], migration: monitor)
+        }
+        for await step in monitor.steps { Issue.record("\(step)") }
+    }
+
     @Test("CON-3: what opening throws is thrown")
     func errorsAreThrown() async throws {
         let url = try Stack.freshDescription(.onDisk).url
