@@ -103,7 +103,8 @@ public struct ObjectSnapshot<Object: ManagedObject>: Hashable, Sendable, Identif
 /// to-one relationships as IDs.
 ///
 /// Attributes and relationships are those in the class's `tokens`, which `@Entity` writes. Encoding throws `EncodingError` when the class
-/// does not list one, decoding throws `DecodingError` when a required attribute is missing.
+/// does not list one, decoding throws `DecodingError` when a required attribute is missing. An object of a subclass is encoded with the
+/// properties of the declared class: those of the snapshot's type, or of the relationship's destination.
 extension ObjectSnapshot: Codable {
     public init(from decoder: any Decoder) throws { self.init(try SnapshotNode(from: decoder, as: Object.self)) }
 

@@ -76,7 +76,8 @@ final class Note: ManagedObject {
         }
         expect(film.code == "a" && film.runtime.minutes == 90 && film.related?.first?.objectID == film.objectID, "the snapshot has the values")
         let copy = try JSONDecoder().decode(Film.Snapshot.self, from: JSONEncoder().encode(film))
-        expect(copy == film, "the snapshot came back from JSON")
+        expect(copy.code == "a" && copy.runtime == film.runtime && copy.tags == film.tags, "the snapshot came back from JSON")
+        expect(copy.related?.map(\.code) == ["a"], "members came back with the properties of the relationship's class")
         let same = try container.viewContext.existingObject(Film.self, with: film.objectID)
         let films = FetchedResults(FetchRequest<Film>().sorted(by: \.code), in: container.viewContext)
         expect(films.objects.count == 1 && films.fetchError == nil, "the results are there at once")
