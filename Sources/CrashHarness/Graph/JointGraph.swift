@@ -3,8 +3,10 @@ import HornbeamEngine
 import HornbeamModel
 import HornbeamStore
 
-/// Two stores of one container, and saves that change both: each step inserts an author, a book and a mark in each store, retitles the
-/// book of the step before and deletes the one before that.
+/// Two stores of one container, and saves that change both.
+///
+/// The first step inserts an author in each store. Each step updates the author, inserts a book and a mark, retitles the book of the step
+/// before and deletes the one before that.
 struct JointGraph {
     static let names = ["left.hornbeam", "right.hornbeam"]
     let container: PersistentContainer
@@ -56,7 +58,7 @@ struct JointGraph {
         return found.first
     }
 
-    /// The newest step in a context; it must be complete in both stores.
+    /// The newest step that a context shows. Throws if one of the stores lacks the mark of a step.
     func newestStep(in context: ManagedObjectContext) throws -> Int {
         let marks = try context.fetch(FetchRequest<Mark>(sortedBy: [.ascending("step"), .ascending("part")]))
         let step = marks.last?.step ?? 0
@@ -66,7 +68,7 @@ struct JointGraph {
         return step
     }
 
-    /// Throws unless the context's content is that after a step.
+    /// Throws unless the context shows the state after a step.
     func expect(_ step: Int, in context: ManagedObjectContext) throws {
         let newest = try newestStep(in: context)
         guard newest == step else { throw Finding("step \(newest) is shown instead of \(step)") }

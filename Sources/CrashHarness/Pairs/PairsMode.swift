@@ -2,8 +2,8 @@ import HornbeamEngine
 
 /// Two consecutive faults on a simulated disk: the second happens after or during the recovery from the first.
 ///
-/// Of eight seeds, three kill a process and then fail the power, three fail syncs and then the power, one fails two calls, and
-/// one fills the disk and then crashes, or kills a process that makes a copy.
+/// By `seed % 8`: 0, 3, 5 kill a process, then the power fails; 1, 4, 6 fail a sync, then the power fails; 2 fails two calls; 7 alternates
+/// between a full disk with a crash, and the kill of a process that copies a store with a power failure.
 enum PairsMode: Mode {
     static let name = "pairs"
     static let summary = "two faults in a row on a simulated disk: kills, failed syncs, full disks, failing calls, crashes"
@@ -18,7 +18,7 @@ enum PairsMode: Mode {
         }
     }
 
-    /// Simulates a power failure at every operation from one on. The names of the images begin with that of the first fault.
+    /// Simulates a power failure at every operation from a given one. The name of each image starts with the name of the first fault.
     static func crash(
         _ disk: SimulatedDisk, after first: String, from start: Int = 0, _ enumerator: CrashEnumerator, _ run: Run,
         _ judge: (CrashEnumerator.Image) throws -> Void
@@ -41,10 +41,10 @@ enum PairsMode: Mode {
         }
     }
 
-    /// True for one name out of `count`.
+    /// Selects about one name in `count`, by its hash.
     static func isOneOf(_ count: Int, _ name: String) -> Bool { name.utf8.reduce(0) { $0 &* 31 &+ UInt64($1) } % UInt64(count) == 0 }
 
-    /// True when a case that begins with a first fault is to be run.
+    /// True if the run includes the cases with this first fault.
     static func includes(_ first: String, _ run: Run) -> Bool {
         run.options.replay.map { $0 == first || $0.hasPrefix(first + " > ") } ?? true
     }
@@ -59,7 +59,7 @@ enum PairsMode: Mode {
 }
 
 extension EngineOracle {
-    /// Judges an image: every eighth completely, the others by their content after opening and after closing.
+    /// Judges about one image in eight completely, and of the others the recovered transaction and the content.
     func judgeOneOfMany(_ image: CrashEnumerator.Image) throws {
         if PairsMode.isOneOf(8, image.name) { return try judge(image) }
         let engine = try Engine.open(Self.path, fileSystem: image.disk, options: options)
@@ -79,7 +79,7 @@ extension EngineOracle {
             throw Finding("transaction \(found) is shown after the first fault")
         }
         try expectContent(engine)
-        // Opening for writing has made it durable.
+        // Opening the store has made the recovered transaction durable.
         disk.mark(.acknowledged(found))
         if ending != .closes { try commit(to: engine, through: min(found + 2, last), disk: disk) }
         if ending == .commitsAndEnds { return }

@@ -1,8 +1,8 @@
 public import Foundation
 
-/// A store of a coordinator, as a value: its identity, URL and options (PSC-10).
+/// Describes a store that is open in a coordinator: identifier, URL and options. A value, not the store itself (PSC-10).
 public struct PersistentStore: Hashable, Sendable, CustomStringConvertible {
-    /// The identity in the IDs of the store's objects. Copies of a store share it (PSC-9).
+    /// The store's identifier, which every ID of its objects contains. A copy of the store has the same one (PSC-9).
     public let identifier: UUID
     /// The store's directory; for a store in memory its name.
     public let url: URL

@@ -61,7 +61,7 @@ extension Engine {
             path: path)
     }
 
-    /// Nodes that are moved into memory before a checkpoint writes them: a part of the pool.
+    /// The largest number of nodes to move into memory between two checkpoints: a part of the buffer pool.
     private var nodesPerCheckpoint: Int { max(core.pool.capacity / 8, 8) }
 
     /// The current round, or a new one if the policy demands it.
@@ -85,13 +85,13 @@ extension Engine {
             files: Set(victims.map(\.number)), hasBlobs: hasBlobs, live: victims.reduce(0) { $0 + $1.live })
     }
 
-    /// Readers of states before the previous checkpoint, which may be long-lived.
+    /// Open snapshots that are older than the previous checkpoint.
     var longReaders: [TransactionNumber] {
         let horizon = checkpointer.previousTransaction
         return core.registry.live.filter { $0 < horizon }
     }
 
-    /// Moves up to that many nodes; returns how many. The round ends when all trees were walked.
+    /// Moves about that many nodes and returns the number. The round ends after the last tree, and at a damaged page.
     func run(_ round: Cleaner.Round, nodes: Int) throws(EngineError) -> Int {
         var round = round
         var moved = 0
@@ -133,7 +133,7 @@ extension Engine {
 }
 
 extension PageFiles {
-    /// True unless the file's first record shows that only pages of trees are in it.
+    /// False if the file's first record is a tree page, because a file contains either tree pages or large values.
     func mayHoldBlobs(_ number: PageFileNumber) throws(EngineError) -> Bool {
         let file: any File
         do throws(EngineError) { file = try handle(number).file } catch {

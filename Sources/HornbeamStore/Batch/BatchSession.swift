@@ -15,7 +15,7 @@ final class BatchSession {
     private let table: EntityTable
     private let announces: Bool
     private let thread = BatchThread.current
-    /// The first key of each block, with the number of its first row.
+    /// For each reserved block of keys: its first key, and the number of the request's row that got it.
     private var blocks: [(key: UInt64, row: Int)] = []
     private var lastRow: Int?
     private var nextKey: UInt64 = 0
@@ -25,11 +25,11 @@ final class BatchSession {
     private var memberEntries: [EntryRun]
     @exclusivity(unchecked) private var key = IndexKey()
     private var touchedOwners: [ObjectReference: PropertyMask] = [:]
-    /// True when unique values are looked up before rows are appended, so that their entries must be written at once.
+    /// True if the batch looks up unique values before it inserts each row. The lookup reads the index, so unique entries are written immediately.
     private let writesUniqueKeysAtOnce: Bool
     /// Rows whose derived attributes are not computed yet.
     private var underived: [ObjectReference] = []
-    /// Changes of other objects since derived attributes were last computed.
+    /// The changed properties of objects outside the batch whose derived attributes must be recomputed.
     private var underivedChanges: [ObjectReference: PropertyMask] = [:]
     private let hasDerivations: Bool
 
@@ -92,7 +92,7 @@ final class BatchSession {
         key.finishComponents()
     }
 
-    /// For long keys, which are rare, and for keys that are looked up.
+    /// Writes an entry immediately instead of collecting it: for truncated keys, which are rare, and for unique keys that later rows look up.
     private func putAtOnce(_ index: ValueIndex, _ object: ObjectReference) throws {
         if key.isCut, try transaction.value(index.cutKeysName) == nil {
             try transaction.setValue(index.cutKeysName, [1])
@@ -201,13 +201,13 @@ final class BatchSession {
         return conflicts
     }
 
-    /// The values that both objects want. Empty when they cannot be read, because the conflict is the more important error.
+    /// The duplicate unique values. Empty if they cannot be read, so that the conflict is still reported.
     private func values(of holder: ObjectReference, _ index: ValueIndex) -> [PropertyValue] {
         let execution = SaveExecution(ChangeSet(), transaction: transaction, reader: store.reader)
         return (try? execution.values(holder, index)) ?? []
     }
 
-    /// The number of a row of this session; nil for an object that was stored before.
+    /// The number of the request's row for an object that this session inserted; nil for any other object.
     private func row(of object: ObjectReference) -> Int? {
         guard let block = blocks.last(where: { $0.key <= object.key && object.key < $0.key + UInt64(Self.keyBlock) }) else { return nil }
         return block.row + Int(object.key - block.key)

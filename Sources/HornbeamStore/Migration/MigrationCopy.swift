@@ -15,7 +15,7 @@ struct MigrationCopy {
     private var done = 0
     private var total = 0
 
-    /// The same version with new trees.
+    /// Copies the trees, and returns the schema with the numbers of the new trees.
     static func run(_ stored: StoredSchema, _ engine: Engine, _ options: MigrationOptions, _ progress: ProgressRelay) throws -> StoredSchema {
         var copy = try MigrationCopy(engine, options, progress)
         defer { copy.transaction.abort() }
@@ -58,7 +58,7 @@ struct MigrationCopy {
 
     private mutating func copyRows(_ old: String, to new: String, _ layout: ColumnLayout) throws {
         guard let rows = try rows(old), let tree = transaction.tree(named: new) else { return }
-        // A changed layout may have another order of columns than the catalogue, so columns are found by number.
+        // After a change of layout, stored columns may have another order than in the catalogue. They are matched by ID.
         let columns = layout.columns.map { column in rows.layout.columns.firstIndex { $0.id == column.id } }
         let buffer = RowBuffer(layout: layout)
         var copy = self
@@ -113,7 +113,7 @@ struct MigrationCopy {
 }
 
 extension Catalogue {
-    /// The same catalogue with trees that do not exist yet.
+    /// Assigns unused numbers of trees to all tables, relationships and indexes.
     fileprivate mutating func giveNewTrees() {
         func next(_ catalogue: inout Catalogue) -> Int {
             defer { catalogue.nextNumber += 1 }

@@ -12,14 +12,14 @@ final class ResultSink {
         case sort([SortKey])
         /// Groups and totals instead of rows.
         case feed(GroupFeed)
-        /// Row selections per leaf, for scans only.
+        /// A bitmap of the matching rows of each leaf, for scans only.
         case select
     }
 
     private let mode: Mode
     /// How many results are needed; nil for all.
     private var kept: Int?
-    /// How many of the first results were already skipped by counting.
+    /// The number of leading results that were skipped by counting rows, and not delivered (the offset).
     private(set) var leftOut = 0
     private let context: FilterContext
     private let excluding: Set<UInt64>
@@ -45,12 +45,12 @@ final class ResultSink {
     /// True when the rows are needed in addition to their keys.
     var needsRows: Bool { sorter != nil || feed != nil }
 
-    /// True when every object received is a result.
+    /// True if no objects are excluded.
     var isComplete: Bool { excluding.isEmpty }
 
     var isCounting: Bool { if case .count = mode { true } else { false } }
 
-    /// True when every row is needed, whatever rows have arrived.
+    /// True if the sink needs all rows and never stops early.
     var readsAll: Bool {
         if case .collect = mode { return kept == nil }
         return true
@@ -78,7 +78,7 @@ final class ResultSink {
         return ResultSink(mode, kept: kept, excluding: excluding, context: context)
     }
 
-    /// Adds the result of a sibling for the rows after those of this sink.
+    /// Appends the result of a sibling, whose rows follow those of this sink.
     func add(_ other: ResultSink) {
         count += other.count
         rows.append(other.rows)
@@ -87,7 +87,7 @@ final class ResultSink {
         if let groups = other.feed?.groups { feed?.add(groups) }
     }
 
-    /// Counts first results that were skipped and do not arrive.
+    /// Records that so many leading results were skipped and will not arrive.
     func leaveOut(_ number: Int) {
         leftOut += number
         kept = kept.map { $0 - number }
@@ -160,7 +160,7 @@ final class ResultSink {
 
     // MARK: The answer
 
-    /// The rows in order, at least the first `kept`.
+    /// The rows in the order of the results; more than `kept` are possible, and the caller cuts the rest.
     func finish() -> FoundRows {
         if let sorter { return sorter.finish() }
         rows.dropPartialHints()

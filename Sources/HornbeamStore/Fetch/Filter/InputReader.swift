@@ -2,9 +2,10 @@ internal import Foundation
 internal import HornbeamEngine
 package import HornbeamModel
 
-/// Reads the inputs of dictionary results from each row: cells, cells at the end of to-one paths, and other values with the evaluator.
+/// Computes for each row the expressions that a dictionary result needs: columns of the row, columns behind to-one relationships, and other
+/// expressions with the evaluator.
 final class InputReader {
-    /// The source of an input in the rows of one table.
+    /// How an input is computed for the rows of one table.
     enum Source {
         case object
         case cell(StoredColumn)
@@ -17,9 +18,9 @@ final class InputReader {
     private let inputs: [FetchExpression.Node]
     /// By entity index.
     private var sources: [[Source]?]
-    /// By input: cached values at the end of paths, by the key of the first object in the path.
+    /// By input: cached values at the end of paths, by the key of the first relationship's destination.
     private var memos: [[UInt64: PropertyValue]]
-    /// The largest number of cached values.
+    /// The largest number of cached values for each input. A full cache is emptied.
     private static let memoMax = 1 << 16
 
     init(_ inputs: [FetchExpression.Node], _ context: FilterContext) {
@@ -109,7 +110,7 @@ final class InputReader {
 
     // MARK: Many rows
 
-    /// Reads the ends of all paths that begin at some rows, in key order.
+    /// Fills the cache of an input: reads the rows of `targets` in key order and follows the rest of the path from each.
     func prepare(_ targets: [ObjectReference], _ rest: [PropertyDescription], _ memo: Int) throws(EngineError) {
         let unknown = ObjectSet.ascending(targets).filter { memos[memo][$0.key] == nil }
         var byEntity: [Int32: [UInt64]] = [:]
@@ -126,7 +127,7 @@ final class InputReader {
 }
 
 extension StoreSnapshot {
-    /// The inputs of a program for objects, in the same order.
+    /// Computes the inputs of a program for each object, in the order of `objects`.
     package func inputs(
         of program: DictionaryProgram, for objects: [ObjectReference]
     ) throws -> [[PropertyValue]] {
@@ -146,7 +147,7 @@ extension StoreSnapshot {
         return rows
     }
 
-    /// Reads rows of one table; positions ascend by key.
+    /// Computes the inputs for rows of one table. `places` are indexes into `objects`, sorted by key.
     private func read(
         _ places: [Int], of objects: [ObjectReference], _ table: EntityTable, _ reader: InputReader,
         _ body: (Int, [PropertyValue]) -> Void

@@ -2,7 +2,7 @@ internal import Foundation
 internal import HornbeamEngine
 internal import HornbeamModel
 
-/// Bytes that a text must equal, begin with or end with, without folding.
+/// The operand of `==`, BEGINSWITH or ENDSWITH that is compared byte by byte, without case or diacritic folding.
 struct Needle: Sendable {
     enum Place: Sendable { case whole, start, end }
 
@@ -12,7 +12,7 @@ struct Needle: Sendable {
     /// The required end of the text, if it is short enough for a single comparison.
     let tail: CellTail?
 
-    /// Nil for other operators, for options that fold text, and for the empty text, which no operator matches.
+    /// Nil for other operators, for options that fold text, and for an empty operand, which the general test compares.
     init?(_ comparator: FetchPredicate.Comparator, _ text: String, _ options: FetchPredicate.Options) {
         guard options.isEmpty, let last = text.utf8.last else { return nil }
         switch comparator {
