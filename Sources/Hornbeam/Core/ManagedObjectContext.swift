@@ -19,7 +19,7 @@ public final class ManagedObjectContext {
     /// The context from which this one reads and into which it saves; nil for one that saves into the stores (MOC-6).
     public let parent: ManagedObjectContext?
 
-    // Accesses to the parts marked `unchecked` call no code that could access the same part again. So they omit the runtime check of
+    // Accesses to the parts marked `unchecked` call no hook, observer or policy, which could access the same part again. So they omit the runtime check of
     // exclusive access, which changes and saves of single objects would execute very often.
 
     /// Records changes for `undo()`. Nil, the default, records nothing (UND-1).

@@ -1,6 +1,6 @@
 // The file system of the operating system. Every call is repeated after interruptions and short results, descriptors are closed on
-// `exec`, and a process that was forked after opening a file cannot write to it. While a lock is held, calls for files in its folder reach the
-// folder that was locked, whatever is at its path.
+// `exec`, and a process that was forked after opening a file cannot write to it. While a lock is held, calls for files in its folder, under the
+// path by which it was locked, reach that folder, whatever is at the path. Free space and the kind of file system are asked by path.
 
 #if canImport(Glibc)
 internal import Glibc
