@@ -12,6 +12,9 @@ let common: [SwiftSetting] = [
     .enableUpcomingFeature("InternalImportsByDefault"),
 ] + (isDependency ? [] : [.treatAllWarnings(as: .error)])
 
+/// The settings of the modules under `Sources/`.
+let strict: [SwiftSetting] = common + [.strictMemorySafety()]
+
 let package = Package(
     name: "hornbeam",
     products: [
@@ -29,18 +32,18 @@ let package = Package(
         .systemLibrary(
             name: "CLZ4", pkgConfig: "liblz4", providers: [.apt(["liblz4-dev"])]),
         .systemLibrary(name: "CSystem"),
-        .target(name: "HornbeamThreads", swiftSettings: common + [.strictMemorySafety()]),
+        .target(name: "HornbeamThreads", swiftSettings: strict),
         .target(
             name: "HornbeamEngine", dependencies: ["CLZ4", "CSystem", "HornbeamThreads"],
-            swiftSettings: common + [.strictMemorySafety()]),
-        .target(name: "HornbeamModel", dependencies: ["HornbeamThreads"], swiftSettings: common),
+            swiftSettings: strict),
+        .target(name: "HornbeamModel", dependencies: ["HornbeamThreads"], swiftSettings: strict),
         .target(
-            name: "HornbeamXcodeModels", dependencies: ["HornbeamModel"], swiftSettings: common + [.strictMemorySafety()]),
+            name: "HornbeamXcodeModels", dependencies: ["HornbeamModel"], swiftSettings: strict),
         .target(
-            name: "HornbeamGenerator", dependencies: ["HornbeamModel"], swiftSettings: common + [.strictMemorySafety()]),
+            name: "HornbeamGenerator", dependencies: ["HornbeamModel"], swiftSettings: strict),
         .executableTarget(
             name: "ModelPluginTool", dependencies: ["HornbeamGenerator", "HornbeamModel", "HornbeamXcodeModels"],
-            swiftSettings: common + [.strictMemorySafety()]),
+            swiftSettings: strict),
         .plugin(name: "HornbeamModelPlugin", capability: .buildTool(), dependencies: ["ModelPluginTool"], path: "Sources/HornbeamModelPlugin"),
         .plugin(
             name: "GenerateModelPlugin",
@@ -50,22 +53,22 @@ let package = Package(
             dependencies: ["ModelPluginTool"], path: "Sources/GenerateModelPlugin"),
         .target(
             name: "HornbeamStore", dependencies: ["HornbeamEngine", "HornbeamModel", "HornbeamThreads"],
-            swiftSettings: common),
-        .target(name: "HornbeamExpansion", swiftSettings: common + [.strictMemorySafety()]),
-        .macro(name: "HornbeamMacros", dependencies: ["HornbeamExpansion"], swiftSettings: common),
+            swiftSettings: strict),
+        .target(name: "HornbeamExpansion", swiftSettings: strict),
+        .macro(name: "HornbeamMacros", dependencies: ["HornbeamExpansion"], swiftSettings: strict),
         .target(
             name: "Hornbeam", dependencies: ["HornbeamMacros", "HornbeamModel", "HornbeamStore", "HornbeamThreads"],
-            swiftSettings: common),
+            swiftSettings: strict),
         .executableTarget(
             name: "HornbeamTool",
             dependencies: [
                 "CLZ4", "Hornbeam", "HornbeamGenerator", "HornbeamStore", "HornbeamEngine", "HornbeamXcodeModels", "HornbeamThreads",
             ],
-            swiftSettings: common),
+            swiftSettings: strict),
         .executableTarget(
             name: "CrashHarness",
             dependencies: ["HornbeamEngine", "HornbeamModel", "HornbeamStore", "Hornbeam", "HornbeamThreads"],
-            swiftSettings: common),
+            swiftSettings: strict),
         .executableTarget(
             name: "Benchmarks",
             dependencies: [

@@ -33,7 +33,7 @@ import Darwin
         var bytes = [UInt8](repeating: 0, count: count)
         var filled = 0
         while filled < count {
-            let got = bytes.withUnsafeMutableBytes { read(0, $0.baseAddress! + filled, count - filled) }
+            let got = unsafe bytes.withUnsafeMutableBytes { unsafe read(0, $0.baseAddress! + filled, count - filled) }
             if got < 0, errno == EINTR { continue }
             guard got > 0 else { return nil }
             filled += got
@@ -46,7 +46,7 @@ import Darwin
         let bytes = head + body
         var done = 0
         while done < bytes.count {
-            let put = bytes.withUnsafeBytes { writeBytes($0.baseAddress! + done, bytes.count - done) }
+            let put = unsafe bytes.withUnsafeBytes { unsafe writeBytes($0.baseAddress! + done, bytes.count - done) }
             if put < 0, errno == EINTR { continue }
             guard put > 0 else { return false }
             done += put
@@ -56,7 +56,7 @@ import Darwin
 
     private static func writeBytes(_ start: UnsafeRawPointer, _ count: Int) -> Int {
         #if canImport(Glibc)
-        Glibc.write(1, start, count)
+        unsafe Glibc.write(1, start, count)
         #elseif canImport(Musl)
         Musl.write(1, start, count)
         #else

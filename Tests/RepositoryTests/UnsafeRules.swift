@@ -2,7 +2,7 @@ import Testing
 
 /// Code that the compiler does not check stands in few files, each with its reason.
 ///
-/// Modules with `.strictMemorySafety()` also mark each unsafe expression.
+/// All modules of the products are built with `.strictMemorySafety()`, so that each unsafe expression is marked too.
 @Suite struct UnsafeRules {
     /// References without a count, casts and accesses without a check.
     private static let uncheckedReferences: [String: String] = [

@@ -8,8 +8,8 @@ extension EngineHistory {
         let key = anyKey()
         switch Int.random(in: 0..<12, using: &random) {
         case 0..<6:
-            let isRight = try keys[key].withUnsafeBytes { bytes in
-                try index.withValue(bytes) { value in content.index[key].map { PlainContent.isEqual(value, $0) } ?? false }
+            let isRight = unsafe try keys[key].withUnsafeBytes { bytes in
+                unsafe try index.withValue(bytes) { value in content.index[key].map { unsafe PlainContent.isEqual(value, $0) } ?? false }
             }
             try expect(isRight ?? !content.index.contains(key), "key \(key) has another value")
         case 6: try expect(index.count == content.index.count, "an index counts \(index.count)")
@@ -23,7 +23,7 @@ extension EngineHistory {
             let expected = content.index.key(at: n)
             try expect(entry?.key == expected.map { keys[$0] }, "entry \(n) has another key")
             if let entry, let expected {
-                let isRight = entry.value.withUnsafeBytes { PlainContent.isEqual($0, content.index[expected]!) }
+                let isRight = unsafe entry.value.withUnsafeBytes { unsafe PlainContent.isEqual($0, content.index[expected]!) }
                 try expect(isRight, "entry \(n) has another value")
             }
         case 9:
@@ -46,9 +46,9 @@ extension EngineHistory {
         var n = isReversed ? end - 1 - skipped : first + skipped
         var seen = 0
         var wrong: Int?
-        try index.forEach(in: KeyRange(from: keys[bounds[0]], to: keys[bounds[1]]), reversed: isReversed, skipping: skipped) { key, value in
-            guard n >= first, n < end, let expected = content.index.key(at: n), keys[expected].elementsEqual(key),
-                PlainContent.isEqual(value, content.index[expected]!)
+        unsafe try index.forEach(in: KeyRange(from: keys[bounds[0]], to: keys[bounds[1]]), reversed: isReversed, skipping: skipped) { key, value in
+            guard n >= first, n < end, let expected = content.index.key(at: n), unsafe keys[expected].elementsEqual(key),
+                unsafe PlainContent.isEqual(value, content.index[expected]!)
             else {
                 wrong = n
                 return false
@@ -135,9 +135,9 @@ extension EngineHistory {
         operations += 2
         var n = 0
         var isRight = true
-        try snapshot.index(content.indexID).forEach(in: KeyRange()) { key, value in
+        unsafe try snapshot.index(content.indexID).forEach(in: KeyRange()) { key, value in
             guard let expected = content.index.key(at: n) else { isRight = false; return false }
-            isRight = keys[expected].elementsEqual(key) && PlainContent.isEqual(value, content.index[expected]!)
+            isRight = unsafe keys[expected].elementsEqual(key) && PlainContent.isEqual(value, content.index[expected]!)
             n += 1
             return isRight
         }

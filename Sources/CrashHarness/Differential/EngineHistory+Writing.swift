@@ -40,14 +40,14 @@ extension EngineHistory {
             operations += 1
             if kind < 4 {
                 let stamp = PlainContent.stamp(&random)
-                try keys[key].withUnsafeBytes { key in
-                    try PlainContent.withBytes(stamp) { try transaction.put(key, $0, in: next.indexID) }
+                unsafe try keys[key].withUnsafeBytes { key in
+                    unsafe try PlainContent.withBytes(stamp) { unsafe try transaction.put(key, $0, in: next.indexID) }
                 }
                 next.index[key] = stamp
             } else if kind < 6 {
                 let stamp = PlainContent.stamp(&random)
-                let isNew = try keys[key].withUnsafeBytes { key in
-                    try PlainContent.withBytes(stamp) { try transaction.putNew(key, $0, in: next.indexID) }
+                let isNew = unsafe try keys[key].withUnsafeBytes { key in
+                    unsafe try PlainContent.withBytes(stamp) { unsafe try transaction.putNew(key, $0, in: next.indexID) }
                 }
                 try expect(isNew == !next.index.contains(key), "putNew of key \(key) says \(isNew)")
                 if isNew { next.index[key] = stamp }
@@ -101,8 +101,8 @@ extension EngineHistory {
         if Bool.random(using: &random) { return try patchAlike(run, transaction, &next) }
         let patches = run.map { _ in random.next() | 1 }
         let nulls = patches.map { PlainContent.patched($0) == nil }
-        try patches.withUnsafeBytes {
-            try transaction.patch(0, of: run.map { UInt64($0) + 1 }, values: $0, nulls: nulls, in: next.tableID)
+        unsafe try patches.withUnsafeBytes {
+            unsafe try transaction.patch(0, of: run.map { UInt64($0) + 1 }, values: unsafe $0, nulls: nulls, in: next.tableID)
         }
         for (key, patch) in zip(run, patches) where next.table.contains(key) { next.patches[key] = patch }
     }
@@ -110,7 +110,7 @@ extension EngineHistory {
     /// Sets the same cell in all rows of one bulk rewrite.
     private mutating func patchAlike(_ run: [Int], _ transaction: WriteTransaction, _ next: inout Content) throws {
         let patch = random.next() | 1
-        let cell = PlainContent.patched(patch) == nil ? nil : withUnsafeBytes(of: patch) { Array($0) }
+        let cell = unsafe PlainContent.patched(patch) == nil ? nil : withUnsafeBytes(of: patch) { unsafe Array($0) }
         try transaction.alter(selection(run, transaction, next), by: [.set(column: 0, cell: cell)], in: next.tableID)
         for key in run where next.table.contains(key) { next.patches[key] = patch }
     }
@@ -128,14 +128,14 @@ extension EngineHistory {
             next.nextKey += UInt64(count)
         case 1:
             next.value = random.next()
-            try transaction.setValue(name, withUnsafeBytes(of: next.value!) { Array($0) })
+            unsafe try transaction.setValue(name, withUnsafeBytes(of: next.value!) { unsafe Array($0) })
         default:
             next.value = nil
             try transaction.setValue(name, nil)
         }
     }
 
-    static func number(_ bytes: [UInt8]) -> UInt64 { bytes.withUnsafeBytes { $0.loadUnaligned(as: UInt64.self) } }
+    static func number(_ bytes: [UInt8]) -> UInt64 { unsafe bytes.withUnsafeBytes { unsafe $0.loadUnaligned(as: UInt64.self) } }
 
     /// Adds a layout, or drops a tree and creates it again.
     private mutating func changeTrees(_ transaction: WriteTransaction, _ next: inout Content) throws {

@@ -18,11 +18,11 @@ enum PlainContent {
         let start = Int(stamp & 0x3FFF)
         let isLong = stamp >> 14 & 63 == 0
         let length = Int(stamp >> 20 & 0xFFFF) % (isLong ? 9000 : 40)
-        return try pattern.withUnsafeBytes { try body(UnsafeRawBufferPointer(rebasing: $0[start..<start + length])) }
+        return unsafe try pattern.withUnsafeBytes { unsafe try body(UnsafeRawBufferPointer(rebasing: $0[start..<start + length])) }
     }
 
     static func isEqual(_ bytes: UnsafeRawBufferPointer, _ stamp: UInt64) -> Bool {
-        withBytes(stamp) { $0.elementsEqual(bytes) }
+        unsafe withBytes(stamp) { unsafe $0.elementsEqual(bytes) }
     }
 
     // MARK: Rows
@@ -48,7 +48,7 @@ enum PlainContent {
         if let long = firstValue(stamp) { buffer.set(0, long) }
         if stamp & 3 != 1 { buffer.setBit(1, stamp & 4 != 0) }
         if stamp & 3 != 2 { buffer.set(2, UInt16(truncatingIfNeeded: stamp >> 8)) }
-        if stamp & 7 != 5 { withBytes(stamp) { buffer.setBytes(3, $0) } }
+        if stamp & 7 != 5 { unsafe withBytes(stamp) { unsafe buffer.setBytes(3, $0) } }
         for n in 1..<Int(stamp >> 56) { buffer.set(3 + n, value(stamp, ofAdded: n)) }
     }
 
@@ -66,7 +66,7 @@ enum PlainContent {
         guard row.isNull(2) || row.load(2, as: UInt16.self) == UInt16(truncatingIfNeeded: stamp >> 8) else { return false }
         guard row.isNull(3) == (stamp & 7 == 5) else { return false }
         if !row.isNull(3) {
-            guard try row.withBytes(3, { bytes throws(EngineError) in isEqual(bytes, stamp) }) else { return false }
+            guard unsafe try row.withBytes(3, { bytes throws(EngineError) in unsafe isEqual(bytes, stamp) }) else { return false }
         }
         for n in 1..<version {
             let expected = Int(stamp >> 56) > n ? value(stamp, ofAdded: n) : fill(n)

@@ -39,7 +39,7 @@ struct FiguresFile {
 
     /// Adds the figures of a run. Concurrent processes wait for each other, and none reads a partial file.
     func add(_ sums: ModeSums, to mode: String) throws {
-        let lock = open(path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o666)
+        let lock = unsafe open(path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o666)
         guard lock >= 0, flock(lock, LOCK_EX) == 0 else { throw Finding("The figures in \(path) cannot be locked.") }
         defer { close(lock) }
         var content = try read()
@@ -48,6 +48,6 @@ struct FiguresFile {
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
         let draft = path + ".new"
         try (encoder.encode(content) + Data("\n".utf8)).write(to: URL(fileURLWithPath: draft))
-        guard rename(draft, path) == 0 else { throw Finding("The figures in \(path) cannot be replaced.") }
+        guard unsafe rename(draft, path) == 0 else { throw Finding("The figures in \(path) cannot be replaced.") }
     }
 }

@@ -42,6 +42,6 @@ public func initializeFuzzing(_ count: UnsafeMutableRawPointer, _ words: UnsafeM
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzz(_ data: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     FuzzEntry.executions.wrappingAdd(1, ordering: .relaxed)
-    do { try FuzzEntry.target.run(Array(UnsafeBufferPointer(start: data, count: count))) } catch { fatalError("finding: \(error)") }
+    do { unsafe try FuzzEntry.target.run(Array(UnsafeBufferPointer(start: data, count: count))) } catch { fatalError("finding: \(error)") }
     return 0
 }

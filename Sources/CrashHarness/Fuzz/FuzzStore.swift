@@ -38,7 +38,7 @@ struct FuzzStore {
     private static func read(_ fileSystem: MemoryFileSystem, _ name: String) throws -> [UInt8] {
         let file = try fileSystem.open("\(EngineOracle.path)/\(name)", .read)
         var bytes = [UInt8](repeating: 0, count: Int(try file.size()))
-        _ = try bytes.withUnsafeMutableBytes { try file.read(into: $0, at: 0) }
+        _ = unsafe try bytes.withUnsafeMutableBytes { unsafe try file.read(into: $0, at: 0) }
         // The rest of a log segment is preallocated zeros.
         while bytes.last == 0 { bytes.removeLast() }
         return bytes
@@ -55,7 +55,7 @@ struct FuzzStore {
             let count = max(original.count, file == name ? self.files[name]!.count : 0)
             let rounded = file == name || file.hasPrefix("wal") ? (count + 4095) & ~4095 : count
             let padded = original + [UInt8](repeating: 0, count: rounded - original.count)
-            try padded.withUnsafeBytes { try fileSystem.open("\(EngineOracle.path)/\(file)", .create).write($0, at: 0) }
+            unsafe try padded.withUnsafeBytes { try unsafe fileSystem.open("\(EngineOracle.path)/\(file)", .create).write($0, at: 0) }
         }
         do throws(EngineError) {
             let engine = try Engine.open(EngineOracle.path, fileSystem: fileSystem, options: options)
@@ -81,8 +81,8 @@ struct FuzzStore {
         for name in snapshot.treeNames {
             guard let id = snapshot.tree(named: name) else { continue }
             if let index = try? snapshot.index(id) {
-                try index.forEach(in: KeyRange()) { key, value in
-                    sum &+= key.count &+ value.count &+ Int(key.first ?? 0) &+ Int(value.last ?? 0)
+                unsafe try index.forEach(in: KeyRange()) { key, value in
+                    unsafe sum &+= key.count &+ value.count &+ Int(key.first ?? 0) &+ Int(value.last ?? 0)
                     return true
                 }
                 for n in 0..<min(index.count, 50) { _ = try index.entry(at: n) }
@@ -102,7 +102,7 @@ struct FuzzStore {
         for (column, kind) in kinds.enumerated() where !row.isNull(column) {
             switch kind {
             case .bit: sum &+= row.bit(column) ? 1 : 0
-            case .bytes: sum &+= try row.withBytes(column) { $0.count &+ Int($0.last ?? 0) }
+            case .bytes: unsafe sum &+= try row.withBytes(column) { unsafe $0.count &+ Int($0.last ?? 0) }
             case .fixed1: sum &+= Int(row.load(column, as: UInt8.self))
             case .fixed2: sum &+= Int(row.load(column, as: UInt16.self))
             case .fixed4: sum &+= Int(row.load(column, as: UInt32.self))

@@ -88,7 +88,7 @@ enum FuzzTarget: String, CaseIterable {
 
     private static func compressed(_ bytes: [UInt8]) -> [UInt8] {
         var target = [UInt8](repeating: 0, count: bytes.count * 2 + 64)
-        let used = bytes.withUnsafeBytes { source in target.withUnsafeMutableBytes { LZ4.compress(source, into: $0) } }
+        let used = unsafe bytes.withUnsafeBytes { source in unsafe target.withUnsafeMutableBytes { unsafe LZ4.compress(source, into: $0) } }
         return Array(target.prefix(used ?? 0))
     }
 
@@ -97,16 +97,16 @@ enum FuzzTarget: String, CaseIterable {
         guard bytes.count > 2 else { return }
         let size = Int(bytes[0]) | Int(bytes[1]) << 8
         var target = [UInt8](repeating: 0xA5, count: size + 16)
-        bytes.withUnsafeBytes { source in
-            target.withUnsafeMutableBytes { target in
-                let made = UnsafeMutableRawBufferPointer(rebasing: target[..<size])
-                _ = LZ4.decompress(UnsafeRawBufferPointer(rebasing: source[2...]), into: made)
+        unsafe bytes.withUnsafeBytes { source in
+            unsafe target.withUnsafeMutableBytes { target in
+                let made = unsafe UnsafeMutableRawBufferPointer(rebasing: target[..<size])
+                _ = unsafe LZ4.decompress(UnsafeRawBufferPointer(rebasing: source[2...]), into: made)
             }
         }
         guard target[size...].allSatisfy({ $0 == 0xA5 }) else { throw Finding("decompression writes beyond its end") }
         let small = compressed(bytes)
         var again = [UInt8](repeating: 0, count: bytes.count)
-        let isWhole = small.withUnsafeBytes { source in again.withUnsafeMutableBytes { LZ4.decompress(source, into: $0) } }
+        let isWhole = unsafe small.withUnsafeBytes { source in unsafe again.withUnsafeMutableBytes { unsafe LZ4.decompress(source, into: $0) } }
         guard isWhole, again == bytes else { throw Finding("compressed bytes do not decompress to the original") }
     }
 

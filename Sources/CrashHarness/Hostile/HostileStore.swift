@@ -73,7 +73,7 @@ struct HostileStore {
         if opening == .previousCheckpoint { options.startingPoint = .previousCheckpoint }
         let fileSystem = MemoryFileSystem()
         try fileSystem.createDirectory(path)
-        for (name, bytes) in files { try bytes.withUnsafeBytes { try fileSystem.open("\(path)/\(name)", .create).write($0, at: 0) } }
+        for (name, bytes) in files { unsafe try bytes.withUnsafeBytes { try unsafe fileSystem.open("\(path)/\(name)", .create).write($0, at: 0) } }
         do throws(EngineError) {
             let engine = try Engine.open(path, fileSystem: fileSystem, options: options)
             FuzzStore.use(engine)

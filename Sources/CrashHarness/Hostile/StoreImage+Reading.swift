@@ -25,7 +25,7 @@ extension StoreImage {
     private static func read(_ fileSystem: MemoryFileSystem, _ path: String) throws -> [UInt8] {
         let file = try fileSystem.open(path, .read)
         var bytes = [UInt8](repeating: 0, count: Int(try file.size()))
-        _ = try bytes.withUnsafeMutableBytes { try file.read(into: $0, at: 0) }
+        _ = unsafe try bytes.withUnsafeMutableBytes { unsafe try file.read(into: $0, at: 0) }
         return bytes
     }
 
@@ -37,7 +37,7 @@ extension StoreImage {
         /// A record's payload and its header.
         private func read(_ reference: PageReference) throws -> Record {
             var payload = [UInt8](repeating: 0, count: 1 << 18)
-            let info = try payload.withUnsafeMutableBytes { try files.read(reference, into: $0) }
+            let info = unsafe try payload.withUnsafeMutableBytes { unsafe try files.read(reference, into: $0) }
             let heading = info.heading
             return Record(
                 kind: heading.kind.rawValue, tree: heading.tree.rawValue | UInt32(heading.level) << 24, checkpoint: heading.checkpoint,
@@ -53,7 +53,7 @@ extension StoreImage {
         mutating func take(_ reference: PageReference) throws -> Int {
             var record = try read(reference)
             for offset in Self.references(in: record) {
-                let child = record.payload.withUnsafeBytes { PageReference(in: $0, at: offset) }
+                let child = unsafe record.payload.withUnsafeBytes { unsafe PageReference(in: $0, at: offset) }
                 record.links.append(Link(offset: offset, record: try take(child)))
             }
             return add(record)
@@ -78,7 +78,7 @@ extension StoreImage {
         mutating func takeCatalogue(_ reference: PageReference) throws -> Int {
             var record = try read(reference)
             for offset in CatalogueLayout(record.payload).roots {
-                let root = record.payload.withUnsafeBytes { PageReference(in: $0, at: offset) }
+                let root = unsafe record.payload.withUnsafeBytes { unsafe PageReference(in: $0, at: offset) }
                 if !root.isEmpty { record.links.append(Link(offset: offset, record: try take(root))) }
             }
             return add(record)

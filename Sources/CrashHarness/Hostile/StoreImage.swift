@@ -130,7 +130,7 @@ struct StoreImage {
 /// The XXH64 of two concatenated parts.
 func hash(_ first: ArraySlice<UInt8>, _ second: ArraySlice<UInt8>, seed: UInt64) -> UInt64 {
     let bytes = first + second
-    return bytes.withUnsafeBytes { XXH64.hash($0, seed: seed) }
+    return unsafe bytes.withUnsafeBytes { unsafe XXH64.hash($0, seed: seed) }
 }
 
 /// The finalizer of SplitMix64.

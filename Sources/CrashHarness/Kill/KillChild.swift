@@ -75,6 +75,6 @@ struct KillChild {
     /// False when the reader is gone. One write per line, which a kill cannot split.
     private static func report(_ number: UInt64) -> Bool {
         let line = Array("\(number)\n".utf8)
-        return write(1, line, line.count) == line.count
+        return unsafe write(1, line, line.count) == line.count
     }
 }

@@ -91,7 +91,7 @@ struct FullDiskTrial {
     }
 
     private func key(_ number: Int, _ index: Int) -> [UInt8] {
-        withUnsafeBytes(of: UInt64(number * Self.batch + index).bigEndian) { Array($0) }
+        unsafe withUnsafeBytes(of: UInt64(number * Self.batch + index).bigEndian) { unsafe Array($0) }
     }
 
     private func value(_ number: Int, _ index: Int) -> [UInt8] {

@@ -7,9 +7,9 @@ extension EngineOracle {
     func digest(_ snapshot: Snapshot) throws -> ContentDigest {
         var digest = ContentDigest()
         guard let index = snapshot.tree(named: "index"), let table = snapshot.tree(named: "table") else { return digest }
-        try snapshot.index(index).forEach(in: KeyRange()) { key, value in
-            digest.add(key)
-            digest.add(value)
+        unsafe try snapshot.index(index).forEach(in: KeyRange()) { key, value in
+            unsafe digest.add(key)
+            unsafe digest.add(value)
             return true
         }
         try snapshot.table(table).forEachLeaf { leaf throws(EngineError) in

@@ -25,8 +25,8 @@ struct EngineOracle {
         var digest: ContentDigest {
             var digest = ContentDigest()
             for (key, value) in entries.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
-                key.withUnsafeBytes { digest.add($0) }
-                value.withUnsafeBytes { digest.add($0) }
+                unsafe key.withUnsafeBytes { unsafe digest.add($0) }
+                unsafe value.withUnsafeBytes { unsafe digest.add($0) }
             }
             for (key, row) in rows.sorted(by: { $0.key < $1.key }) {
                 digest.add(key)
@@ -190,8 +190,8 @@ struct EngineOracle {
             case .deleteRows(let keys) where keys[0] % 2 == 0: _ = try transaction.delete(keys, from: table)
             case .deleteRows(let keys): try transaction.delete(transaction.table(table).selection(of: keys), from: table)
             case .patch(let keys, let value):
-                try Array(repeating: value, count: keys.count).withUnsafeBytes {
-                    try transaction.patch(0, of: keys, values: $0, in: table)
+                unsafe try Array(repeating: value, count: keys.count).withUnsafeBytes {
+                    unsafe try transaction.patch(0, of: keys, values: $0, in: table)
                 }
             case .add(let keys, let step):
                 let rows = try transaction.table(table).selection(of: keys)

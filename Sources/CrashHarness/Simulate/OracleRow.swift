@@ -29,8 +29,8 @@ struct OracleRow: Equatable {
         if let long { buffer.set(0, long) }
         if let flag { buffer.setBit(1, flag) }
         if let small { buffer.set(2, small) }
-        text?.withUnsafeBytes { buffer.setBytes(3, $0) }
-        wide?.withUnsafeBytes { buffer.setBytes(4, $0) }
+        unsafe text?.withUnsafeBytes { unsafe buffer.setBytes(3, $0) }
+        unsafe wide?.withUnsafeBytes { unsafe buffer.setBytes(4, $0) }
     }
 
     init(_ view: RowView) throws(EngineError) {
@@ -51,7 +51,7 @@ struct OracleRow: Equatable {
         digest.add(small.map { UInt64(UInt16(bitPattern: $0)) } ?? 1 << 40)
         for bytes in [text, wide] {
             guard let bytes else { digest.add(1 << 41); continue }
-            bytes.withUnsafeBytes { digest.add($0) }
+            unsafe bytes.withUnsafeBytes { unsafe digest.add($0) }
         }
     }
 
@@ -62,9 +62,9 @@ struct OracleRow: Equatable {
         digest.add(view.isNull(2) ? 1 << 40 : UInt64(UInt16(bitPattern: view.load(2, as: Int16.self))))
         for column in [3, 4] {
             guard !view.isNull(column) else { digest.add(1 << 41); continue }
-            digest = try view.withBytes(column) { (bytes) throws(EngineError) in
+            digest = unsafe try view.withBytes(column) { (bytes) throws(EngineError) in
                 var digest = digest
-                digest.add(bytes)
+                unsafe digest.add(bytes)
                 return digest
             }
         }
@@ -84,12 +84,12 @@ struct ContentDigest: Equatable {
         add(UInt64(bytes.count))
         var offset = 0
         while offset + 8 <= bytes.count {
-            add(bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+            unsafe add(bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
             offset += 8
         }
         var last: UInt64 = 0
         while offset < bytes.count {
-            last = last << 8 | UInt64(bytes[offset])
+            last = unsafe last << 8 | UInt64(bytes[offset])
             offset += 1
         }
         add(last)

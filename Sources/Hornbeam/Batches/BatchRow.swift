@@ -12,7 +12,7 @@ public final class BatchRow {
     /// True when values are written directly into the cells; else they are kept until the row is complete.
     private let isDirect: Bool
     /// Unchecked: one thread fills a row, and accesses never overlap.
-    @exclusivity(unchecked) private var given = PropertySet()
+    @safe @exclusivity(unchecked) private var given = PropertySet()
     private var values: [PropertyValue?]
     private var members: [Int: [ObjectReference]] = [:]
     private let reference: (ManagedObjectID) -> ObjectReference?

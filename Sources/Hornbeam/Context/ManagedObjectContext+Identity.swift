@@ -51,8 +51,8 @@ extension ManagedObjectContext {
     /// The object of an ID of a store that was read before: the most common path, without a lookup by name. Nil when more checks are
     /// needed.
     private func plainObject(with id: ManagedObjectID) throws -> ManagedObject? {
-        guard parent == nil, let scope = scopes.scope(ofIDsFrom: id.origin) else { return nil }
-        return try scope._withUnsafeGuaranteedRef { try plainObject(with: id, $0) }
+        guard parent == nil, let scope = unsafe scopes.scope(ofIDsFrom: id.origin) else { return nil }
+        return unsafe try scope._withUnsafeGuaranteedRef { try plainObject(with: id, $0) }
     }
 
     private func plainObject(with id: ManagedObjectID, _ scope: EntityScope) throws -> ManagedObject? {
@@ -77,7 +77,7 @@ extension ManagedObjectContext {
         _ type: Object.Type, with id: ManagedObjectID
     ) throws -> Object {
         let object = try existingObject(with: id)
-        if Swift.type(of: object) == type { return unsafeDowncast(object, to: Object.self) }
+        if Swift.type(of: object) == type { return unsafe unsafeDowncast(object, to: Object.self) }
         if let typed = object as? Object { return typed }
         throw otherClass(object, than: type, id)
     }

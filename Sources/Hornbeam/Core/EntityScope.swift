@@ -51,7 +51,7 @@ public final class EntityScope {
         cellForms = shape.cellForms
         self.objectClass = objectClass
         self.origin = origin
-        livingContext = context.role.isAfterlife ? nil : context
+        unsafe livingContext = context.role.isAfterlife ? nil : context
         afterlife = context.role.isAfterlife ? context : nil
         coordinator = context.persistentStoreCoordinator
         isNested = context.parent != nil
@@ -71,7 +71,7 @@ public final class EntityScope {
         if let lastMembers, lastMembers.property == property.index { return lastMembers.reader }
         let reader = try readingSnapshot().memberReader(of: property)
         // A detached read-only context has no snapshot that could be replaced.
-        if livingContext != nil { lastMembers = (property.index, reader) }
+        if unsafe livingContext != nil { lastMembers = (property.index, reader) }
         return reader
     }
 
@@ -92,7 +92,7 @@ public final class EntityScope {
     /// The optimiser may release a context after its last use in a function, while its objects are
     /// still read there. So reading still works, and only changes require the context (`noteChange`).
     var context: ManagedObjectContext {
-        if let livingContext { return livingContext }
+        if let livingContext = unsafe livingContext { return livingContext }
         if let afterlife { return afterlife }
         let context = ManagedObjectContext(coordinator: coordinator, afterlifeOn: lastSnapshot)
         afterlife = context
@@ -101,7 +101,7 @@ public final class EntityScope {
 
     /// Called when the context is released; its objects then read from its last snapshot.
     func outlive(_ snapshot: StackSnapshot?) {
-        livingContext = nil
+        unsafe livingContext = nil
         lastSnapshot = snapshot
     }
 

@@ -23,21 +23,21 @@ public final class ManagedObjectContext {
     // exclusive access, which changes and saves of single objects would execute very often.
 
     /// Records changes for `undo()`. Nil, the default, records nothing (UND-1).
-    @exclusivity(unchecked) public var undoStack: UndoStack?
+    @safe @exclusivity(unchecked) public var undoStack: UndoStack?
 
     var settings = ContextSettings()
     var role = ContextRole()
-    @exclusivity(unchecked) var reading = ReadState()
+    @safe @exclusivity(unchecked) var reading = ReadState()
     let registry = ObjectRegistry()
-    @exclusivity(unchecked) var scopes = ScopeTable()
-    @exclusivity(unchecked) var tracker = ChangeTracker()
-    @exclusivity(unchecked) var merging: MergeState
-    @exclusivity(unchecked) var saving = SaveState()
-    @exclusivity(unchecked) var observers = ContextObservers()
-    @exclusivity(unchecked) var family = ContextFamily()
+    @safe @exclusivity(unchecked) var scopes = ScopeTable()
+    @safe @exclusivity(unchecked) var tracker = ChangeTracker()
+    @safe @exclusivity(unchecked) var merging: MergeState
+    @safe @exclusivity(unchecked) var saving = SaveState()
+    @safe @exclusivity(unchecked) var observers = ContextObservers()
+    @safe @exclusivity(unchecked) var family = ContextFamily()
     var access = AccessState()
     /// Read failures, thrown by the next fetch, count and save.
-    @exclusivity(unchecked) var failures = ReadFailures()
+    @safe @exclusivity(unchecked) var failures = ReadFailures()
 
     convenience init(coordinator: PersistentStoreCoordinator) { self.init(coordinator, parent: nil) }
 

@@ -10,29 +10,29 @@ final class ObjectRecord {
     // exclusive access, which would run at each set value, is omitted.
 
     /// The row's version at the first change, which the save compares. 0 for a new object.
-    @exclusivity(unchecked) var version: UInt32 = 0
+    @safe @exclusivity(unchecked) var version: UInt32 = 0
     /// The key that a running save assigns to a new object; 0 for none.
-    @exclusivity(unchecked) var permanentKey: UInt64 = 0
+    @safe @exclusivity(unchecked) var permanentKey: UInt64 = 0
     /// The values of the properties in `held`, by property index.
-    @exclusivity(unchecked) var values: [PropertyValue]
+    @safe @exclusivity(unchecked) var values: [PropertyValue]
     /// The properties whose value is in the record instead of the row.
-    @exclusivity(unchecked) var held = PropertySet()
+    @safe @exclusivity(unchecked) var held = PropertySet()
     /// The properties that the next save writes; a to-many is included when its members change.
-    @exclusivity(unchecked) var changed = PropertySet()
+    @safe @exclusivity(unchecked) var changed = PropertySet()
     /// The properties that setters changed, also those that were changed back.
-    @exclusivity(unchecked) private(set) var assigned = PropertySet()
+    @safe @exclusivity(unchecked) private(set) var assigned = PropertySet()
     /// The properties of a new object with an initial value from its class.
-    @exclusivity(unchecked) private(set) var initialized = PropertySet()
+    @safe @exclusivity(unchecked) private(set) var initialized = PropertySet()
     /// The stored values of the changed properties; the base of three-way merges.
-    @exclusivity(unchecked) var originals: [Int: PropertyValue] = [:]
+    @safe @exclusivity(unchecked) var originals: [Int: PropertyValue] = [:]
     /// The changed members of to-many relationships, by property index.
-    @exclusivity(unchecked) var toMany: [Int: ToManyChange] = [:]
+    @safe @exclusivity(unchecked) var toMany: [Int: ToManyChange] = [:]
     /// A copy of the row, for a context that does not merge remote changes and for deleted objects.
-    @exclusivity(unchecked) var frozenRow: RowValues?
+    @safe @exclusivity(unchecked) var frozenRow: RowValues?
     /// The results of fetched properties, until the object becomes a fault (REL-9).
-    @exclusivity(unchecked) var fetched: [String: [ManagedObjectID]] = [:]
+    @safe @exclusivity(unchecked) var fetched: [String: [ManagedObjectID]] = [:]
     /// The properties changed since the last `processPendingChanges` (OBJ-11).
-    @exclusivity(unchecked) var changedInEvent = PropertySet()
+    @safe @exclusivity(unchecked) var changedInEvent = PropertySet()
 
     init(propertyCount: Int) {
         values = Array(repeating: .null, count: propertyCount)

@@ -5,8 +5,8 @@ internal import HornbeamThreads
 ///
 /// An open-addressing table of groups: eight neighbouring keys share a cache line, so that the objects of a fetch share lines
 /// and a single object takes one. The registry retains objects; `sweep` releases unchanged ones that are not in use elsewhere,
-/// so its references are weak in effect (MOC-16).
-final class ObjectRegistry {
+/// so its references are weak in effect (MOC-16). Safe: it owns its memory.
+@safe final class ObjectRegistry {
     private static let groupSize = 8
     private static let capacityMin = 8
     /// A table of this capacity is kept when it is empty, because it is usually filled again.
@@ -30,19 +30,19 @@ final class ObjectRegistry {
 
     init() {
         capacity = Self.capacityMin
-        (numbers, cells) = Self.places(capacity)
+        unsafe (numbers, cells) = unsafe Self.places(capacity)
     }
 
     deinit {
-        dueFaults?.deallocate()
-        Self.free(numbers, cells, capacity)
+        unsafe dueFaults?.deallocate()
+        unsafe Self.free(numbers, cells, capacity)
     }
 
     subscript(key: UInt64) -> ManagedObject? {
         guard let place = place(of: Self.number(key)) else { return nil }
         let index = place * Self.groupSize + Self.cell(key)
-        if dueFaults != nil { becomeFaultIfDue(at: index) }
-        return cells[index]
+        if unsafe dueFaults != nil { becomeFaultIfDue(at: index) }
+        return unsafe cells[index]
     }
 
     /// The number of objects that are accessed together: the number of cache misses that the processor handles in parallel.
@@ -53,7 +53,7 @@ final class ObjectRegistry {
     func touch(_ rows: UnsafeBufferPointer<FoundRow>) {
         var states: UInt64 = 0
         var current: UInt64 = 0
-        for row in rows {
+        for unsafe row in unsafe rows {
             let key = row.reference.key
             let number = Self.number(key)
             if number != current {
@@ -71,37 +71,37 @@ final class ObjectRegistry {
     @inline(__always)
     private func fetchAhead(of number: UInt64) {
         let place = firstPlace(number &+ 8)
-        FoundRows.fetchLines(numbers + place, cells + place * Self.groupSize)
+        unsafe FoundRows.fetchLines(numbers + place, cells + place * Self.groupSize)
     }
 
     func insert(_ object: ManagedObject, at key: UInt64) {
         let number = Self.number(key)
         let index = (place(of: number) ?? newPlace(number)) * Self.groupSize + Self.cell(key)
-        if cells[index] == nil { count += 1 }
-        if dueFaults != nil { becomeFaultIfDue(at: index) }
-        cells[index] = object
+        if unsafe cells[index] == nil { count += 1 }
+        if unsafe dueFaults != nil { becomeFaultIfDue(at: index) }
+        unsafe cells[index] = object
     }
 
     func remove(_ key: UInt64) {
-        guard let place = place(of: Self.number(key)), cells[place * Self.groupSize + Self.cell(key)] != nil else { return }
+        guard let place = place(of: Self.number(key)), unsafe cells[place * Self.groupSize + Self.cell(key)] != nil else { return }
         count -= 1
-        if dueFaults != nil { becomeFaultIfDue(at: place * Self.groupSize + Self.cell(key)) }
-        cells[place * Self.groupSize + Self.cell(key)] = nil
+        if unsafe dueFaults != nil { becomeFaultIfDue(at: place * Self.groupSize + Self.cell(key)) }
+        unsafe cells[place * Self.groupSize + Self.cell(key)] = nil
     }
 
     func removeAll() {
-        let old = (numbers: numbers, cells: cells, capacity: capacity)
+        let old = unsafe (numbers: numbers, cells: cells, capacity: capacity)
         forgetPlaces()
-        Self.free(old.numbers, old.cells, old.capacity)
+        unsafe Self.free(old.numbers, old.cells, old.capacity)
     }
 
     /// Every object, in the order of keys.
     var objects: [ManagedObject] {
         var objects: [ManagedObject] = []
-        for place in 0..<capacity where numbers[place] != 0 {
+        for place in 0..<capacity where unsafe numbers[place] != 0 {
             for index in place * Self.groupSize..<(place + 1) * Self.groupSize {
-                if dueFaults != nil { becomeFaultIfDue(at: index) }
-                if let object = cells[index] { objects.append(object) }
+                if unsafe dueFaults != nil { becomeFaultIfDue(at: index) }
+                if let object = unsafe cells[index] { objects.append(object) }
             }
         }
         objects.sort { $0.key < $1.key }
@@ -118,8 +118,8 @@ final class ObjectRegistry {
                 continue
             }
             for cell in Self.cell(next)..<Self.groupSize where found.count < limit {
-                if dueFaults != nil { becomeFaultIfDue(at: place * Self.groupSize + cell) }
-                if let object = cells[place * Self.groupSize + cell] { found.append(object) }
+                if unsafe dueFaults != nil { becomeFaultIfDue(at: place * Self.groupSize + cell) }
+                if let object = unsafe cells[place * Self.groupSize + cell] { found.append(object) }
             }
             next = (next | UInt64(Self.groupSize - 1)) + 1
         }
@@ -130,7 +130,7 @@ final class ObjectRegistry {
     func isShared(_ key: UInt64) -> Bool {
         guard let place = place(of: Self.number(key)) else { return false }
         let index = place * Self.groupSize + Self.cell(key)
-        return cells[index] != nil && !isKnownUniquelyReferenced(&cells[index])
+        return unsafe cells[index] != nil && !isKnownUniquelyReferenced(&cells[index])
     }
 
     // MARK: Faults to come
@@ -141,13 +141,13 @@ final class ObjectRegistry {
     /// They become faults at their next lookup, which rarely happens. A holder of a weak reference may reach one without the
     /// registry, so its current state is checked first.
     func heldObjectsFaultingOthers() -> [ManagedObject] {
-        let due = dueFaults ?? Self.marks(capacity)
-        dueFaults = due
+        let due = unsafe dueFaults ?? Self.marks(capacity)
+        unsafe dueFaults = unsafe due
         let parts = max(1, min(Cores.count, capacity / Self.placesEach))
         var held = [[ManagedObject]](repeating: [], count: parts)
-        held.withUnsafeMutableBufferPointer { held in
-            let held = held
-            Cores.share(parts) { held[$0] = heldObjects(capacity * $0 / parts..<capacity * ($0 + 1) / parts, marking: due) }
+        unsafe held.withUnsafeMutableBufferPointer { held in
+            let held = unsafe held
+            Cores.share(parts) { unsafe held[$0] = unsafe heldObjects(capacity * $0 / parts..<capacity * ($0 + 1) / parts, marking: due) }
         }
         return held.joined().sorted { $0.key < $1.key }
     }
@@ -158,11 +158,11 @@ final class ObjectRegistry {
     private func heldObjects(_ places: Range<Int>, marking due: UnsafeMutablePointer<UInt8>) -> [ManagedObject] {
         var held: [ManagedObject] = []
         var ahead = (place: places.lowerBound, groups: 0)
-        for place in places where numbers[place] != 0 {
+        for place in places where unsafe numbers[place] != 0 {
             while ahead.groups < Self.groupsAhead, ahead.place < places.upperBound {
-                if numbers[ahead.place] != 0 {
-                    let farAhead = cells + min(ahead.place + 4 * Self.groupsAhead, capacity - 1) * Self.groupSize
-                    FoundRows.fetchLines(farAhead, due + ahead.place)
+                if unsafe numbers[ahead.place] != 0 {
+                    let farAhead = unsafe cells + min(ahead.place + 4 * Self.groupsAhead, capacity - 1) * Self.groupSize
+                    unsafe FoundRows.fetchLines(farAhead, due + ahead.place)
                     fetchObjects(of: ahead.place)
                     ahead.groups += 1
                 }
@@ -172,10 +172,10 @@ final class ObjectRegistry {
             for cell in 0..<Self.groupSize {
                 let index = place * Self.groupSize + cell
                 guard let isPlain = isPlain(index) else { continue }
-                if isPlain, isKnownUniquelyReferenced(&cells[index]) {
-                    due[place] |= 1 << UInt8(cell)
-                } else if let object = cells[index] {
-                    due[place] &= ~(1 << UInt8(cell))
+                if isPlain, unsafe isKnownUniquelyReferenced(&cells[index]) {
+                    unsafe due[place] |= 1 << UInt8(cell)
+                } else if let object = unsafe cells[index] {
+                    unsafe due[place] &= ~(1 << UInt8(cell))
                     held.append(object)
                 }
             }
@@ -190,24 +190,24 @@ final class ObjectRegistry {
     /// Prefetches the memory of a group's objects, which are scattered.
     @inline(__always)
     private func fetchObjects(of place: Int) {
-        let addresses = UnsafeRawPointer(cells + place * Self.groupSize).assumingMemoryBound(to: UnsafeRawPointer?.self)
+        let addresses = unsafe UnsafeRawPointer(cells + place * Self.groupSize).assumingMemoryBound(to: UnsafeRawPointer?.self)
         for cell in 0..<Self.groupSize {
-            if let object = addresses[cell] { FoundRows.fetchLines(object, object + 48) }
+            if let object = unsafe addresses[cell] { unsafe FoundRows.fetchLines(object, object + 48) }
         }
     }
 
     @inline(never)
     private func becomeFaultIfDue(at index: Int) {
         let (place, cell) = (index / Self.groupSize, UInt8(index % Self.groupSize))
-        guard let dueFaults, dueFaults[place] & 1 << cell != 0 else { return }
-        dueFaults[place] &= ~(1 << cell)
+        guard let dueFaults = unsafe dueFaults, unsafe dueFaults[place] & 1 << cell != 0 else { return }
+        unsafe dueFaults[place] &= ~(1 << cell)
         if isPlain(index) == true { withObject(at: index) { $0.state.insert(.fault) } }
     }
 
     private static func marks(_ capacity: Int) -> UnsafeMutablePointer<UInt8> {
         let marks = UnsafeMutablePointer<UInt8>.allocate(capacity: capacity)
-        marks.initialize(repeating: 0, count: capacity)
-        return marks
+        unsafe marks.initialize(repeating: 0, count: capacity)
+        return unsafe marks
     }
 
     // MARK: Sweeping
@@ -226,23 +226,23 @@ final class ObjectRegistry {
         var groups = 0
         var released: [ManagedObject] = []
         released.reserveCapacity(count)
-        for place in 0..<capacity where numbers[place] != 0 {
+        for place in 0..<capacity where unsafe numbers[place] != 0 {
             var isEmpty = true
-            for index in (place * Self.groupSize)..<((place + 1) * Self.groupSize) where cells[index] != nil {
-                if isKnownUniquelyReferenced(&cells[index]), isClean(index), let object = cells[index].take() {
+            for index in (place * Self.groupSize)..<((place + 1) * Self.groupSize) where unsafe cells[index] != nil {
+                if unsafe isKnownUniquelyReferenced(&cells[index]), isClean(index), let object = unsafe cells[index].take() {
                     released.append(object)
                 } else {
-                    if dueFaults != nil { becomeFaultIfDue(at: index) }
+                    if unsafe dueFaults != nil { becomeFaultIfDue(at: index) }
                     isEmpty = false
                 }
             }
             if !isEmpty { groups += 1 }
         }
         count -= released.count
-        dueFaults?.deallocate()
-        dueFaults = nil
+        unsafe dueFaults?.deallocate()
+        unsafe dueFaults = nil
         if groups == 0, capacity <= Self.keptCapacity {
-            numbers.update(repeating: 0, count: capacity)
+            unsafe numbers.update(repeating: 0, count: capacity)
             (used, last) = (0, (0, 0))
         } else if groups < used {
             // Two tables at once are the peak memory of a fetch, so the table is rebuilt only if it shrinks.
@@ -267,8 +267,8 @@ final class ObjectRegistry {
     /// Passes an object to `body` without reference counting; nil for an empty cell.
     @inline(__always) @discardableResult
     private func withObject<R>(at index: Int, _ body: (ManagedObject) -> R) -> R? {
-        guard let address = UnsafeRawPointer(cells + index).load(as: UnsafeRawPointer?.self) else { return nil }
-        return Unmanaged<ManagedObject>.fromOpaque(address)._withUnsafeGuaranteedRef(body)
+        guard let address = unsafe UnsafeRawPointer(cells + index).load(as: UnsafeRawPointer?.self) else { return nil }
+        return unsafe Unmanaged<ManagedObject>.fromOpaque(address)._withUnsafeGuaranteedRef(body)
     }
 
     // MARK: Places
@@ -291,8 +291,8 @@ final class ObjectRegistry {
     private func place(of number: UInt64) -> Int? {
         if last.number == number { return last.place }
         var place = firstPlace(number)
-        while numbers[place] != number {
-            if numbers[place] == 0 { return nil }
+        while unsafe numbers[place] != number {
+            if unsafe numbers[place] == 0 { return nil }
             place = (place + 1) & (capacity - 1)
         }
         last = (number, place)
@@ -302,7 +302,7 @@ final class ObjectRegistry {
     private func newPlace(_ number: UInt64) -> Int {
         if used * 3 >= capacity * 2 { rebuild(for: used + 1) }
         let place = freePlace(number)
-        numbers[place] = number
+        unsafe numbers[place] = number
         used += 1
         last = (number, place)
         return place
@@ -310,41 +310,41 @@ final class ObjectRegistry {
 
     private func freePlace(_ number: UInt64) -> Int {
         var place = firstPlace(number)
-        while numbers[place] != 0 { place = (place + 1) & (capacity - 1) }
+        while unsafe numbers[place] != 0 { place = (place + 1) & (capacity - 1) }
         return place
     }
 
     /// Moves the groups with objects into a table with twice the required room.
     private func rebuild(for groups: Int) {
-        let old = (numbers: numbers, cells: cells, due: dueFaults, capacity: capacity)
+        let old = unsafe (numbers: numbers, cells: cells, due: dueFaults, capacity: capacity)
         var wanted = Self.capacityMin
         while wanted < groups * 2 { wanted *= 2 }
         capacity = wanted
-        (numbers, cells) = Self.places(wanted)
-        dueFaults = old.due.map { _ in Self.marks(wanted) }
+        unsafe (numbers, cells) = unsafe Self.places(wanted)
+        unsafe dueFaults = unsafe old.due.map { _ in unsafe Self.marks(wanted) }
         used = 0
         last = (0, 0)
-        for place in 0..<old.capacity where old.numbers[place] != 0 {
-            let source = old.cells + place * Self.groupSize
-            guard (0..<Self.groupSize).contains(where: { source[$0] != nil }) else { continue }
-            let target = freePlace(old.numbers[place])
-            numbers[target] = old.numbers[place]
+        for place in unsafe 0..<old.capacity where unsafe old.numbers[place] != 0 {
+            let source = unsafe old.cells + place * Self.groupSize
+            guard (0..<Self.groupSize).contains(where: { unsafe source[$0] != nil }) else { continue }
+            let target = unsafe freePlace(old.numbers[place])
+            unsafe numbers[target] = unsafe old.numbers[place]
             // The target is empty, and the source is not read again.
-            UnsafeMutableRawPointer(cells + target * Self.groupSize).copyMemory(
+            unsafe UnsafeMutableRawPointer(cells + target * Self.groupSize).copyMemory(
                 from: source, byteCount: Self.groupSize * MemoryLayout<ManagedObject?>.stride)
-            if let due = old.due { dueFaults?[target] = due[place] }
+            if let due = unsafe old.due { unsafe dueFaults?[target] = unsafe due[place] }
             used += 1
         }
-        old.due?.deallocate()
+        unsafe old.due?.deallocate()
         // Empty groups contain nothing to release, and the others have moved.
-        old.cells.deallocate()
+        unsafe old.cells.deallocate()
     }
 
     private func forgetPlaces() {
-        dueFaults?.deallocate()
-        dueFaults = nil
+        unsafe dueFaults?.deallocate()
+        unsafe dueFaults = nil
         capacity = Self.capacityMin
-        (numbers, cells) = Self.places(capacity)
+        unsafe (numbers, cells) = unsafe Self.places(capacity)
         used = 0
         last = (0, 0)
         count = 0
@@ -357,20 +357,20 @@ final class ObjectRegistry {
         let cellBytes = capacity * groupSize * MemoryLayout<ManagedObject?>.stride
         let memory = UnsafeMutableRawPointer.allocate(
             byteCount: cellBytes + capacity * MemoryLayout<UInt64>.stride, alignment: capacity == capacityMin ? 16 : 64)
-        let cells = memory.bindMemory(to: ManagedObject?.self, capacity: capacity * groupSize)
-        cells.initialize(repeating: nil, count: capacity * groupSize)
-        let numbers = (memory + cellBytes).bindMemory(to: UInt64.self, capacity: capacity)
-        numbers.initialize(repeating: 0, count: capacity)
-        return (numbers, cells)
+        let cells = unsafe memory.bindMemory(to: ManagedObject?.self, capacity: capacity * groupSize)
+        unsafe cells.initialize(repeating: nil, count: capacity * groupSize)
+        let numbers = unsafe (memory + cellBytes).bindMemory(to: UInt64.self, capacity: capacity)
+        unsafe numbers.initialize(repeating: 0, count: capacity)
+        return unsafe (numbers, cells)
     }
 
     private static func free(
         _ numbers: UnsafeMutablePointer<UInt64>, _ cells: UnsafeMutablePointer<ManagedObject?>, _ capacity: Int
     ) {
-        for place in 0..<capacity where numbers[place] != 0 {
-            for index in (place * groupSize)..<((place + 1) * groupSize) where cells[index] != nil { cells[index] = nil }
+        for place in 0..<capacity where unsafe numbers[place] != 0 {
+            for index in (place * groupSize)..<((place + 1) * groupSize) where unsafe cells[index] != nil { unsafe cells[index] = nil }
         }
         // The numbers are in the same allocation.
-        cells.deallocate()
+        unsafe cells.deallocate()
     }
 }

@@ -63,8 +63,8 @@ public final class PersistentStoreCoordinator: Sendable {
     func isNewest(_ read: ReadState.Mark) -> Bool {
         guard stackAddress.load(ordering: .acquiring) == read.stackAddress else { return false }
         // The reader's snapshot retains the stack at this address.
-        guard let stack = UnsafeRawPointer(bitPattern: read.stackAddress) else { return false }
-        return Unmanaged<StoreStack>.fromOpaque(stack)._withUnsafeGuaranteedRef { $0.isOnlyStore(at: read.transaction) }
+        guard let stack = unsafe UnsafeRawPointer(bitPattern: read.stackAddress) else { return false }
+        return unsafe Unmanaged<StoreStack>.fromOpaque(stack)._withUnsafeGuaranteedRef { $0.isOnlyStore(at: read.transaction) }
     }
 
     private func set(_ parts: [StoreStack.Part?], in state: inout State) {

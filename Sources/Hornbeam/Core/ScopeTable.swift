@@ -3,8 +3,8 @@ internal import HornbeamStore
 
 /// The entity caches of a context, by entity and store, created on first use.
 ///
-/// The positions in the table are ordered by store, then by the entity's index in the model.
-struct ScopeTable {
+/// The positions in the table are ordered by store, then by the entity's index in the model. Safe: `stored` retains the entity cache of `lastOfID`.
+@safe struct ScopeTable {
     private var stored: [EntityScope?] = []
     /// The entity caches for new objects without an assigned store, by the entity's index.
     private var ofNewObjects: [EntityScope?] = []
@@ -39,11 +39,11 @@ struct ScopeTable {
 
     /// The entity cache of the IDs with an origin; nil before the first object with that origin.
     mutating func scope(ofIDsFrom origin: ManagedObjectID.Origin) -> Unmanaged<EntityScope>? {
-        if let lastOfID, lastOfID.origin == ObjectIdentifier(origin) { return lastOfID.scope }
+        if let lastOfID = unsafe lastOfID, unsafe lastOfID.origin == ObjectIdentifier(origin) { return unsafe lastOfID.scope }
         guard let scope = stored.first(where: { $0?.origin === origin }) ?? nil else { return nil }
-        let unmanaged = Unmanaged.passUnretained(scope)
-        lastOfID = (ObjectIdentifier(scope.origin), unmanaged)
-        return unmanaged
+        let unmanaged = unsafe Unmanaged.passUnretained(scope)
+        unsafe lastOfID = unsafe (ObjectIdentifier(scope.origin), unmanaged)
+        return unsafe unmanaged
     }
 
     /// Calls `body` for each entity cache of a store.

@@ -91,21 +91,21 @@ extension ManagedObjectContext {
         guard let rows = found.rows else { return try found.map { try typed(object($0), request) } }
         // The standard library would write into the empty array that all threads share.
         guard !rows.isEmpty else { return [] }
-        return try Array(unsafeUninitializedCapacity: rows.count) { objects, count in
-            try withUnsafeTemporaryAllocation(of: FoundRow.self, capacity: ObjectRegistry.touchedAtOnce) { some in
+        return unsafe try Array(unsafeUninitializedCapacity: rows.count) { objects, count in
+            unsafe try withUnsafeTemporaryAllocation(of: FoundRow.self, capacity: ObjectRegistry.touchedAtOnce) { some in
                 var known: ManagedObject.Type?
                 var maker = FaultMaker()
                 var cursor = rows.makeIterator()
                 while count < rows.count {
-                    let next = UnsafeBufferPointer(rebasing: some[..<cursor.fill(some)])
-                    registry.touch(next)
-                    for row in next {
+                    let next = unsafe UnsafeBufferPointer(rebasing: some[..<cursor.fill(some)])
+                    unsafe registry.touch(next)
+                    for unsafe row in unsafe next {
                         let object = maker.object(row, self)
                         if type(of: object) != known {
                             _ = try typed(object, request) as Object
                             known = type(of: object)
                         }
-                        objects.initializeElement(at: count, to: unsafeDowncast(object, to: Object.self))
+                        unsafe objects.initializeElement(at: count, to: unsafeDowncast(object, to: Object.self))
                         count += 1
                     }
                 }

@@ -33,7 +33,7 @@ extension ManagedObjectContext {
 
     @inlinable @inline(__always)
     func known<Object: ManagedObject>(_ object: ManagedObject, _ type: Object.Type) throws -> Object {
-        if Swift.type(of: object) == type { return unsafeDowncast(object, to: Object.self) }
+        if Swift.type(of: object) == type { return unsafe unsafeDowncast(object, to: Object.self) }
         return try typed(object)
     }
 
@@ -77,7 +77,7 @@ extension ManagedObjectContext {
 
     private func storedObject(of text: String, _ lookUp: UniqueLookup, _ route: UniqueRoute) throws -> ManagedObject? {
         var text = text
-        return try text.withUTF8 { try object(of: UnsafeRawBufferPointer($0), lookUp, route.scope) }
+        return try text.withUTF8 { unsafe try object(of: UnsafeRawBufferPointer($0), lookUp, route.scope) }
     }
 
     /// The object with the least ID among those that have the text in memory, and the stored one if it is unchanged.
@@ -97,15 +97,15 @@ extension ManagedObjectContext {
     /// unused fault.
     private func object(of text: UnsafeRawBufferPointer, _ lookUp: UniqueLookup, _ scope: EntityScope) throws -> ManagedObject? {
         let cells = try scope.readingCells()
-        let hash = UniqueLookup.hash(text)
+        let hash = unsafe UniqueLookup.hash(text)
         var hint = RowHint()
         if let key = lookUp.remembered(hash), try cells.find(key, &hint) {
             let object = object(at: key, scope, hint)
-            if try lookUp.isHolder(key, of: text, cells, &hint) { return object }
+            if unsafe try lookUp.isHolder(key, of: text, cells, &hint) { return object }
         }
         hint = RowHint()
         // Reading the snapshot increments a reference count that all threads share, so this happens as late as possible.
-        guard let key = try lookUp.key(of: text, hash, in: scope.readingSnapshot(), cells, &hint) else { return nil }
+        guard let key = unsafe try lookUp.key(of: text, hash, in: scope.readingSnapshot(), cells, &hint) else { return nil }
         return object(at: key, scope, hint)
     }
 

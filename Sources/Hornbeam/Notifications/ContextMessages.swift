@@ -81,6 +81,6 @@ extension ManagedObjectContext {
             inserted: objects(changes.inserted), updated: objects(changes.updated), deleted: objects(changes.deleted),
             refreshed: objects(changes.refreshed), invalidatedAll: changes.invalidatedAll)
         nonisolated(unsafe) let context = self  // stays on the main actor
-        MainActor.assumeIsolated { NotificationCenter.default.post(message, subject: context) }
+        MainActor.assumeIsolated { unsafe NotificationCenter.default.post(message, subject: context) }
     }
 }

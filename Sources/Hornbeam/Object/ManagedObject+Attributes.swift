@@ -69,7 +69,7 @@ extension ManagedObject {
             "The stored value of “\(scope.entity.name).\(property.name)” is none that \(type) can read: another version of the program "
                 + "wrote it. Read it by name, or set the property again.",
             entity: scope.entity.name, key: property.name, objectIDs: [objectID])
-        scope.livingContext?.noteFailure(error, of: self)
+        unsafe scope.livingContext?.noteFailure(error, of: self)
     }
 
     @usableFromInline

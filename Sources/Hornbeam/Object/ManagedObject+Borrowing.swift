@@ -16,12 +16,12 @@ extension ManagedObject {
     ) throws(Failure) -> Result {
         if let text = borrowedText(token.nameID) {
             defer { text.giveBack() }
-            return try body(text.bytes)
+            return unsafe try body(text.bytes)
         }
         var result: Swift.Result<Result, Failure>?
-        lendUTF8(token.nameID) { bytes in
-            let bytes = bytes ?? UnsafeBufferPointer(start: nil, count: 0)
-            result = Swift.Result { () throws(Failure) in try body(bytes) }
+        unsafe lendUTF8(token.nameID) { bytes in
+            let bytes = unsafe bytes ?? UnsafeBufferPointer(start: nil, count: 0)
+            result = Swift.Result { () throws(Failure) in unsafe try body(bytes) }
         }
         return try result!.get()
     }
@@ -33,10 +33,10 @@ extension ManagedObject {
     ) throws(Failure) -> Result {
         if let text = borrowedText(token.nameID) {
             defer { text.giveBack() }
-            return try body(text.bytes)
+            return unsafe try body(text.bytes)
         }
         var result: Swift.Result<Result, Failure>?
-        lendUTF8(token.nameID) { bytes in result = Swift.Result { () throws(Failure) in try body(bytes) } }
+        unsafe lendUTF8(token.nameID) { bytes in result = Swift.Result { () throws(Failure) in unsafe try body(bytes) } }
         return try result!.get()
     }
 
@@ -55,12 +55,12 @@ extension ManagedObject {
         scope.hub?.noteAccess(self, index)
         guard isInCell(index, .string) else {
             guard case .string(var text) = currentValue(of: scope.properties[index]) else { return body(nil) }
-            return text.withUTF8 { body($0) }
+            return text.withUTF8 { unsafe body($0) }
         }
         do {
             var place = hint
-            let isThere = try scope.readingCells().lendText(index, key, &place) { bytes in
-                body(bytes.map { $0.assumingMemoryBound(to: UInt8.self) })
+            let isThere = unsafe try scope.readingCells().lendText(index, key, &place) { bytes in
+                unsafe body(bytes.map { unsafe $0.assumingMemoryBound(to: UInt8.self) })
             }
             hint = place
             if isThere { return }
@@ -71,22 +71,22 @@ extension ManagedObject {
 }
 
 /// Bytes in the store's page, which must be returned.
-@usableFromInline
+@safe @usableFromInline
 struct BorrowedText {
     @usableFromInline let start: UnsafePointer<UInt8>
     @usableFromInline let count: Int
     @usableFromInline let reader: UnsafeMutableRawPointer?
 
     init(_ lent: LentText) {
-        start = lent.start.assumingMemoryBound(to: UInt8.self)
+        unsafe start = unsafe lent.start.assumingMemoryBound(to: UInt8.self)
         count = lent.count
-        reader = lent.reader
+        unsafe reader = unsafe lent.reader
     }
 
-    @inlinable var bytes: UnsafeBufferPointer<UInt8> { UnsafeBufferPointer(start: start, count: count) }
+    @inlinable var bytes: UnsafeBufferPointer<UInt8> { unsafe UnsafeBufferPointer(start: start, count: count) }
 
-    @inlinable func giveBack() { BorrowedText.giveBack(reader) }
+    @inlinable func giveBack() { unsafe BorrowedText.giveBack(reader) }
 
     @usableFromInline
-    static func giveBack(_ reader: UnsafeMutableRawPointer?) { LentText.giveBack(reader) }
+    static func giveBack(_ reader: UnsafeMutableRawPointer?) { unsafe LentText.giveBack(reader) }
 }

@@ -18,7 +18,7 @@ extension ManagedObject: CustomStringConvertible {
     }
 
     private var valuesText: String {
-        guard !isFault, !(isDetached && record == nil), scope.livingContext != nil else { return "" }
+        guard !isFault, !(isDetached && record == nil), unsafe scope.livingContext != nil else { return "" }
         let values = scope.properties.map { property in
             property.isToMany
                 ? "\(property.name): \(memberCount(of: property)) objects"

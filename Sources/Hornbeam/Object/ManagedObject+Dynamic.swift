@@ -202,7 +202,7 @@ extension ManagedObject {
 
     /// - Throws: `objectNotFound` for an object without a context.
     final func requireContext() throws {
-        if isDetached || scope.livingContext == nil && !state.contains(.silent) { throw withoutContext() }
+        if unsafe isDetached || scope.livingContext == nil && !state.contains(.silent) { throw withoutContext() }
     }
 
     final func withoutContext() -> HornbeamError {

@@ -38,7 +38,7 @@ extension ManagedObject {
     /// True when the row exists. Reads the store unless the hint is from the context's snapshot.
     private func hasRow() throws -> Bool {
         if let cells = scope.cells, cells.knows(hint) { return true }
-        scope.livingContext?.noteLookUp(of: self)
+        unsafe scope.livingContext?.noteLookUp(of: self)
         if try findRow() { return true }
         guard scope.isIncremental, try scope.context.loadRow(of: self) else { return false }
         return try findRow()

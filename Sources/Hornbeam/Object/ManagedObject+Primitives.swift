@@ -63,9 +63,9 @@ extension ManagedObject {
         let old = currentValue(of: property)
         let record = writableRecord()
         record.hold(value, at: index)
-        scope.livingContext?.tracker.objects.views.forget()
+        unsafe scope.livingContext?.tracker.objects.views.forget()
         // The change is visible in a child.
-        scope.livingContext?.tracker.noteEdit()
+        unsafe scope.livingContext?.tracker.noteEdit()
         guard !state.contains(.silent) else { return }
         if !record.changed.contains(index), !isInserted { record.originals[index] = old }
         if !isInserted, record.originals[index] == value {

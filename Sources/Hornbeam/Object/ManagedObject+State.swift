@@ -23,7 +23,7 @@ extension ManagedObject {
     /// context, after the removal of its store, and when its ID belongs to an unsaved object of another context. It has its last known
     /// values, or zeros after a reset, and no related objects. Setting its properties has no effect, and it cannot be added to
     /// relationships; throwing methods throw `objectNotFound`.
-    public final var managedObjectContext: ManagedObjectContext? { isDetached ? nil : scope.livingContext }
+    public final var managedObjectContext: ManagedObjectContext? { unsafe isDetached ? nil : scope.livingContext }
 
     /// True for an object that was detached from its context, or was never in it.
     final var isDetached: Bool { state.contains(.detached) || state.isSuperset(of: [.temporary, .gone]) }

@@ -71,7 +71,7 @@ extension ManagedObject {
     final func setOfNew(_ value: PropertyValue, at index: Int) -> Bool {
         let noted: ObjectState = [.inserted, .tracked, .touched, .stirred]
         guard state.isSuperset(of: noted), !state.contains(.silent), scope.hub == nil, let record,
-            scope.shape.plainChecks[index].type != nil, let context = scope.livingContext, context.undoStack == nil
+            scope.shape.plainChecks[index].type != nil, let context = unsafe scope.livingContext, context.undoStack == nil
         else { return false }
         if case .dictionary = value { return false }
         if record.values[index] == value { return true }
@@ -98,7 +98,7 @@ extension ManagedObject {
         let record = self.record ?? ObjectRecord(propertyCount: scope.properties.count)
         self.record = record
         record.version = storedVersion()
-        if scope.isNested, let snapshot = scope.livingContext?.snapshot { freezeRow(from: snapshot) }
+        if scope.isNested, let snapshot = unsafe scope.livingContext?.snapshot { freezeRow(from: snapshot) }
         return record
     }
 

@@ -187,7 +187,7 @@ extension ManagedObject {
     /// A programmer error for an object of another context, unless one of the two is detached.
     private func requireSameContext(_ other: ManagedObject, _ property: PropertyDescription) {
         if isDetached || other.isDetached { return }
-        require(
+        unsafe require(
             other.scope.livingContext === scope.livingContext,
             "\(scope.entity.name).\(property.name) was given an object of another context. Fetch it in this "
                 + "context by its objectID first.")

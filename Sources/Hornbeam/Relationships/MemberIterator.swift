@@ -51,7 +51,7 @@ public struct MemberIterator<Element: ManagedObject>: IteratorProtocol {
         guard place < batch.count else { return nil }
         let object = batch[place]
         place += 1
-        if type(of: object) == known { return unsafeDowncast(object, to: Element.self) }
+        if type(of: object) == known { return unsafe unsafeDowncast(object, to: Element.self) }
         guard let owner, let property else { return object as? Element }
         let typed: Element = owner.typed(object, property)
         known = type(of: object)

@@ -17,7 +17,7 @@ public actor BackgroundContext {
     /// The identity of this context, for contexts that merge its saves.
     public nonisolated let identity: ContextIdentity
 
-    public nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+    public nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe executor.asUnownedSerialExecutor() }
 
     init(_ coordinator: PersistentStoreCoordinator) {
         executor = ContextExecutor()

@@ -98,7 +98,7 @@ public final class ContextExecutor: SerialExecutor {
         takeOwnership()
         var job = first
         while true {
-            job.runSynchronously(on: asUnownedSerialExecutor())
+            unsafe job.runSynchronously(on: asUnownedSerialExecutor())
             let following = state.withLock { state -> Entry? in
                 let entry = Self.next(&state)
                 if case .job = entry {} else { state.owner = nil }

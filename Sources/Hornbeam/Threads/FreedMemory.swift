@@ -11,7 +11,7 @@ enum FreedMemory {
 
     /// `malloc_trim` of the GNU C library; nil with other libraries, where nothing is returned.
     private static let trim: (@convention(c) (Int) -> Int32)? =
-        dlsym(nil, "malloc_trim").map { unsafeBitCast($0, to: (@convention(c) (Int) -> Int32).self) }
+        unsafe dlsym(nil, "malloc_trim").map { unsafe unsafeBitCast($0, to: (@convention(c) (Int) -> Int32).self) }
 
     static func giveBack(after objects: Int) {
         if objects >= objectsWorthIt { _ = trim?(0) }

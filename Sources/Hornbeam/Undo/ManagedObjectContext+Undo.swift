@@ -66,7 +66,7 @@ extension ManagedObjectContext {
             if object.state.contains(.deleted) { insert(object) }
             return
         }
-        guard object.scope.livingContext === self, registry[object.registryKey] == nil else { return }
+        guard unsafe object.scope.livingContext === self, registry[object.registryKey] == nil else { return }
         let wasSaved = object.record?.frozenRow != nil
         revive(object)
         guard wasSaved else { return }
@@ -110,7 +110,7 @@ extension ManagedObjectContext {
 extension ManagedObject {
     /// The undo stack for changes of this object; nil when changes are not recorded.
     final var undoStack: UndoStack? {
-        guard let stack = scope.livingContext?.undoStack, stack.isRegistering else { return nil }
+        guard let stack = unsafe scope.livingContext?.undoStack, stack.isRegistering else { return nil }
         return stack
     }
 

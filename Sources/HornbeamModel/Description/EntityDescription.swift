@@ -68,13 +68,13 @@ public final class EntityDescription: Sendable {
         model: ManagedObjectModel, subentities: [EntityDescription], concrete: [EntityDescription],
         constraints: [UniquenessConstraint], indexes: [FetchIndex]
     ) {
-        precondition(link == nil, "An entity is resolved once.")
-        link = Link(
+        unsafe precondition(link == nil, "An entity is resolved once.")
+        unsafe link = Link(
             model: model, subentities: subentities, concrete: concrete, constraints: constraints, indexes: indexes)
     }
 
     private var resolved: Link {
-        guard let link else { preconditionFailure("The entity is read before its model is complete.") }
+        guard let link = unsafe link else { preconditionFailure("The entity is read before its model is complete.") }
         return link
     }
 

@@ -91,21 +91,21 @@ public final class PropertyDescription: Sendable {
     }
 
     func resolve(entity: EntityDescription, destination: EntityDescription?, inverse: PropertyDescription?) {
-        precondition(link == nil, "A property is resolved once.")
-        link = Link(entity: entity, destination: destination, inverse: inverse)
+        unsafe precondition(link == nil, "A property is resolved once.")
+        unsafe link = Link(entity: entity, destination: destination, inverse: inverse)
     }
 
     /// The entity that declares the property.
     public var entity: EntityDescription {
-        guard let link else { preconditionFailure("The property is read before its model is complete.") }
+        guard let link = unsafe link else { preconditionFailure("The property is read before its model is complete.") }
         return link.entity
     }
 
     /// The entity at the other end of a relationship; nil for an attribute.
-    public var destinationEntity: EntityDescription? { link?.destination }
+    public var destinationEntity: EntityDescription? { unsafe link?.destination }
 
     /// The inverse relationship; nil for an attribute and for a one-way relationship.
-    public var inverse: PropertyDescription? { link?.inverse }
+    public var inverse: PropertyDescription? { unsafe link?.inverse }
 }
 
 extension PropertyDescription {

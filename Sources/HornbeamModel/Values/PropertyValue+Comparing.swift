@@ -98,10 +98,10 @@ extension PropertyValue {
 
 /// The order of two texts by their UTF-8 bytes.
 package func compareUTF8(_ a: String, _ b: String) -> ValueOrder {
-    let fast = a.utf8.withContiguousStorageIfAvailable { x -> Int? in
-        b.utf8.withContiguousStorageIfAvailable { y -> Int in
+    let fast = unsafe a.utf8.withContiguousStorageIfAvailable { x -> Int? in
+        unsafe b.utf8.withContiguousStorageIfAvailable { y -> Int in
             guard let first = x.baseAddress, let second = y.baseAddress else { return x.count - y.count }
-            let common = memcmp(first, second, min(x.count, y.count))
+            let common = unsafe memcmp(first, second, min(x.count, y.count))
             return common == 0 ? x.count - y.count : Int(common)
         }
     }

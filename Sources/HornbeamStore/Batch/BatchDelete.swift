@@ -170,7 +170,7 @@ struct BatchDeleteExecution {
             run.append(key.bytes, ObjectReference(entityIndex: table.index, key: keys[position]))
             return true
         }
-        try run.forEachSorted { (entry, _) throws(EngineError) in _ = try transaction.delete(entry, from: index.tree) }
+        unsafe try run.forEachSorted { (entry, _) throws(EngineError) in _ = unsafe try transaction.delete(entry, from: index.tree) }
     }
 
     /// Records the values that history keeps of the deleted rows.

@@ -21,9 +21,9 @@ final class BatchSession {
     private var nextKey: UInt64 = 0
     private var endKey: UInt64 = 0
     // Unchecked for the reason given in `BatchWriter`.
-    @exclusivity(unchecked) private var entries: [EntryRun]
+    @safe @exclusivity(unchecked) private var entries: [EntryRun]
     private var memberEntries: [EntryRun]
-    @exclusivity(unchecked) private var key = IndexKey()
+    @safe @exclusivity(unchecked) private var key = IndexKey()
     private var touchedOwners: [ObjectReference: PropertyMask] = [:]
     /// True if the batch looks up unique values before it inserts each row. The lookup reads the index, so unique entries are written immediately.
     private let writesUniqueKeysAtOnce: Bool
@@ -123,10 +123,10 @@ final class BatchSession {
         for (slot, index) in table.indexes.enumerated() { try write(&entries[slot], index) }
         for (slot, mirror) in table.mirrors.enumerated() {
             let trees = mirror.link.forward
-            try memberEntries[slot].forEachSorted { (key, object) throws(EngineError) in
+            unsafe try memberEntries[slot].forEachSorted { (key, object) throws(EngineError) in
                 let value = trees.memberValue(object, position: nil, schema: store.schema)
-                try value.lent { value throws(EngineError) in
-                    try transaction.put(key, value, in: trees.members)
+                unsafe try value.lent { value throws(EngineError) in
+                    unsafe try transaction.put(key, value, in: trees.members)
                 }
             }
         }
@@ -165,16 +165,16 @@ final class BatchSession {
     private func write(_ run: inout EntryRun, _ index: ValueIndex) throws {
         var collision: (key: [UInt8], object: ObjectReference)?
         let number = EntityNumber.bytes(table.number)
-        try run.forEachSorted { (key, object) throws(EngineError) in
+        unsafe try run.forEachSorted { (key, object) throws(EngineError) in
             guard collision == nil else { return }
             if !index.isUnique {
                 let value = index.isPolymorphic ? number : []
-                return try value.lent { value throws(EngineError) in
-                    try transaction.put(key, value, in: index.tree)
+                return unsafe try value.lent { value throws(EngineError) in
+                    unsafe try transaction.put(key, value, in: index.tree)
                 }
             }
-            if try putUnique(key, object, index) { return }
-            collision = ([UInt8](key), object)
+            if unsafe try putUnique(key, object, index) { return }
+            collision = unsafe ([UInt8](key), object)
         }
         guard let collision, let stored = try transaction.index(index.tree).get(collision.key) else { return }
         throw conflict(
@@ -184,8 +184,8 @@ final class BatchSession {
     private func putUnique(
         _ key: UnsafeRawBufferPointer, _ object: ObjectReference, _ index: ValueIndex
     ) throws(EngineError) -> Bool {
-        try UniqueKeys.value(index, object, schema: store.schema).lent { value throws(EngineError) -> Bool in
-            try transaction.putNew(key, value, in: index.tree)
+        unsafe try UniqueKeys.value(index, object, schema: store.schema).lent { value throws(EngineError) -> Bool in
+            unsafe try transaction.putNew(key, value, in: index.tree)
         }
     }
 

@@ -119,8 +119,8 @@ struct BatchUpdateExecution {
             }
         }
         for writer in writers { try writer.write(keys, transaction, table) }
-        try versions.withUnsafeBytes {
-            try transaction.patch(EntityTable.versionColumn, of: keys, values: $0, in: table.tree)
+        unsafe try versions.withUnsafeBytes {
+            unsafe try transaction.patch(EntityTable.versionColumn, of: keys, values: $0, in: table.tree)
         }
     }
 

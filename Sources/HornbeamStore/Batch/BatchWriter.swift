@@ -54,8 +54,8 @@ package final class BatchWriter {
     /// The raw cells of columns that are part of an index, by column index in `table.columns`; empty while null.
     ///
     /// Unchecked, because one thread writes a batch and accesses never overlap: the runtime checks took a tenth of the time of a row.
-    @exclusivity(unchecked) var keyCells: [KeyCell]
-    @exclusivity(unchecked) private(set) var session: BatchSession?
+    @safe @exclusivity(unchecked) var keyCells: [KeyCell]
+    @safe @exclusivity(unchecked) private(set) var session: BatchSession?
     private var receipt = Receipt()
     private var rowsSinceCommit = 0
     /// The number of the current row, counted from 1.
@@ -91,7 +91,7 @@ package final class BatchWriter {
 
     /// Sets an integer. It must be in the range of the attribute's width.
     package func set(_ property: PropertyDescription, _ value: Int64) throws {
-        let column = table.cells[property.index]
+        let column = unsafe table.cells[property.index]
         let row = try row()
         switch column.type {
         case .int64: row.set(column.position, value)
@@ -113,7 +113,7 @@ package final class BatchWriter {
 
     /// Sets a double or float attribute; a date attribute takes seconds since 2001.
     package func set(_ property: PropertyDescription, _ value: Double) throws {
-        let column = table.cells[property.index]
+        let column = unsafe table.cells[property.index]
         let row = try row()
         switch column.type {
         case .double, .date:
@@ -136,17 +136,17 @@ package final class BatchWriter {
     /// Sets a string attribute.
     package func set(_ property: PropertyDescription, _ value: String) throws {
         var value = value
-        try value.withUTF8 { try setUTF8(property, UnsafeRawBufferPointer($0)) }
+        try value.withUTF8 { unsafe try setUTF8(property, UnsafeRawBufferPointer($0)) }
     }
 
     /// Sets a string attribute from UTF-8 bytes.
     package func setUTF8(_ property: PropertyDescription, _ bytes: UnsafeRawBufferPointer) throws {
-        let column = table.cells[property.index]
+        let column = unsafe table.cells[property.index]
         guard column.type == .string else {
-            return try set(property, PropertyValue.string(String(decoding: bytes, as: UTF8.self)))
+            return unsafe try set(property, PropertyValue.string(String(decoding: bytes, as: UTF8.self)))
         }
-        try row().setBytes(column.position, bytes)
-        if keyCells[property.index].isNeeded { keyCells[property.index].set(bytes) }
+        unsafe try row().setBytes(column.position, bytes)
+        if keyCells[property.index].isNeeded { unsafe keyCells[property.index].set(bytes) }
     }
 
     /// Sets a to-one; nil for none.
@@ -177,7 +177,7 @@ package final class BatchWriter {
 
     private func keep<T: BitwiseCopyable>(_ property: PropertyDescription, _ value: T) {
         guard keyCells[property.index].isNeeded else { return }
-        withUnsafeBytes(of: value) { keyCells[property.index].set($0) }
+        unsafe withUnsafeBytes(of: value) { unsafe keyCells[property.index].set($0) }
     }
 
     // MARK: Rows

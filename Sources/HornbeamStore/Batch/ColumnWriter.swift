@@ -67,15 +67,15 @@ struct ColumnWriter {
     }
 
     func write(_ keys: [UInt64], _ transaction: WriteTransaction, _ table: EntityTable) throws(EngineError) {
-        try cells.lent { cells throws(EngineError) in
-            try transaction.patch(
+        unsafe try cells.lent { cells throws(EngineError) in
+            unsafe try transaction.patch(
                 column.column, of: keys, values: cells, nulls: hasNulls ? nulls : nil, in: table.tree)
         }
     }
 
     private mutating func append(_ number: Int64) {
         nulls.append(false)
-        withUnsafeBytes(of: number.littleEndian) { cells.append(contentsOf: $0.prefix(width)) }
+        unsafe withUnsafeBytes(of: number.littleEndian) { unsafe cells.append(contentsOf: $0.prefix(width)) }
     }
 
     private mutating func append(_ value: PropertyValue) {
@@ -87,7 +87,7 @@ struct ColumnWriter {
         nulls.append(false)
         switch (column.type, value) {
         case (.float, .double(let number)): put(Float(number))
-        case (_, .int(let number)): withUnsafeBytes(of: number.littleEndian) { cells.append(contentsOf: $0.prefix(width)) }
+        case (_, .int(let number)): unsafe withUnsafeBytes(of: number.littleEndian) { unsafe cells.append(contentsOf: $0.prefix(width)) }
         case (_, .double(let number)): put(number)
         case (_, .bool(let flag)): cells.append(flag ? 1 : 0)
         case (_, .date(let date)): put(date.timeIntervalSinceReferenceDate)
@@ -97,7 +97,7 @@ struct ColumnWriter {
     }
 
     private mutating func put<T: BitwiseCopyable>(_ value: T) {
-        withUnsafeBytes(of: value) { cells.append(contentsOf: $0) }
+        unsafe withUnsafeBytes(of: value) { unsafe cells.append(contentsOf: $0) }
     }
 }
 
@@ -129,10 +129,10 @@ struct IntegerStep {
         let threads = ScanThreads()
         let windows = try view.windows(max(1, min(threads.most, view.count / threads.cellsEach)))
         var results = [Result<Bool, EngineError>](repeating: .success(true), count: windows.count)
-        results.withUnsafeMutableBufferPointer { results in
-            let results = results
+        unsafe results.withUnsafeMutableBufferPointer { results in
+            let results = unsafe results
             Cores.share(windows.count) { part in
-                results[part] = Result { () throws(EngineError) in try staysInRange(in: view, windows[part]) }
+                unsafe results[part] = Result { () throws(EngineError) in try staysInRange(in: view, windows[part]) }
             }
         }
         for result in results where try !result.get() { return false }
@@ -144,7 +144,7 @@ struct IntegerStep {
         let columns: UInt64 = source.column < 64 ? 1 << UInt64(source.column) : 0
         try view.forEachLeaf(from: window.first, fetching: columns) { (leaf) throws(EngineError) -> Bool in
             if let last = window.last, leaf.count > 0, leaf.key(0) > last { return false }
-            isSafe = leaf.fixedCells(source.column).map(staysInRange) ?? false
+            isSafe = unsafe leaf.fixedCells(source.column).map(staysInRange) ?? false
             return isSafe
         }
         return isSafe
@@ -153,11 +153,11 @@ struct IntegerStep {
     private func staysInRange(_ cells: UnsafeRawBufferPointer) -> Bool {
         let (least, most): (Int64, Int64)
         switch source.type {
-        case .int16: (least, most) = Self.bounds(of: cells, as: Int16.self)
-        case .int32: (least, most) = Self.bounds(of: cells, as: Int32.self)
+        case .int16: (least, most) = unsafe Self.bounds(of: cells, as: Int16.self)
+        case .int32: (least, most) = unsafe Self.bounds(of: cells, as: Int32.self)
         default:
-            if step.magnitude <= Self.quarter, range == .min ... .max, Self.areSmall(cells) { return true }
-            (least, most) = Self.bounds(of: cells, as: Int64.self)
+            if step.magnitude <= Self.quarter, range == .min ... .max, unsafe Self.areSmall(cells) { return true }
+            (least, most) = unsafe Self.bounds(of: cells, as: Int64.self)
         }
         return [least, most].allSatisfy { cell in
             let (sum, isOverflow) = cell.addingReportingOverflow(step)
@@ -174,15 +174,15 @@ struct IntegerStep {
         let width = MemoryLayout<SIMD8<Int64>>.size
         var offset = 0
         while offset + 2 * width <= cells.count {
-            let a = cells.loadUnaligned(fromByteOffset: offset, as: SIMD8<Int64>.self)
-            let b = cells.loadUnaligned(fromByteOffset: offset + width, as: SIMD8<Int64>.self)
+            let a = unsafe cells.loadUnaligned(fromByteOffset: offset, as: SIMD8<Int64>.self)
+            let b = unsafe cells.loadUnaligned(fromByteOffset: offset + width, as: SIMD8<Int64>.self)
             first |= a ^ (a &<< 1)
             second |= b ^ (b &<< 1)
             offset += 2 * width
         }
         var rest: Int64 = 0
         while offset < cells.count {
-            let cell = cells.loadUnaligned(fromByteOffset: offset, as: Int64.self)
+            let cell = unsafe cells.loadUnaligned(fromByteOffset: offset, as: Int64.self)
             rest |= cell ^ (cell &<< 1)
             offset += MemoryLayout<Int64>.size
         }
@@ -196,7 +196,7 @@ struct IntegerStep {
     ) -> (least: Int64, most: Int64) {
         var (least, most) = (T.zero, T.zero)
         for offset in stride(from: 0, to: cells.count, by: MemoryLayout<T>.size) {
-            let cell = cells.loadUnaligned(fromByteOffset: offset, as: T.self)
+            let cell = unsafe cells.loadUnaligned(fromByteOffset: offset, as: T.self)
             least = min(least, cell)
             most = max(most, cell)
         }

@@ -19,7 +19,7 @@ struct KeyCell {
     mutating func set(_ raw: UnsafeRawBufferPointer) {
         isNull = false
         bytes.removeAll(keepingCapacity: true)
-        bytes.append(contentsOf: raw)
+        unsafe bytes.append(contentsOf: raw)
     }
 
     /// Sets a value that was converted to the column's type.
@@ -27,14 +27,14 @@ struct KeyCell {
         clear()
         switch value {
         case .null: return
-        case .int(let number): withUnsafeBytes(of: number) { set($0) }
-        case .double(let number): withUnsafeBytes(of: number) { set($0) }
+        case .int(let number): unsafe withUnsafeBytes(of: number) { unsafe set($0) }
+        case .double(let number): unsafe withUnsafeBytes(of: number) { unsafe set($0) }
         case .bool(let flag): set(flag: flag ? 1 : 0)
-        case .date(let date): withUnsafeBytes(of: date.timeIntervalSinceReferenceDate) { set($0) }
-        case .uuid(let uuid): withUnsafeBytes(of: uuid.uuid) { set($0) }
+        case .date(let date): unsafe withUnsafeBytes(of: date.timeIntervalSinceReferenceDate) { unsafe set($0) }
+        case .uuid(let uuid): unsafe withUnsafeBytes(of: uuid.uuid) { unsafe set($0) }
         case .string(let text): set(text)
         case .uri(let url): set(url.absoluteString)
-        case .data(let data): data.withUnsafeBytes { set($0) }
+        case .data(let data): unsafe data.withUnsafeBytes { unsafe set($0) }
         case .objectID(let id): set(id.uriRepresentation().absoluteString)
         case .decimal(let number):
             isNull = false
@@ -49,30 +49,30 @@ struct KeyCell {
     /// The value of the cell for conditions and keys of indexes.
     func value(of type: CellType) -> PropertyValue {
         guard !isNull else { return .null }
-        return bytes.withUnsafeBytes { raw in
+        return unsafe bytes.withUnsafeBytes { raw in
             switch type {
-            case .int16, .int32, .int64: .int(raw.integer)
-            case .double: .double(raw.loadUnaligned(as: Double.self))
-            case .float: .double(raw.count == 8 ? raw.loadUnaligned(as: Double.self) : Double(raw.loadUnaligned(as: Float.self)))
-            case .bool: .bool(raw.first != 0)
-            case .date: .date(Date(timeIntervalSinceReferenceDate: raw.loadUnaligned(as: Double.self)))
-            case .uuid: .uuid(UUID(uuid: raw.loadUnaligned(as: uuid_t.self)))
-            case .string, .objectID: .string(String(decoding: raw, as: UTF8.self))
-            case .uri: URL(string: String(decoding: raw, as: UTF8.self)).map { .uri($0) } ?? .null
-            case .data: .data(Data(raw))
+            case .int16, .int32, .int64: unsafe .int(raw.integer)
+            case .double: unsafe .double(raw.loadUnaligned(as: Double.self))
+            case .float: unsafe .double(raw.count == 8 ? raw.loadUnaligned(as: Double.self) : Double(raw.loadUnaligned(as: Float.self)))
+            case .bool: unsafe .bool(raw.first != 0)
+            case .date: unsafe .date(Date(timeIntervalSinceReferenceDate: raw.loadUnaligned(as: Double.self)))
+            case .uuid: unsafe .uuid(UUID(uuid: raw.loadUnaligned(as: uuid_t.self)))
+            case .string, .objectID: unsafe .string(String(decoding: raw, as: UTF8.self))
+            case .uri: unsafe URL(string: String(decoding: raw, as: UTF8.self)).map { .uri($0) } ?? .null
+            case .data: unsafe .data(Data(raw))
             case .decimal: DecimalCode.decode(bytes).map { .decimal($0) } ?? .null
             case .composite: CompositeCode.decode(bytes).map { .dictionary($0) } ?? .null
             case .reference:
-                .objectID(ManagedObjectID(origin: StoredColumn.anywhere, reference: raw.loadUnaligned(as: UInt64.self)))
+                unsafe .objectID(ManagedObjectID(origin: StoredColumn.anywhere, reference: raw.loadUnaligned(as: UInt64.self)))
             }
         }
     }
 
-    private mutating func set(flag: UInt8) { withUnsafeBytes(of: flag) { set($0) } }
+    private mutating func set(flag: UInt8) { unsafe withUnsafeBytes(of: flag) { unsafe set($0) } }
 
     private mutating func set(_ text: String) {
         var text = text
-        text.withUTF8 { set(UnsafeRawBufferPointer($0)) }
+        text.withUTF8 { unsafe set(UnsafeRawBufferPointer($0)) }
     }
 }
 
@@ -80,6 +80,6 @@ extension IndexKey {
     /// Appends the component of a raw cell. A number may be wider than its column, because its range was checked.
     mutating func append(_ cell: KeyCell, _ element: ValueIndex.Element) {
         guard !cell.isNull else { return appendNull(element) }
-        cell.bytes.withUnsafeBytes { append(raw: $0, element) }
+        unsafe cell.bytes.withUnsafeBytes { unsafe append(raw: $0, element) }
     }
 }

@@ -1,8 +1,8 @@
 internal import HornbeamEngine
 internal import HornbeamModel
 
-/// The table of one concrete entity, and the column of each property.
-final class EntityTable: Sendable {
+/// The table of one concrete entity, and the column of each property. Safe: it owns the memory behind `cells`.
+@safe final class EntityTable: Sendable {
     /// The column of the version number: four bytes, 1 at insertion, incremented by each save.
     static let versionColumn = 0
     static let versionColumnID = ColumnID(0)
@@ -45,16 +45,16 @@ final class EntityTable: Sendable {
         self.columns = columns
         let cells = UnsafeMutablePointer<CellColumn>.allocate(capacity: max(columns.count, 1))
         for (index, column) in columns.enumerated() {
-            (cells + index).initialize(to: CellColumn(position: column?.column ?? -1, type: column?.type))
+            unsafe (cells + index).initialize(to: CellColumn(position: column?.column ?? -1, type: column?.type))
         }
-        self.cells = UnsafePointer(cells)
+        unsafe self.cells = unsafe UnsafePointer(cells)
         self.indexes = indexes
         self.mirrors = mirrors
         self.linksAsOwner = linksAsOwner
         self.linksAsMember = linksAsMember
     }
 
-    deinit { cells.deallocate() }
+    deinit { unsafe cells.deallocate() }
 
     /// The column of an attribute or a to-one.
     @inline(__always)

@@ -7,7 +7,7 @@ extension ValueIndex {
     func end(ofElements count: Int, in key: UnsafeRawBufferPointer) -> Int {
         var offset = 0
         for element in elements.prefix(count) {
-            guard let next = element.end(in: key, from: offset) else { return key.count }
+            guard let next = unsafe element.end(in: key, from: offset) else { return key.count }
             offset = next
         }
         return offset
@@ -19,15 +19,15 @@ extension ValueIndex.Element {
     fileprivate func end(in key: UnsafeRawBufferPointer, from start: Int) -> Int? {
         guard start < key.count else { return nil }
         let flip: UInt8 = isAscending ? 0 : 0xFF
-        if key[start] ^ flip == KeyBytes.null { return start + 1 }
+        if unsafe key[start] ^ flip == KeyBytes.null { return start + 1 }
         switch type {
-        case .bool: return whole(start + 2, key)
-        case .int16: return whole(start + 3, key)
-        case .int32, .float: return whole(start + 5, key)
-        case .int64, .double, .date, .reference: return whole(start + 9, key)
-        case .uuid: return whole(start + 17, key)
-        case .decimal: return decimalEnd(key, start + 1, flip)
-        case .string, .uri, .data, .objectID: return textEnd(key, start + 1, flip)
+        case .bool: return unsafe whole(start + 2, key)
+        case .int16: return unsafe whole(start + 3, key)
+        case .int32, .float: return unsafe whole(start + 5, key)
+        case .int64, .double, .date, .reference: return unsafe whole(start + 9, key)
+        case .uuid: return unsafe whole(start + 17, key)
+        case .decimal: return unsafe decimalEnd(key, start + 1, flip)
+        case .string, .uri, .data, .objectID: return unsafe textEnd(key, start + 1, flip)
         case .composite: return nil
         }
     }
@@ -38,8 +38,8 @@ extension ValueIndex.Element {
     private func textEnd(_ key: UnsafeRawBufferPointer, _ start: Int, _ flip: UInt8) -> Int? {
         var place = start
         while place + 1 < key.count {
-            if key[place] ^ flip == 0 {
-                if key[place + 1] ^ flip == 0 { return place + 2 }
+            if unsafe key[place] ^ flip == 0 {
+                if unsafe key[place + 1] ^ flip == 0 { return place + 2 }
                 place += 1
             }
             place += 1
@@ -50,12 +50,12 @@ extension ValueIndex.Element {
     /// The format is described at `DecimalCode`.
     private func decimalEnd(_ key: UnsafeRawBufferPointer, _ start: Int, _ flip: UInt8) -> Int? {
         guard start < key.count else { return nil }
-        let kind = key[start] ^ flip
+        let kind = unsafe key[start] ^ flip
         guard kind == 0x01 || kind == 0x03 else { return start + 1 }
         let end = kind == 0x01 ? ~flip : flip
         var place = start + 3
         while place < key.count {
-            if key[place] == end { return place + 1 }
+            if unsafe key[place] == end { return place + 1 }
             place += 1
         }
         return nil

@@ -121,9 +121,9 @@ struct StoreCheck {
         guard let value = try snapshot.engineSnapshot.index(index.tree).get(key) else {
             return problem("\(name) is missing in the index \(index.title).")
         }
-        let found = try key.lent { (key) throws(EngineError) -> ObjectReference in
-            try value.lent { (value) throws(EngineError) -> ObjectReference in
-                try index.reference(key, value, schema: schema)
+        let found = unsafe try key.lent { (key) throws(EngineError) -> ObjectReference in
+            unsafe try value.lent { (value) throws(EngineError) -> ObjectReference in
+                unsafe try index.reference(key, value, schema: schema)
             }
         }
         if found != object { problem("The entry of \(name) in the index \(index.title) names another object.") }
@@ -204,17 +204,17 @@ struct StoreCheck {
             problem("“\(link.relationship)” has \(reader.members.count) links and its other side \(back.members.count).")
         }
         var copy = self
-        try reader.members.forEach(in: KeyRange()) { (key, value) throws(EngineError) -> Bool in
+        unsafe try reader.members.forEach(in: KeyRange()) { (key, value) throws(EngineError) -> Bool in
             guard key.count >= 16 else {
                 copy.problem("“\(link.relationship)” has an entry of \(key.count) bytes.")
                 return true
             }
-            let owner = KeyBytes.number(key, at: 0)
-            let member = KeyBytes.suffix(key)
+            let owner = unsafe KeyBytes.number(key, at: 0)
+            let member = unsafe KeyBytes.suffix(key)
             if try !back.contains(owner, owner: member) {
                 copy.problem("“\(link.relationship)” links \(owner) to \(member), and its other side does not.")
             }
-            let entity = reader.trees.entityIndex(value, schema: copy.schema) ?? -1
+            let entity = unsafe reader.trees.entityIndex(value, schema: copy.schema) ?? -1
             let isStored = entity < 0 ? false : try copy.snapshot.view(copy.schema.table(at: entity)).contains(member)
             if !isStored {
                 copy.problem("“\(link.relationship)” links \(owner) to \(member), which is no stored object.")

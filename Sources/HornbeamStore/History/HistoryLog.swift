@@ -84,18 +84,18 @@ final class HistoryLog: Sendable {
         let hardExcess = count - retention.unreadRecordCount
         var doomed: [[UInt8]] = []
         var last: UInt64 = 0
-        try index.forEach(in: KeyRange()) { (key, value) throws(EngineError) -> Bool in
-            let number = HistoryKey.number(key)
+        unsafe try index.forEach(in: KeyRange()) { (key, value) throws(EngineError) -> Bool in
+            let number = unsafe HistoryKey.number(key)
             if number != last {
                 // Records are removed whole: a partial one would count as damage.
                 if doomed.count >= Self.trimStep { return false }
                 let isUnread = readers.map { number > $0 } ?? false
                 let isTooMuch = doomed.count < (isUnread ? hardExcess : excess)
-                let isTooOld = !isUnread && HistoryReading.time(value) < oldest
+                let isTooOld = unsafe !isUnread && HistoryReading.time(value) < oldest
                 guard isTooMuch || isTooOld else { return false }
                 last = number
             }
-            doomed.append([UInt8](key))
+            unsafe doomed.append([UInt8](key))
             return true
         }
         if doomed.isEmpty { return }
@@ -106,7 +106,7 @@ final class HistoryLog: Sendable {
 
     private func timeOfFirst(_ index: IndexView) throws(EngineError) -> Double {
         guard let first = try index.entry(at: 0) else { return .infinity }
-        let time = first.value.withBytes { HistoryReading.time($0) }
+        let time = unsafe first.value.withBytes { unsafe HistoryReading.time($0) }
         state.withLock { $0.oldestTime = time }
         return time
     }

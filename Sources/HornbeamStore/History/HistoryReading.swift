@@ -29,15 +29,15 @@ struct HistoryReading {
         }
         var isStopped = false
         try EngineError.translated { () throws(EngineError) in
-            try snapshot.index(tree).forEach(in: KeyRange(from: HistoryKey.key(number + 1))) { (key, value) throws(EngineError) -> Bool in
-                let next = HistoryKey.number(key)
+            unsafe try snapshot.index(tree).forEach(in: KeyRange(from: HistoryKey.key(number + 1))) { (key, value) throws(EngineError) -> Bool in
+                let next = unsafe HistoryKey.number(key)
                 if next != current {
                     isStopped = !finish()
                     if isStopped { return false }
                     bytes.removeAll(keepingCapacity: true)
                     current = next
                 }
-                bytes.append(contentsOf: value)
+                unsafe bytes.append(contentsOf: value)
                 return true
             }
         }
@@ -51,12 +51,12 @@ struct HistoryReading {
         return try EngineError.translated { () throws(EngineError) -> Double? in
             let index = try snapshot.index(tree)
             var found: UInt64?
-            try index.forEach(in: range, reversed: true) { (key, _) throws(EngineError) -> Bool in
-                found = HistoryKey.number(key)
+            unsafe try index.forEach(in: range, reversed: true) { (key, _) throws(EngineError) -> Bool in
+                found = unsafe HistoryKey.number(key)
                 return false
             }
             guard let found, let first = try index.get(HistoryKey.key(found)) else { return nil }
-            return first.withBytes { Self.time($0) }
+            return unsafe first.withBytes { unsafe Self.time($0) }
         }
     }
 
@@ -71,21 +71,21 @@ struct HistoryReading {
                 let middle = (low + high) / 2
                 if try time(ofEntry: middle, index) < wanted { low = middle + 1 } else { high = middle }
             }
-            return low == 0 ? nil : try index.entry(at: low - 1)?.key.withBytes { HistoryKey.number($0) }
+            return unsafe low == 0 ? nil : try index.entry(at: low - 1)?.key.withBytes { unsafe HistoryKey.number($0) }
         }
     }
 
     /// The time of the record that contains an entry.
     private func time(ofEntry n: Int, _ index: IndexView) throws(EngineError) -> Double {
         guard let entry = try index.entry(at: n) else { return .infinity }
-        let number = entry.key.withBytes { HistoryKey.number($0) }
+        let number = unsafe entry.key.withBytes { unsafe HistoryKey.number($0) }
         let first = try index.get(HistoryKey.key(number)) ?? entry.value
-        return first.withBytes { Self.time($0) }
+        return unsafe first.withBytes { unsafe Self.time($0) }
     }
 
     /// The time in the first part of a record.
     static func time(_ bytes: UnsafeRawBufferPointer) -> Double {
         guard bytes.count >= 10 else { return -.infinity }
-        return Double(bitPattern: UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: 2, as: UInt64.self)))
+        return unsafe Double(bitPattern: UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: 2, as: UInt64.self)))
     }
 }

@@ -55,7 +55,7 @@ enum HistoryState {
     static func floor(in snapshot: Snapshot) throws -> UInt64 {
         let bytes = try EngineError.translated { () throws(EngineError) in try snapshot.value(floorName) }
         guard let bytes, bytes.count == 8 else { return 0 }
-        return bytes.withUnsafeBytes { KeyBytes.number($0, at: 0) }
+        return unsafe bytes.withUnsafeBytes { unsafe KeyBytes.number($0, at: 0) }
     }
 
     static func setFloor(_ floor: UInt64, in transaction: WriteTransaction) throws(EngineError) {

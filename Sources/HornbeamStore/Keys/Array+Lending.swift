@@ -2,8 +2,8 @@ extension [UInt8] {
     /// Passes the bytes to a body with typed throws.
     @inline(__always)
     func lent<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {
-        let result = withUnsafeBytes { bytes -> Result<R, E> in
-            Result { () throws(E) -> R in try body(bytes) }
+        let result = unsafe withUnsafeBytes { bytes -> Result<R, E> in
+            Result { () throws(E) -> R in unsafe try body(bytes) }
         }
         return try result.get()
     }

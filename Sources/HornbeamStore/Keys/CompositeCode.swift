@@ -45,7 +45,7 @@ enum CompositeCode {
         case .decimal(let number): (.decimal, decimal(number))
         case .string(let text): (.string, Array(text.utf8))
         case .data(let data): (.data, [UInt8](data))
-        case .uuid(let uuid): (.uuid, withUnsafeBytes(of: uuid.uuid) { [UInt8]($0) })
+        case .uuid(let uuid): unsafe (.uuid, withUnsafeBytes(of: uuid.uuid) { unsafe [UInt8]($0) })
         case .uri(let url): (.uri, Array(url.absoluteString.utf8))
         case .dictionary(let parts): (.composite, encode(parts))
         case .null, .objectID, .array, .set:
@@ -60,7 +60,7 @@ enum CompositeCode {
     }
 
     private static func raw<T: FixedWidthInteger>(_ number: T) -> [UInt8] {
-        withUnsafeBytes(of: number.littleEndian) { [UInt8]($0) }
+        unsafe withUnsafeBytes(of: number.littleEndian) { unsafe [UInt8]($0) }
     }
 
     private static func append<T: FixedWidthInteger>(_ number: T, to bytes: inout [UInt8]) { bytes += raw(number) }
@@ -95,7 +95,7 @@ enum CompositeCode {
         case .data: return .data(Data(content))
         case .uuid:
             guard content.count == 16 else { return nil }
-            return content.withUnsafeBytes { .uuid(UUID(uuid: $0.loadUnaligned(as: uuid_t.self))) }
+            return unsafe content.withUnsafeBytes { unsafe .uuid(UUID(uuid: $0.loadUnaligned(as: uuid_t.self))) }
         case .uri: return URL(string: String(decoding: content, as: UTF8.self)).map { .uri($0) }
         case .composite: return decode(content, depth: depth + 1).map { .dictionary($0) }
         }
@@ -112,7 +112,7 @@ enum CompositeCode {
         }
 
         mutating func number<T: FixedWidthInteger>(_ type: T.Type) -> T? {
-            bytes(MemoryLayout<T>.size)?.withUnsafeBytes { T(littleEndian: $0.loadUnaligned(as: T.self)) }
+            unsafe bytes(MemoryLayout<T>.size)?.withUnsafeBytes { unsafe T(littleEndian: $0.loadUnaligned(as: T.self)) }
         }
     }
 }

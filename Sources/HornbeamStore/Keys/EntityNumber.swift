@@ -1,11 +1,11 @@
 /// The four bytes with the entity number of an entry, little-endian.
 enum EntityNumber {
     static func bytes(_ number: UInt32) -> [UInt8] {
-        withUnsafeBytes(of: number.littleEndian) { [UInt8]($0) }
+        unsafe withUnsafeBytes(of: number.littleEndian) { unsafe [UInt8]($0) }
     }
 
     @inline(__always)
     static func read(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> UInt32 {
-        UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self))
+        unsafe UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self))
     }
 }

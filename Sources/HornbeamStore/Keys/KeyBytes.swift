@@ -9,7 +9,7 @@ enum KeyBytes {
 
     @inline(__always)
     static func append<T: FixedWidthInteger>(_ number: T, to bytes: inout [UInt8]) {
-        withUnsafeBytes(of: number.bigEndian) { bytes.append(contentsOf: $0) }
+        unsafe withUnsafeBytes(of: number.bigEndian) { unsafe bytes.append(contentsOf: $0) }
     }
 
     static func appendSigned<T: FixedWidthInteger & SignedInteger>(_ number: T, to bytes: inout [UInt8]) {
@@ -41,13 +41,13 @@ enum KeyBytes {
     }
 
     static func appendEscaped(_ content: UnsafeRawBufferPointer, to bytes: inout [UInt8]) {
-        if content.contains(0) {
-            for byte in content {
+        if unsafe content.contains(0) {
+            for unsafe byte in unsafe content {
                 bytes.append(byte)
                 if byte == 0 { bytes.append(1) }
             }
         } else {
-            bytes.append(contentsOf: content)
+            unsafe bytes.append(contentsOf: content)
         }
         bytes.append(0)
         bytes.append(0)
@@ -55,7 +55,7 @@ enum KeyBytes {
 
     /// Appends the common key prefix of all texts that begin with `content`.
     static func appendEscapedPrefix(_ content: UnsafeRawBufferPointer, to bytes: inout [UInt8]) {
-        appendEscaped(content, to: &bytes)
+        unsafe appendEscaped(content, to: &bytes)
         bytes.removeLast(2)
     }
 
@@ -65,10 +65,10 @@ enum KeyBytes {
 
     /// The number in the last eight bytes of a key.
     static func suffix(_ key: UnsafeRawBufferPointer) -> UInt64 {
-        UInt64(bigEndian: key.loadUnaligned(fromByteOffset: key.count - 8, as: UInt64.self))
+        unsafe UInt64(bigEndian: key.loadUnaligned(fromByteOffset: key.count - 8, as: UInt64.self))
     }
 
     static func number(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> UInt64 {
-        UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+        unsafe UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
     }
 }

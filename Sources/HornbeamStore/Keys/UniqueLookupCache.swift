@@ -25,16 +25,16 @@ final class UniqueLookupCache: Sendable {
 
     deinit {
         let start = mapping.load(ordering: .acquiring)
-        if start != 0 { munmap(UnsafeMutableRawPointer(bitPattern: start), mappedBytes.load(ordering: .relaxed)) }
+        if start != 0 { unsafe munmap(UnsafeMutableRawPointer(bitPattern: start), mappedBytes.load(ordering: .relaxed)) }
     }
 
     /// The first object that may have a value of that hash.
     @inline(__always)
     func first(_ hash: UInt64) -> UInt64? {
-        guard let line = line(of: hash) else { return nil }
+        guard let line = unsafe line(of: hash) else { return nil }
         let tag = hash >> 48
         for place in 0 ..< Self.lineWords {
-            let word = line[place].load(ordering: .relaxed)
+            let word = unsafe line[place].load(ordering: .relaxed)
             if word >> 48 == tag, word != 0 { return word & Self.keyMask }
         }
         return nil
@@ -44,20 +44,20 @@ final class UniqueLookupCache: Sendable {
     /// when the cache is allocated.
     func note(_ hash: UInt64, _ key: UInt64, entries: Int, bytes: Int) {
         guard key <= Self.keyMask else { return }
-        guard let line = line(of: hash) else { return makeRoom(entries: entries, bytes: bytes) }
+        guard let line = unsafe line(of: hash) else { return makeRoom(entries: entries, bytes: bytes) }
         let word = (hash & ~Self.keyMask) | key
         let place = (0 ..< Self.lineWords).first { place in
-            let old = line[place].load(ordering: .relaxed)
+            let old = unsafe line[place].load(ordering: .relaxed)
             return old == 0 || old & Self.keyMask == key
         }
-        line[place ?? Int(hash >> 40 & 7)].store(word, ordering: .relaxed)
+        unsafe line[place ?? Int(hash >> 40 & 7)].store(word, ordering: .relaxed)
     }
 
     @inline(__always)
     private func line(of hash: UInt64) -> UnsafeMutablePointer<Word>? {
-        guard let start = UnsafeMutableRawPointer(bitPattern: words.load(ordering: .acquiring)) else { return nil }
+        guard let start = unsafe UnsafeMutableRawPointer(bitPattern: words.load(ordering: .acquiring)) else { return nil }
         let line = Int(truncatingIfNeeded: hash) & lineMask.load(ordering: .relaxed)
-        return start.assumingMemoryBound(to: Word.self) + line * Self.lineWords
+        return unsafe start.assumingMemoryBound(to: Word.self) + line * Self.lineWords
     }
 
     /// After enough lookups, allocates a word for every entry, up to the memory limit.
@@ -69,10 +69,10 @@ final class UniqueLookupCache: Sendable {
         while lines * Self.lineWords < entries + entries / 2, lines * 128 <= bytes { lines *= 2 }
         // The kernel zeroes each page at the first access.
         let count = lines * 64 + 4096
-        guard let memory = mmap(nil, count, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), memory != MAP_FAILED else {
+        guard let memory = unsafe mmap(nil, count, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), unsafe memory != MAP_FAILED else {
             return
         }
-        if count >= 4 << 20 { madvise(memory, count, 14) }  // MADV_HUGEPAGE: a lookup then costs one cache miss without a page-table walk
+        if count >= 4 << 20 { unsafe madvise(memory, count, 14) }  // MADV_HUGEPAGE: a lookup then costs one cache miss without a page-table walk
         mapping.store(UInt(bitPattern: memory), ordering: .relaxed)
         mappedBytes.store(count, ordering: .relaxed)
         lineMask.store(lines - 1, ordering: .relaxed)
@@ -85,12 +85,12 @@ final class UniqueLookupCache: Sendable {
         var hash = UInt64(truncatingIfNeeded: text.count) &* 0x9E37_79B9_7F4A_7C15
         var place = 0
         while place + 8 <= text.count {
-            hash = mixed(hash ^ text.loadUnaligned(fromByteOffset: place, as: UInt64.self))
+            hash = unsafe mixed(hash ^ text.loadUnaligned(fromByteOffset: place, as: UInt64.self))
             place += 8
         }
         var rest: UInt64 = 0
         while place < text.count {
-            rest = rest << 8 | UInt64(text[place])
+            rest = unsafe rest << 8 | UInt64(text[place])
             place += 1
         }
         return mixed(hash ^ rest)

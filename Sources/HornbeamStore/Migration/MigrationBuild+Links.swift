@@ -138,12 +138,12 @@ extension MigrationBuild {
     ) throws(EngineError) {
         let link = oldReader.schema.link(relationship)
         let only = relationship.destinationEntity?.concreteDescendants.first.map { draft.oldNumber(of: $0) }
-        try draft.snapshot.index(link.members).forEach(in: KeyRange()) { (key, value) throws(EngineError) -> Bool in
+        unsafe try draft.snapshot.index(link.members).forEach(in: KeyRange()) { (key, value) throws(EngineError) -> Bool in
             guard key.count >= 16 else { return true }
-            var pair = LinkPair(owner: KeyBytes.number(key, at: 0), member: KeyBytes.suffix(key))
-            pair.memberNumber = link.isPolymorphic ? (value.count >= 4 ? EntityNumber.read(value, at: 0) : nil) : only
+            var pair = unsafe LinkPair(owner: KeyBytes.number(key, at: 0), member: KeyBytes.suffix(key))
+            pair.memberNumber = unsafe link.isPolymorphic ? (value.count >= 4 ? EntityNumber.read(value, at: 0) : nil) : only
             // Positions left over from a former order are ignored.
-            if link.order != nil, value.count >= 8 { pair.position = KeyBytes.number(value, at: value.count - 8) }
+            if link.order != nil, value.count >= 8 { pair.position = unsafe KeyBytes.number(value, at: value.count - 8) }
             try body(pair)
             return true
         }

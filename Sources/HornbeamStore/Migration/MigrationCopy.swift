@@ -88,8 +88,8 @@ struct MigrationCopy {
         try transaction.setValue(TreeName.cutKeys(new), snapshot.value(TreeName.cutKeys(old)))
         var copy = self
         try progress.translated { () throws(EngineError) in
-            try entries.forEach(in: KeyRange()) { (key, value) throws(EngineError) -> Bool in
-                try copy.transaction.put(key, value, in: tree)
+            unsafe try entries.forEach(in: KeyRange()) { (key, value) throws(EngineError) -> Bool in
+                unsafe try copy.transaction.put(key, value, in: tree)
                 try copy.advance(1)
                 return true
             }

@@ -56,7 +56,7 @@ extension MigrationDraft {
 extension PropertyValue {
     /// The cell of a value as a fill value of the engine; nil for null.
     func cellBytes(_ type: CellType) -> [UInt8]? {
-        func raw<T>(_ value: T) -> [UInt8] { withUnsafeBytes(of: value) { [UInt8]($0) } }
+        func raw<T>(_ value: T) -> [UInt8] { unsafe withUnsafeBytes(of: value) { unsafe [UInt8]($0) } }
         switch (type, self) {
         case (.int16, .int(let number)): return raw(Int16(truncatingIfNeeded: number))
         case (.int32, .int(let number)): return raw(Int32(truncatingIfNeeded: number))

@@ -136,7 +136,7 @@ extension RowBuffer {
         case .fixed4: set(target, row.load(source, as: UInt32.self))
         case .fixed8: set(target, row.load(source, as: UInt64.self))
         case .fixed16: set(target, row.load(source, as: SIMD2<UInt64>.self))
-        case .bytes: try row.withBytes(source) { setBytes(target, $0) }
+        case .bytes: unsafe try row.withBytes(source) { unsafe setBytes(target, $0) }
         }
     }
 }

@@ -210,7 +210,7 @@ extension MigrationDraft {
             if Int(id.rawValue) == column.stored.entityColumn, case .column(_, let old) = column.source,
                 let only = old.destinationEntity?.concreteDescendants.first
             {
-                return withUnsafeBytes(of: oldNumber(of: only)) { [UInt8]($0) }
+                return unsafe withUnsafeBytes(of: oldNumber(of: only)) { unsafe [UInt8]($0) }
             }
         }
         return nil

@@ -201,8 +201,8 @@ extension Store.Location {
 
     /// Calls the C library, which takes a tenth of the time of `URL`. Nil if the path does not exist.
     private static func real(_ path: String) -> String? {
-        guard let real = realpath(path, nil) else { return nil }
-        defer { free(real) }
-        return String(cString: real)
+        guard let real = unsafe realpath(path, nil) else { return nil }
+        defer { unsafe free(real) }
+        return unsafe String(cString: real)
     }
 }

@@ -52,12 +52,12 @@ struct MemberTrees: Sendable {
     func entityIndex(_ value: UnsafeRawBufferPointer, schema: Schema) -> Int32? {
         guard isPolymorphic else { return onlyMember }
         guard value.count >= 4 else { return nil }
-        return schema.entityIndex(number: EntityNumber.read(value, at: 0))
+        return unsafe schema.entityIndex(number: EntityNumber.read(value, at: 0))
     }
 
     static func position(_ value: [UInt8]) -> UInt64? {
         guard value.count >= 8 else { return nil }
-        return value.withUnsafeBytes { KeyBytes.number($0, at: value.count - 8) }
+        return unsafe value.withUnsafeBytes { unsafe KeyBytes.number($0, at: value.count - 8) }
     }
 }
 

@@ -38,12 +38,12 @@ package struct MemberReader {
         owner: UInt64, skipping: Int = 0, _ body: (ObjectReference) -> Bool
     ) throws(EngineError) {
         guard trees.isPolymorphic else { return try forEachOfOneEntity(owner: owner, skipping: skipping, body) }
-        try (order ?? members).forEach(in: MemberTrees.range(ofOwner: owner), skipping: skipping) {
+        unsafe try (order ?? members).forEach(in: MemberTrees.range(ofOwner: owner), skipping: skipping) {
             (key, value) throws(EngineError) -> Bool in
-            guard key.count >= 16, let entity = trees.entityIndex(value, schema: schema), entity >= 0 else {
+            guard key.count >= 16, let entity = unsafe trees.entityIndex(value, schema: schema), entity >= 0 else {
                 throw Self.damaged
             }
-            return body(ObjectReference(entityIndex: entity, key: KeyBytes.suffix(key)))
+            return unsafe body(ObjectReference(entityIndex: entity, key: KeyBytes.suffix(key)))
         }
     }
 
@@ -70,12 +70,12 @@ package struct MemberReader {
     /// Members with their positions, in order. Ordered relationships only.
     func positions(owner: UInt64) throws(EngineError) -> [(position: UInt64, member: ObjectReference)] {
         var result: [(position: UInt64, member: ObjectReference)] = []
-        try order?.forEach(in: MemberTrees.range(ofOwner: owner)) { (key, value) throws(EngineError) -> Bool in
-            guard key.count >= 24, let entity = trees.entityIndex(value, schema: schema), entity >= 0 else {
+        unsafe try order?.forEach(in: MemberTrees.range(ofOwner: owner)) { (key, value) throws(EngineError) -> Bool in
+            guard key.count >= 24, let entity = unsafe trees.entityIndex(value, schema: schema), entity >= 0 else {
                 throw Self.damaged
             }
-            let member = ObjectReference(entityIndex: entity, key: KeyBytes.suffix(key))
-            result.append((KeyBytes.number(key, at: 8), member))
+            let member = unsafe ObjectReference(entityIndex: entity, key: KeyBytes.suffix(key))
+            unsafe result.append((KeyBytes.number(key, at: 8), member))
             return true
         }
         return result

@@ -52,9 +52,9 @@ struct MemberWriter {
 
     private func nextPosition(owner: UInt64, _ order: TreeID) throws(EngineError) -> UInt64 {
         var last: UInt64?
-        try transaction.index(order).forEach(in: MemberTrees.range(ofOwner: owner), reversed: true) {
+        unsafe try transaction.index(order).forEach(in: MemberTrees.range(ofOwner: owner), reversed: true) {
             (key, _) throws(EngineError) -> Bool in
-            last = key.count >= 16 ? KeyBytes.number(key, at: 8) : nil
+            last = unsafe key.count >= 16 ? KeyBytes.number(key, at: 8) : nil
             return false
         }
         guard let last else { return Self.firstPosition }

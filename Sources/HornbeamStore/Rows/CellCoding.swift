@@ -21,13 +21,13 @@ extension StoredColumn {
         case (.uuid, .uuid(let uuid)): row.set(column, uuid.uuid)
         case (.string, .string(let text)): row.setString(column, text)
         case (.uri, .uri(let url)): row.setString(column, url.absoluteString)
-        case (.data, .data(let data)): data.withUnsafeBytes { row.setBytes(column, $0) }
+        case (.data, .data(let data)): unsafe data.withUnsafeBytes { unsafe row.setBytes(column, $0) }
         case (.decimal, .decimal(let number)):
             var bytes: [UInt8] = []
             DecimalCode.append(number, to: &bytes)
-            bytes.withUnsafeBytes { row.setBytes(column, $0) }
+            unsafe bytes.withUnsafeBytes { unsafe row.setBytes(column, $0) }
         case (.composite, .dictionary(let parts)):
-            CompositeCode.encode(parts).withUnsafeBytes { row.setBytes(column, $0) }
+            unsafe CompositeCode.encode(parts).withUnsafeBytes { unsafe row.setBytes(column, $0) }
         case (.objectID, .objectID(let id)): row.setString(column, try storable(id))
         default: throw wrongType(value)
         }

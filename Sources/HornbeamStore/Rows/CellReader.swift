@@ -4,17 +4,17 @@ internal import HornbeamModel
 /// Reads single cells of one entity's rows in one snapshot, without reference counting. Property getters use it.
 ///
 /// Valid while its snapshot is held. A property is given by index and must have a column of the requested type.
-package struct CellReader {
+@safe package struct CellReader {
     private let unowned: Unmanaged<TableCells>  // the snapshot retains it
     private let columns: UnsafePointer<CellColumn>
 
     init(_ table: TableCells, _ columns: UnsafePointer<CellColumn>) {
-        unowned = .passUnretained(table)
-        self.columns = columns
+        unsafe unowned = unsafe .passUnretained(table)
+        unsafe self.columns = unsafe columns
     }
 
     @inline(__always)
-    private func withTable<R>(_ body: (TableCells) -> R) -> R { unowned._withUnsafeGuaranteedRef { body($0) } }
+    private func withTable<R>(_ body: (TableCells) -> R) -> R { unsafe unowned._withUnsafeGuaranteedRef { body($0) } }
 
     @inline(__always)
     private func tryTable<R>(_ body: (TableCells) throws(EngineError) -> R) throws(EngineError) -> R {
@@ -22,7 +22,7 @@ package struct CellReader {
     }
 
     /// True when the property has a column: it is an attribute or a to-one, and not transient.
-    package func holds(_ property: Int) -> Bool { columns[property].position >= 0 }
+    package func holds(_ property: Int) -> Bool { unsafe columns[property].position >= 0 }
 
     /// True when the hint comes from this snapshot, so that the row exists without a lookup.
     package func knows(_ hint: RowHint) -> Bool { withTable { $0.saw(hint.location) } }
@@ -40,7 +40,7 @@ package struct CellReader {
     func isText(
         _ key: UInt64, _ hint: inout RowHint, _ column: Int, _ text: UnsafeRawBufferPointer
     ) throws(EngineError) -> Bool {
-        try tryTable { table throws(EngineError) in try table.isText(key, at: &hint.location, column, text) }
+        try tryTable { table throws(EngineError) in unsafe try table.isText(key, at: &hint.location, column, text) }
     }
 
     /// Prefetches the texts that are usually read, for a row that was located earlier.
@@ -50,24 +50,25 @@ package struct CellReader {
 
     /// The double, float or date of a located row with a value; nil means to call `double`.
     package func plainDouble(_ property: Int, _ hint: RowHint) -> Double? {
-        let column = columns[property]
+        let column = unsafe columns[property]
         return withTable { $0.plainCell(at: hint.location, column.position) }.map(column.double)
     }
 
     /// The same for an integer or a boolean.
     package func plainInteger(_ property: Int, _ hint: RowHint) -> Int64? {
-        let column = columns[property]
+        let column = unsafe columns[property]
         return withTable { $0.plainCell(at: hint.location, column.position) }.map(column.integer)
     }
 
     /// The same for a string or URI.
     package func plainString(_ property: Int, _ hint: RowHint) -> String? {
-        withTable { $0.plainText(at: hint.location, columns[property].position) }
+        withTable { unsafe $0.plainText(at: hint.location, columns[property].position) }
     }
 
     /// Borrows the bytes of such a text until they are returned; nil means to call `lendText`.
     package func borrowText(_ property: Int, _ hint: RowHint) -> LentText? {
-        withTable { $0.borrowText(at: hint.location, columns[property].position) }.map { LentText(start: $0.start, count: $0.count, reader: $0.reader) }
+        withTable { unsafe $0.borrowText(at: hint.location, columns[property].position) }
+            .map { unsafe LentText(start: $0.start, count: $0.count, reader: $0.reader) }
     }
 
     // MARK: Any row
@@ -76,16 +77,16 @@ package struct CellReader {
     package func lendText(
         _ property: Int, _ key: UInt64, _ hint: inout RowHint, _ body: (UnsafeRawBufferPointer?) -> Void
     ) throws -> Bool {
-        let column = columns[property]
+        let column = unsafe columns[property]
         precondition(column.type == .string || column.type == .uri, "The property is not a text.")
         do {
-            return try tryTable { table throws(EngineError) in try table.lendText(key, at: &hint.location, column.position, body) }
+            return try tryTable { table throws(EngineError) in unsafe try table.lendText(key, at: &hint.location, column.position, body) }
         } catch { throw HornbeamError(error) }
     }
 
     /// An integer of any width, or a boolean as 0 and 1; nil when there is no row, `.some(nil)` when there is no value.
     package func integer(_ property: Int, _ key: UInt64, _ hint: inout RowHint) throws -> Int64?? {
-        let column = columns[property]
+        let column = unsafe columns[property]
         let cell: FixedCell
         do {
             cell = try tryTable { table throws(EngineError) in try table.fixedCell(key, at: &hint.location, column.position) }
@@ -96,7 +97,7 @@ package struct CellReader {
 
     /// A double, a float, or a date as seconds since 2001; optionals as for `integer`.
     package func double(_ property: Int, _ key: UInt64, _ hint: inout RowHint) throws -> Double?? {
-        let column = columns[property]
+        let column = unsafe columns[property]
         let cell: FixedCell
         do {
             cell = try tryTable { table throws(EngineError) in try table.fixedCell(key, at: &hint.location, column.position) }
@@ -107,7 +108,7 @@ package struct CellReader {
 
     /// The text of a string or URI; optionals as for `integer`.
     package func string(_ property: Int, _ key: UInt64, _ hint: inout RowHint) throws -> String?? {
-        let column = columns[property]
+        let column = unsafe columns[property]
         precondition(column.type == .string || column.type == .uri, "The property is not a text.")
         do {
             let cell = try tryTable { table throws(EngineError) in try table.textCell(key, at: &hint.location, column.position) }
@@ -121,11 +122,11 @@ package struct CellReader {
 }
 
 /// The borrowed bytes of a text in its page. The borrowing thread returns them.
-package struct LentText {
+@safe package struct LentText {
     package let start: UnsafeRawPointer
     package let count: Int
     package let reader: UnsafeMutableRawPointer?
 
     /// - Parameter reader: The reader of the text that is no longer needed.
-    package static func giveBack(_ reader: UnsafeMutableRawPointer?) { BorrowedBytes.giveBack(reader) }
+    package static func giveBack(_ reader: UnsafeMutableRawPointer?) { unsafe BorrowedBytes.giveBack(reader) }
 }

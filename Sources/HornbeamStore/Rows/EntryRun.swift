@@ -31,7 +31,7 @@ struct EntryRun {
 
     private static func head(_ key: [UInt8]) -> UInt64 {
         if key.count >= 8 {
-            return key.withUnsafeBytes { UInt64(bigEndian: $0.loadUnaligned(as: UInt64.self)) }
+            return unsafe key.withUnsafeBytes { unsafe UInt64(bigEndian: $0.loadUnaligned(as: UInt64.self)) }
         }
         var head: UInt64 = 0
         for byte in key { head = head << 8 | UInt64(byte) }
@@ -47,17 +47,17 @@ struct EntryRun {
             entries.removeAll(keepingCapacity: true)
         }
         var sorted = entries
-        try arena.lent { arena throws(E) in
-            sorted.sort { Self.isBefore($0, $1, arena) }
+        unsafe try arena.lent { arena throws(E) in
+            sorted.sort { unsafe Self.isBefore($0, $1, arena) }
             for entry in sorted {
-                try body(UnsafeRawBufferPointer(rebasing: arena[entry.offset ..< entry.offset + entry.length]), entry.object)
+                unsafe try body(UnsafeRawBufferPointer(rebasing: arena[entry.offset ..< entry.offset + entry.length]), entry.object)
             }
         }
     }
 
     private static func isBefore(_ a: Entry, _ b: Entry, _ arena: UnsafeRawBufferPointer) -> Bool {
         if a.head != b.head { return a.head < b.head }
-        let difference = memcmp(
+        let difference = unsafe memcmp(
             arena.baseAddress! + a.offset, arena.baseAddress! + b.offset, min(a.length, b.length))
         if difference != 0 { return difference < 0 }
         return a.length == b.length ? a.offset < b.offset : a.length < b.length

@@ -21,7 +21,7 @@ struct HistoryBytes {
     }
 
     mutating func append(double: Double) {
-        withUnsafeBytes(of: double.bitPattern.littleEndian) { bytes.append(contentsOf: $0) }
+        unsafe withUnsafeBytes(of: double.bitPattern.littleEndian) { unsafe bytes.append(contentsOf: $0) }
     }
 
     /// The length plus one, then UTF-8; 0 for nil.
@@ -84,7 +84,7 @@ struct HistoryReader {
 
     mutating func double() -> Double? {
         guard let raw = contents(8) else { return nil }
-        return raw.withUnsafeBytes { Double(bitPattern: UInt64(littleEndian: $0.loadUnaligned(as: UInt64.self))) }
+        return unsafe raw.withUnsafeBytes { unsafe Double(bitPattern: UInt64(littleEndian: $0.loadUnaligned(as: UInt64.self))) }
     }
 
     /// The outer optional is nil for invalid bytes, the inner one for an absent text.

@@ -13,5 +13,5 @@ enum HistoryKey {
     }
 
     /// 0 for a key that is too short.
-    static func number(_ key: UnsafeRawBufferPointer) -> UInt64 { key.count < 8 ? 0 : KeyBytes.number(key, at: 0) }
+    static func number(_ key: UnsafeRawBufferPointer) -> UInt64 { unsafe key.count < 8 ? 0 : KeyBytes.number(key, at: 0) }
 }

@@ -47,14 +47,14 @@ struct IndexKey {
     /// Appends UTF-8 text with `binary` collation.
     mutating func append(utf8: UnsafeRawBufferPointer, _ element: ValueIndex.Element) {
         let start = begin()
-        KeyBytes.appendEscaped(utf8, to: &bytes)
+        unsafe KeyBytes.appendEscaped(utf8, to: &bytes)
         end(element, from: start)
     }
 
     /// Appends the common prefix of all texts that begin with `prefix`. Only as the last component, ascending.
     mutating func append(prefix: String, _ element: ValueIndex.Element) {
         bytes.append(KeyBytes.present)
-        element.collation.folded(prefix.utf8).withUnsafeBytes { KeyBytes.appendEscapedPrefix($0, to: &bytes) }
+        unsafe element.collation.folded(prefix.utf8).withUnsafeBytes { unsafe KeyBytes.appendEscapedPrefix($0, to: &bytes) }
     }
 
     /// Appends an object in the order of IDs: by entity name, then by key. For sorting only.
@@ -85,13 +85,13 @@ struct IndexKey {
         case (.bool, .bool(let flag)): bytes.append(flag ? 1 : 0)
         case (.date, .date(let date)): KeyBytes.append(date.timeIntervalSinceReferenceDate, to: &bytes)
         case (.decimal, .decimal(let number)): DecimalCode.append(number, to: &bytes)
-        case (.uuid, .uuid(let uuid)): withUnsafeBytes(of: uuid.uuid) { bytes.append(contentsOf: $0) }
+        case (.uuid, .uuid(let uuid)): unsafe withUnsafeBytes(of: uuid.uuid) { unsafe bytes.append(contentsOf: $0) }
         case (.string, .string(let text)): append(text: text, element.collation)
         case (.uri, .uri(let url)): append(text: url.absoluteString, element.collation)
         case (.objectID, .objectID(let id)): append(text: id.uriRepresentation().absoluteString, .binary)
         case (.objectID, .string(let text)): append(text: text, .binary)
         case (.reference, .objectID(let id)): KeyBytes.append(id.reference, to: &bytes)
-        case (.data, .data(let data)): data.withUnsafeBytes { KeyBytes.appendEscaped($0, to: &bytes) }
+        case (.data, .data(let data)): unsafe data.withUnsafeBytes { unsafe KeyBytes.appendEscaped($0, to: &bytes) }
         default: preconditionFailure("A \(value.kindName) has no key as \(element.type.rawValue). Convert it first.")
         }
     }
@@ -100,20 +100,20 @@ struct IndexKey {
     mutating func append(raw: UnsafeRawBufferPointer, _ element: ValueIndex.Element) {
         let start = begin()
         switch element.type {
-        case .int16: KeyBytes.appendSigned(Int16(truncatingIfNeeded: raw.integer), to: &bytes)
-        case .int32: KeyBytes.appendSigned(Int32(truncatingIfNeeded: raw.integer), to: &bytes)
-        case .int64: KeyBytes.appendSigned(raw.integer, to: &bytes)
-        case .double, .date: KeyBytes.append(raw.loadUnaligned(as: Double.self), to: &bytes)
+        case .int16: unsafe KeyBytes.appendSigned(Int16(truncatingIfNeeded: raw.integer), to: &bytes)
+        case .int32: unsafe KeyBytes.appendSigned(Int32(truncatingIfNeeded: raw.integer), to: &bytes)
+        case .int64: unsafe KeyBytes.appendSigned(raw.integer, to: &bytes)
+        case .double, .date: unsafe KeyBytes.append(raw.loadUnaligned(as: Double.self), to: &bytes)
         case .float:
             let isWide = raw.count == 8
-            KeyBytes.append(isWide ? Float(raw.loadUnaligned(as: Double.self)) : raw.loadUnaligned(as: Float.self), to: &bytes)
-        case .bool, .uuid, .decimal: bytes.append(contentsOf: raw)
-        case .reference: KeyBytes.append(raw.loadUnaligned(as: UInt64.self), to: &bytes)
+            unsafe KeyBytes.append(isWide ? Float(raw.loadUnaligned(as: Double.self)) : raw.loadUnaligned(as: Float.self), to: &bytes)
+        case .bool, .uuid, .decimal: unsafe bytes.append(contentsOf: raw)
+        case .reference: unsafe KeyBytes.append(raw.loadUnaligned(as: UInt64.self), to: &bytes)
         case .string, .uri, .data, .objectID:
             if element.collation == .binary {
-                KeyBytes.appendEscaped(raw, to: &bytes)
+                unsafe KeyBytes.appendEscaped(raw, to: &bytes)
             } else {
-                element.collation.folded(raw).withUnsafeBytes { KeyBytes.appendEscaped($0, to: &bytes) }
+                unsafe element.collation.folded(raw).withUnsafeBytes { unsafe KeyBytes.appendEscaped($0, to: &bytes) }
             }
         case .composite: noKeyOfComposite()
         }
@@ -123,9 +123,9 @@ struct IndexKey {
     private mutating func append(text: String, _ collation: KeyCollation) {
         guard collation != .binary else {
             var text = text
-            return text.withUTF8 { KeyBytes.appendEscaped(UnsafeRawBufferPointer($0), to: &bytes) }
+            return text.withUTF8 { unsafe KeyBytes.appendEscaped(UnsafeRawBufferPointer($0), to: &bytes) }
         }
-        collation.folded(text.utf8).withUnsafeBytes { KeyBytes.appendEscaped($0, to: &bytes) }
+        unsafe collation.folded(text.utf8).withUnsafeBytes { unsafe KeyBytes.appendEscaped($0, to: &bytes) }
     }
 
     private mutating func appendContent(
@@ -141,14 +141,14 @@ struct IndexKey {
         case .bool: bytes.append(row.bit(cell) ? 1 : 0)
         case .reference: KeyBytes.append(row.load(cell, as: UInt64.self), to: &bytes)
         case .uuid:
-            withUnsafeBytes(of: row.load(cell, as: uuid_t.self)) { bytes.append(contentsOf: $0) }
+            unsafe withUnsafeBytes(of: row.load(cell, as: uuid_t.self)) { unsafe bytes.append(contentsOf: $0) }
         case .decimal: bytes.append(contentsOf: try row.bytes(cell))
         case .string, .uri, .data, .objectID:
             if element.collation == .binary {
-                try row.withBytes(cell) { content in KeyBytes.appendEscaped(content, to: &bytes) }
+                unsafe try row.withBytes(cell) { content in unsafe KeyBytes.appendEscaped(content, to: &bytes) }
             } else {
-                try row.withBytes(cell) { content in
-                    element.collation.folded(content).withUnsafeBytes { KeyBytes.appendEscaped($0, to: &bytes) }
+                unsafe try row.withBytes(cell) { content in
+                    unsafe element.collation.folded(content).withUnsafeBytes { unsafe KeyBytes.appendEscaped($0, to: &bytes) }
                 }
             }
         case .composite: noKeyOfComposite()
@@ -262,9 +262,9 @@ extension UnsafeRawBufferPointer {
     /// A little-endian integer of any width.
     var integer: Int64 {
         switch count {
-        case 2: Int64(loadUnaligned(as: Int16.self))
-        case 4: Int64(loadUnaligned(as: Int32.self))
-        default: loadUnaligned(as: Int64.self)
+        case 2: unsafe Int64(loadUnaligned(as: Int16.self))
+        case 4: unsafe Int64(loadUnaligned(as: Int32.self))
+        default: unsafe loadUnaligned(as: Int64.self)
         }
     }
 }

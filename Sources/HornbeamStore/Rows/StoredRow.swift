@@ -31,7 +31,7 @@ package struct StoredRow {
     ) throws -> R? {
         let column = table.column(property).column
         if view.isNull(column) { return nil }
-        return try EngineError.translated { () throws(EngineError) in try view.withBytes(column) { body($0) } }
+        return try EngineError.translated { () throws(EngineError) in unsafe try view.withBytes(column) { unsafe body($0) } }
     }
 
     /// An integer of any width.

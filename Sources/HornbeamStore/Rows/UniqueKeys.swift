@@ -11,8 +11,8 @@ enum UniqueKeys {
         if key.isCut {
             return try takeCut(index, &key, value(index, object, schema: schema), for: object, in: transaction, schema: schema)
         }
-        return try key.bytes.lent { (key) throws(EngineError) in
-            try take(index, whole: key, for: object, in: transaction, schema: schema)
+        return unsafe try key.bytes.lent { (key) throws(EngineError) in
+            unsafe try take(index, whole: key, for: object, in: transaction, schema: schema)
         }
     }
 
@@ -21,11 +21,11 @@ enum UniqueKeys {
         _ index: ValueIndex, whole key: UnsafeRawBufferPointer, for object: ObjectReference, in transaction: WriteTransaction,
         schema: Schema
     ) throws(EngineError) -> ObjectReference? {
-        let isNew = try withValue(index, object, schema: schema) { (value) throws(EngineError) in
-            try transaction.putNew(key, value, in: index.tree)
+        let isNew = unsafe try withValue(index, object, schema: schema) { (value) throws(EngineError) in
+            unsafe try transaction.putNew(key, value, in: index.tree)
         }
         if isNew { return nil }
-        return try transaction.index(index.tree).get([UInt8](key)).map { (value) throws(EngineError) in
+        return unsafe try transaction.index(index.tree).get([UInt8](key)).map { (value) throws(EngineError) in
             try holder(value, index, schema: schema)
         }
     }
@@ -40,8 +40,8 @@ enum UniqueKeys {
             }
         }
         var found: [UInt8]?
-        try transaction.index(index.tree).forEach(in: KeyRange(prefix: key.bytes)) { (_, value) throws(EngineError) -> Bool in
-            found = [UInt8](value)
+        unsafe try transaction.index(index.tree).forEach(in: KeyRange(prefix: key.bytes)) { (_, value) throws(EngineError) -> Bool in
+            found = unsafe [UInt8](value)
             return false
         }
         guard let found else { return nil }
@@ -50,7 +50,7 @@ enum UniqueKeys {
 
     /// The object key, little-endian, and the entity number if there can be several entities.
     static func value(_ index: ValueIndex, _ object: ObjectReference, schema: Schema) -> [UInt8] {
-        var value = withUnsafeBytes(of: object.key.littleEndian) { [UInt8]($0) }
+        var value = unsafe withUnsafeBytes(of: object.key.littleEndian) { unsafe [UInt8]($0) }
         if index.isPolymorphic { value += EntityNumber.bytes(schema.table(at: object.entityIndex).number) }
         return value
     }
@@ -59,9 +59,9 @@ enum UniqueKeys {
     private static func withValue<R>(
         _ index: ValueIndex, _ object: ObjectReference, schema: Schema, _ body: (UnsafeRawBufferPointer) throws(EngineError) -> R
     ) throws(EngineError) -> R {
-        if index.isPolymorphic { return try value(index, object, schema: schema).lent(body) }
+        if index.isPolymorphic { return unsafe try value(index, object, schema: schema).lent(body) }
         var key = object.key.littleEndian
-        return try withUnsafeBytes(of: &key) { (bytes) throws(EngineError) in try body(bytes) }
+        return unsafe try withUnsafeBytes(of: &key) { (bytes) throws(EngineError) in unsafe try body(bytes) }
     }
 
     /// The object of an entry.
@@ -70,8 +70,8 @@ enum UniqueKeys {
     ) throws(EngineError) -> ObjectReference {
         let needed = index.isPolymorphic ? 12 : 8
         guard value.count >= needed else { throw damaged(index) }
-        let (key, number) = value.withUnsafeBytes { bytes in
-            (
+        let (key, number) = unsafe value.withUnsafeBytes { bytes in
+            unsafe (
                 UInt64(littleEndian: bytes.loadUnaligned(as: UInt64.self)),
                 index.isPolymorphic ? EntityNumber.read(bytes, at: 8) : 0
             )
@@ -91,9 +91,9 @@ enum UniqueKeys {
         in transaction: WriteTransaction, schema: Schema
     ) throws(EngineError) -> ObjectReference? {
         var candidates: [[UInt8]] = []
-        try transaction.index(index.tree).forEach(in: KeyRange(prefix: key.bytes)) {
+        unsafe try transaction.index(index.tree).forEach(in: KeyRange(prefix: key.bytes)) {
             (_, value) throws(EngineError) -> Bool in
-            candidates.append([UInt8](value))
+            unsafe candidates.append([UInt8](value))
             return true
         }
         if let first = candidates.first {

@@ -21,9 +21,9 @@ extension Salvage {
         if new.kind == .mirror {
             try takeColumns(of: new, into: &positions)
         } else if let reverse = old.reverse {
-            try readable(reverse.members).forEachEntry { (key, _) throws(EngineError) in
+            unsafe try readable(reverse.members).forEachEntry { (key, _) throws(EngineError) in
                 guard key.count >= 16 else { return }
-                let pair = Pair(owner: KeyBytes.suffix(key), member: KeyBytes.number(key, at: 0))
+                let pair = unsafe Pair(owner: KeyBytes.suffix(key), member: KeyBytes.number(key, at: 0))
                 if positions[pair] == nil { positions[pair] = .max }
             }
         }
@@ -36,15 +36,15 @@ extension Salvage {
     /// The links in the relationship's own trees, with the position of each member; the last position for members without one.
     private func ownEntries(of link: LinkIndex) throws -> [Pair: UInt64] {
         var positions: [Pair: UInt64] = [:]
-        try readable(link.members).forEachEntry { (key, value) throws(EngineError) in
+        unsafe try readable(link.members).forEachEntry { (key, value) throws(EngineError) in
             guard key.count >= 16 else { return }
-            let place = link.order == nil ? 0 : value.flatMap { MemberTrees.position([UInt8]($0)) }
-            positions[Pair(owner: KeyBytes.number(key, at: 0), member: KeyBytes.suffix(key))] = place ?? .max
+            let place = unsafe link.order == nil ? 0 : value.flatMap { unsafe MemberTrees.position([UInt8]($0)) }
+            unsafe positions[Pair(owner: KeyBytes.number(key, at: 0), member: KeyBytes.suffix(key))] = place ?? .max
         }
         guard let order = link.order else { return positions }
-        try readable(order).forEachEntry { (key, _) throws(EngineError) in
+        unsafe try readable(order).forEachEntry { (key, _) throws(EngineError) in
             guard key.count >= 24 else { return }
-            positions[Pair(owner: KeyBytes.number(key, at: 0), member: KeyBytes.suffix(key))] = KeyBytes.number(key, at: 8)
+            unsafe positions[Pair(owner: KeyBytes.number(key, at: 0), member: KeyBytes.suffix(key))] = unsafe KeyBytes.number(key, at: 8)
         }
         return positions
     }

@@ -107,10 +107,10 @@ final class Salvage {
 
     private func copyValues(_ tree: ReadableTree) throws {
         try write { transaction in
-            try tree.forEachEntry { (key, value) throws(EngineError) in
-                let name = String(decoding: key, as: UTF8.self)
-                guard let value, !HistoryState.owns(name), try transaction.value(name) == nil else { return }
-                try transaction.setValue(name, [UInt8](value))
+            unsafe try tree.forEachEntry { (key, value) throws(EngineError) in
+                let name = unsafe String(decoding: key, as: UTF8.self)
+                guard let value = unsafe value, !HistoryState.owns(name), try transaction.value(name) == nil else { return }
+                unsafe try transaction.setValue(name, [UInt8](value))
             }
         }
     }
@@ -118,9 +118,9 @@ final class Salvage {
     private func copyIndex(_ tree: ReadableTree) throws {
         try write { transaction in
             let index = try transaction.createIndex(named: tree.name)
-            try tree.forEachEntry { (key, value) throws(EngineError) in
-                guard let value else { return report.lostValues += 1 }
-                try transaction.put([UInt8](key), [UInt8](value), in: index)
+            unsafe try tree.forEachEntry { (key, value) throws(EngineError) in
+                guard let value = unsafe value else { return report.lostValues += 1 }
+                unsafe try transaction.put([UInt8](key), [UInt8](value), in: index)
             }
         }
     }
@@ -167,8 +167,8 @@ final class Salvage {
 extension UnreadablePart {
     /// For a table: the range of its keys.
     var objectKeys: ClosedRange<UInt64> {
-        let lower = range.lower.count == 8 ? range.lower.withUnsafeBytes { KeyBytes.number($0, at: 0) } : 0
-        let upper = range.upper.flatMap { $0.count == 8 ? $0.withUnsafeBytes { KeyBytes.number($0, at: 0) } : nil }
+        let lower = unsafe range.lower.count == 8 ? range.lower.withUnsafeBytes { unsafe KeyBytes.number($0, at: 0) } : 0
+        let upper = range.upper.flatMap { unsafe $0.count == 8 ? $0.withUnsafeBytes { unsafe KeyBytes.number($0, at: 0) } : nil }
         return lower ... max(upper.map { $0 &- 1 } ?? .max, lower)
     }
 }

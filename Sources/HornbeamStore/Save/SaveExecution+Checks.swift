@@ -83,9 +83,9 @@ extension SaveExecution {
         }
         for (index, gathered) in runs {
             var entries = gathered
-            try entries.forEachSorted { (key, object) throws(EngineError) in
-                if let holder = try UniqueKeys.take(index, whole: key, for: object, in: transaction, schema: schema) {
-                    claims.collide(index, [UInt8](key), object, with: holder)
+            unsafe try entries.forEachSorted { (key, object) throws(EngineError) in
+                if let holder = unsafe try UniqueKeys.take(index, whole: key, for: object, in: transaction, schema: schema) {
+                    unsafe claims.collide(index, [UInt8](key), object, with: holder)
                 }
             }
         }

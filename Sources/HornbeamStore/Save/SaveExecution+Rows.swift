@@ -12,7 +12,7 @@ extension SaveExecution {
         let values = insert.values
         let row = try buffer(table)
         row.set(EntityTable.versionColumn, UInt32(1))
-        for index in values.indices where !table.cells[index].write(values[index], to: row) {
+        for index in values.indices where unsafe !table.cells[index].write(values[index], to: row) {
             guard let column = table.columns[index] else { continue }
             try column.write(values[index], to: row, schema: schema, origin: reader.origins)
         }
@@ -197,7 +197,7 @@ extension RowBuffer {
         case .fixed4: set(column, row.load(column, as: UInt32.self))
         case .fixed8: set(column, row.load(column, as: UInt64.self))
         case .fixed16: set(column, row.load(column, as: UUIDBytes.self))
-        case .bytes: try row.withBytes(column) { setBytes(column, $0) }
+        case .bytes: unsafe try row.withBytes(column) { unsafe setBytes(column, $0) }
         }
     }
 }

@@ -151,7 +151,7 @@ final class RowBuffers {
 extension EntityTable {
     /// A new row's values converted to the types of the columns; most need no conversion.
     func held(_ row: [PropertyValue]) throws -> [PropertyValue] {
-        if row.indices.allSatisfy({ cells[$0].holds(row[$0]) }) { return row }
+        if row.indices.allSatisfy({ unsafe cells[$0].holds(row[$0]) }) { return row }
         var row = row
         for index in row.indices {
             guard let column = columns[index], column.property.isAttribute else { continue }

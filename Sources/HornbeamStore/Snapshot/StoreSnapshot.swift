@@ -1,8 +1,8 @@
 internal import HornbeamEngine
 package import HornbeamModel
 
-/// One committed state of a store. It never changes and can be read on any thread.
-package final class StoreSnapshot: Sendable {
+/// One committed state of a store. It never changes and can be read on any thread. Safe: it owns the memory behind `views`.
+@safe package final class StoreSnapshot: Sendable {
     /// The number of the commit that produced the state.
     package let transaction: UInt64
     /// True when it has no age limit.
@@ -23,20 +23,20 @@ package final class StoreSnapshot: Sendable {
         var made: [TableView] = []
         for case let table? in reader.schema.tables { made.append(try snapshot.table(table.tree)) }
         viewCount = made.count
-        views = .allocate(capacity: max(made.count, 1))
-        views.initialize(from: made, count: made.count)
+        unsafe views = .allocate(capacity: max(made.count, 1))
+        unsafe views.initialize(from: made, count: made.count)
         cellTables = made.map { TableCells($0) }
     }
 
     deinit {
-        views.deinitialize(count: viewCount)
-        views.deallocate()
+        unsafe views.deinitialize(count: viewCount)
+        unsafe views.deallocate()
     }
 
     var schema: Schema { reader.schema }
 
     @inline(__always)
-    func view(_ table: EntityTable) -> TableView { views[table.slot] }
+    func view(_ table: EntityTable) -> TableView { unsafe views[table.slot] }
 
     func cells(_ table: EntityTable) -> TableCells { cellTables[table.slot] }
 
@@ -55,7 +55,7 @@ package final class StoreSnapshot: Sendable {
         let table = schema.table(entity)
         var failure: (any Error)?
         let result: R?? = try EngineError.translated { () throws(EngineError) in
-            try views[table.slot].withRow(key, at: &hint.location) { (row) throws(EngineError) -> R? in
+            unsafe try views[table.slot].withRow(key, at: &hint.location) { (row) throws(EngineError) -> R? in
                 do {
                     return try body(StoredRow(key: key, view: row, table: table, reader: reader))
                 } catch {
@@ -102,7 +102,7 @@ package final class StoreSnapshot: Sendable {
         let table = schema.table(entity)
         let column = table.column(property)
         return try EngineError.translated { () throws(EngineError) in
-            try views[table.slot].withRow(key, at: &hint.location) { (row) throws(EngineError) -> R in
+            unsafe try views[table.slot].withRow(key, at: &hint.location) { (row) throws(EngineError) -> R in
                 try body(column, row)
             }
         }

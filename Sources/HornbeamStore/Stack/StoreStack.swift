@@ -4,8 +4,8 @@ internal import HornbeamThreads
 
 /// The stores of a coordinator. Determines the store of an object, and the store for a new one.
 ///
-/// Immutable: adding or removing a store makes a new stack, in which each store keeps its slot.
-package final class StoreStack: Sendable {
+/// Immutable: adding or removing a store makes a new stack, in which each store keeps its slot. Safe: `only` retains the store that is not counted.
+@safe package final class StoreStack: Sendable {
     package struct Part: Sendable {
         package let store: Store
         package let isReadOnly: Bool
@@ -40,7 +40,7 @@ package final class StoreStack: Sendable {
         only = parts.count == 1 ? parts[0]?.store : nil
         onlyWritable = parts.count == 1 && parts[0]?.isReadOnly == false ? only : nil
         hasOnePlace = only != nil && parts[0]?.entities == nil
-        onlyUncounted = only.map { .passUnretained($0) }
+        unsafe onlyUncounted = unsafe only.map { unsafe .passUnretained($0) }
         isIncremental = parts.contains { $0?.store.isIncremental ?? false }
     }
 
@@ -127,8 +127,8 @@ package final class StoreStack: Sendable {
 
     /// True when there is one store only, and it has no newer transaction.
     package func isOnlyStore(at transaction: UInt64) -> Bool {
-        guard let onlyUncounted else { return false }
-        return onlyUncounted._withUnsafeGuaranteedRef { transaction >= $0.latestTransaction }
+        guard let onlyUncounted = unsafe onlyUncounted else { return false }
+        return unsafe onlyUncounted._withUnsafeGuaranteedRef { transaction >= $0.latestTransaction }
     }
 
     /// The newest state of all stores. It never contains half a two-phase commit.

@@ -116,8 +116,8 @@ extension Store {
             try EngineError.translated { () throws(EngineError) in
                 var doomed: [[UInt8]] = []
                 let range = KeyRange(to: HistoryKey.key(number + 1))
-                try transaction.index(history.tree).forEach(in: range) { (key, _) throws(EngineError) -> Bool in
-                    doomed.append([UInt8](key))
+                unsafe try transaction.index(history.tree).forEach(in: range) { (key, _) throws(EngineError) -> Bool in
+                    unsafe doomed.append([UInt8](key))
                     return true
                 }
                 for key in doomed { _ = try transaction.delete(key, from: history.tree) }

@@ -17,10 +17,10 @@ final class FileSource: ByteSource {
 
     init(_ path: String) throws {
         self.path = path
-        handle = open(path, O_RDONLY | O_CLOEXEC)
+        handle = unsafe open(path, O_RDONLY | O_CLOEXEC)
         guard handle >= 0 else { throw CatalogueError.cannotRead(path, errno) }
         var status = stat()
-        guard fstat(handle, &status) == 0 else {
+        guard unsafe fstat(handle, &status) == 0 else {
             close(handle)
             throw CatalogueError.cannotRead(path, errno)
         }
@@ -33,7 +33,7 @@ final class FileSource: ByteSource {
 
     func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
         while true {
-            let count = Foundation.read(handle, buffer.baseAddress, buffer.count)
+            let count = unsafe Foundation.read(handle, buffer.baseAddress, buffer.count)
             if count >= 0 {
                 position += count
                 return count
@@ -64,7 +64,7 @@ final class MemorySource: ByteSource {
 
     func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
         let count = min(buffer.count, chunk, bytes.count - position)
-        bytes.withUnsafeBytes { buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[position..<position + count])) }
+        unsafe bytes.withUnsafeBytes { unsafe buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[position..<position + count])) }
         position += count
         return count
     }

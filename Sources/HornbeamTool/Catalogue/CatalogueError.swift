@@ -6,7 +6,7 @@ struct CatalogueError: Error, Equatable, CustomStringConvertible {
     init(_ description: String) { self.description = description }
 
     static func cannotRead(_ path: String, _ errno: Int32) -> CatalogueError {
-        CatalogueError("'\(path)' cannot be read: \(String(cString: strerror(errno))).")
+        CatalogueError(unsafe "'\(path)' cannot be read: \(String(cString: strerror(errno))).")
     }
 }
 

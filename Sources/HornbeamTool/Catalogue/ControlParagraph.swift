@@ -2,7 +2,7 @@ import Foundation
 
 /// The fields of one paragraph, as ranges in borrowed bytes.
 struct ControlParagraph {
-    private struct Field {
+    @safe private struct Field {
         let value: UnsafeRawBufferPointer
         let line: Int
     }
@@ -50,56 +50,56 @@ struct ControlParagraph {
         var position = 0
         var number = line
         while position < bytes.count {
-            let end = Self.lineEnd(bytes, position)
+            let end = unsafe Self.lineEnd(bytes, position)
             let firstLine = number
             var fieldEnd = end
             number += 1
-            while fieldEnd < bytes.count, bytes[fieldEnd] == 0x20 || bytes[fieldEnd] == 0x09 {
-                fieldEnd = Self.lineEnd(bytes, fieldEnd)
+            while fieldEnd < bytes.count, unsafe bytes[fieldEnd] == 0x20 || bytes[fieldEnd] == 0x09 {
+                fieldEnd = unsafe Self.lineEnd(bytes, fieldEnd)
                 number += 1
             }
-            if bytes[position] != UInt8(ascii: "#") {
-                try addField(UnsafeRawBufferPointer(rebasing: bytes[position..<fieldEnd]), lineLength: end - position, firstLine)
+            if unsafe bytes[position] != UInt8(ascii: "#") {
+                unsafe try addField(UnsafeRawBufferPointer(rebasing: bytes[position..<fieldEnd]), lineLength: end - position, firstLine)
             }
             position = fieldEnd
         }
     }
 
     private static func lineEnd(_ bytes: UnsafeRawBufferPointer, _ start: Int) -> Int {
-        guard let place = memchr(bytes.baseAddress! + start, 0x0A, bytes.count - start) else { return bytes.count }
-        return UnsafeRawPointer(place) - bytes.baseAddress! + 1
+        guard let place = unsafe memchr(bytes.baseAddress! + start, 0x0A, bytes.count - start) else { return bytes.count }
+        return unsafe UnsafeRawPointer(place) - bytes.baseAddress! + 1
     }
 
     private mutating func addField(
         _ bytes: UnsafeRawBufferPointer, lineLength: Int, _ number: Int
     ) throws(CatalogueProblem) {
-        guard let colon = bytes[..<lineLength].firstIndex(of: UInt8(ascii: ":")), colon > 0, bytes[0] > 0x20 else {
+        guard let colon = unsafe bytes[..<lineLength].firstIndex(of: UInt8(ascii: ":")), colon > 0, unsafe bytes[0] > 0x20 else {
             throw CatalogueProblem(line: number, reason: "the line has no field name")
         }
-        guard let name = Self.name(UnsafeRawBufferPointer(rebasing: bytes[..<colon])) else { return }
+        guard let name = unsafe Self.name(UnsafeRawBufferPointer(rebasing: bytes[..<colon])) else { return }
         guard fields[name.rawValue] == nil else {
             throw CatalogueProblem(line: number, reason: "the field \(name.spelling) occurs twice")
         }
-        let value = Self.trimmed(UnsafeRawBufferPointer(rebasing: bytes[(colon + 1)...]))
-        fields[name.rawValue] = Field(value: value, line: number)
+        let value = unsafe Self.trimmed(UnsafeRawBufferPointer(rebasing: bytes[(colon + 1)...]))
+        fields[name.rawValue] = unsafe Field(value: value, line: number)
     }
 
     /// Field names are case-insensitive.
     private static func name(_ bytes: UnsafeRawBufferPointer) -> Name? {
         guard bytes.count < namesByLength.count else { return nil }
-        return namesByLength[bytes.count].first { isSame($0.bytes, bytes) }?.name
+        return namesByLength[bytes.count].first { unsafe isSame($0.bytes, bytes) }?.name
     }
 
     private static func isSame(_ a: [UInt8], _ b: UnsafeRawBufferPointer) -> Bool {
-        for (index, byte) in a.enumerated() where byte | 0x20 != b[index] | 0x20 { return false }
+        for (index, byte) in a.enumerated() where unsafe byte | 0x20 != b[index] | 0x20 { return false }
         return true
     }
 
     private static func trimmed(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
         var range = 0..<bytes.count
-        while let first = range.first, bytes[first] <= 0x20 { range = (first + 1)..<range.upperBound }
-        while let last = range.last, bytes[last] <= 0x20 { range = range.lowerBound..<last }
-        return UnsafeRawBufferPointer(rebasing: bytes[range])
+        while let first = range.first, unsafe bytes[first] <= 0x20 { range = (first + 1)..<range.upperBound }
+        while let last = range.last, unsafe bytes[last] <= 0x20 { range = range.lowerBound..<last }
+        return unsafe UnsafeRawBufferPointer(rebasing: bytes[range])
     }
 }
 
@@ -131,7 +131,7 @@ extension ControlParagraph {
 
     private func text(_ name: Name) throws(CatalogueProblem) -> String? {
         guard let field = fields[name.rawValue] else { return nil }
-        guard let text = String(validating: field.value, as: UTF8.self) else {
+        guard let text = unsafe String(validating: field.value, as: UTF8.self) else {
             throw CatalogueProblem(line: field.line, reason: "the field \(name.spelling) is not UTF-8 text")
         }
         return text
@@ -159,9 +159,9 @@ extension ControlParagraph {
         for kind in DependencyKind.allCases {
             guard let field = fields[Name(kind).rawValue] else { continue }
             do {
-                result.append(DependencyField(kind: kind, clauses: try DependencyParser.clauses(field.value)))
+                unsafe result.append(DependencyField(kind: kind, clauses: try DependencyParser.clauses(field.value)))
             } catch {
-                let lineBreaks = field.value[..<error.offset].count { $0 == 0x0A }
+                let lineBreaks = unsafe field.value[..<error.offset].count { $0 == 0x0A }
                 throw CatalogueProblem(
                     line: field.line + lineBreaks, reason: "the field \(kind.rawValue) is malformed: \(error.reason)")
             }

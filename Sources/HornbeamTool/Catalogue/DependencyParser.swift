@@ -3,7 +3,7 @@
 ///     field       = clause *( "," clause )
 ///     clause      = alternative *( "|" alternative )
 ///     alternative = name [ ":" architecture ] [ "(" relation version ")" ] [ "[" architectures "]" ] *( "<" profiles ">" )
-struct DependencyParser {
+@safe struct DependencyParser {
     /// A syntax error and its position in the field.
     struct Failure: Error, Equatable {
         let offset: Int
@@ -13,11 +13,11 @@ struct DependencyParser {
     private let bytes: UnsafeRawBufferPointer
     private var position = 0
 
-    private init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+    private init(_ bytes: UnsafeRawBufferPointer) { unsafe self.bytes = unsafe bytes }
 
     /// The clauses of a field. Empty clauses, such as after a trailing comma, are ignored.
     static func clauses(_ bytes: UnsafeRawBufferPointer) throws(Failure) -> [DependencyClause] {
-        var parser = DependencyParser(bytes)
+        var parser = unsafe DependencyParser(bytes)
         var clauses: [DependencyClause] = []
         while true {
             parser.skipSpace()
@@ -95,10 +95,10 @@ struct DependencyParser {
 
     // MARK: Bytes
 
-    private var peek: UInt8? { position < bytes.count ? bytes[position] : nil }
+    private var peek: UInt8? { unsafe position < bytes.count ? bytes[position] : nil }
 
     private mutating func skipSpace() {
-        while position < bytes.count, bytes[position] <= 0x20 { position += 1 }
+        while unsafe position < bytes.count, unsafe bytes[position] <= 0x20 { position += 1 }
     }
 
     /// Consumes the character, and white space before it, if it comes next.
@@ -111,7 +111,7 @@ struct DependencyParser {
 
     private mutating func word(_ expected: String, _ belongs: (UInt8) -> Bool) throws(Failure) -> String {
         let start = position
-        while position < bytes.count, belongs(bytes[position]) { position += 1 }
+        while unsafe position < bytes.count, unsafe belongs(bytes[position]) { position += 1 }
         guard position > start else {
             let found = peek.map(Self.name(of:)) ?? "the end of the field"
             throw failure("\(expected) was expected and \(found) found")
@@ -119,7 +119,7 @@ struct DependencyParser {
         return text(start..<position)
     }
 
-    private func text(_ range: Range<Int>) -> String { String(decoding: bytes[range], as: UTF8.self) }
+    private func text(_ range: Range<Int>) -> String { unsafe String(decoding: bytes[range], as: UTF8.self) }
 
     private func failure(_ reason: String) -> Failure { Failure(offset: position, reason: reason) }
 

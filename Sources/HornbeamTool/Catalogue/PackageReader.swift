@@ -23,8 +23,8 @@ final class PackageReader {
     func next() throws -> PackageRecord? {
         while true {
             do {
-                let outcome = try paragraphs.next { line, bytes in
-                    try ControlParagraph(bytes, line: line).package()
+                let outcome = unsafe try paragraphs.next { line, bytes in
+                    unsafe try ControlParagraph(bytes, line: line).package()
                 }
                 guard let outcome else { return nil }
                 if let record = outcome { return record }

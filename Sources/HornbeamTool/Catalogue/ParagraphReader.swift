@@ -34,8 +34,8 @@ final class ParagraphReader {
     /// long; the next call continues after it.
     func next<R>(_ body: (Int, UnsafeRawBufferPointer) throws -> R) throws -> R? {
         guard let paragraph = try findParagraph() else { return nil }
-        return try buffer.withUnsafeBytes {
-            try body(paragraph.line, UnsafeRawBufferPointer(rebasing: $0[paragraph.range]))
+        return unsafe try buffer.withUnsafeBytes {
+            unsafe try body(paragraph.line, UnsafeRawBufferPointer(rebasing: $0[paragraph.range]))
         }
     }
 
@@ -74,12 +74,12 @@ final class ParagraphReader {
     private func lineLength(at offset: Int) throws -> Int? {
         var searched = offset
         while true {
-            let found = buffer.withUnsafeBytes { bytes -> Int? in
+            let found = unsafe buffer.withUnsafeBytes { bytes -> Int? in
                 let start = unread.lowerBound + searched
                 guard start < unread.upperBound,
-                    let place = memchr(bytes.baseAddress! + start, 0x0A, unread.upperBound - start)
+                    let place = unsafe memchr(bytes.baseAddress! + start, 0x0A, unread.upperBound - start)
                 else { return nil }
-                return UnsafeRawPointer(place) - bytes.baseAddress! - unread.lowerBound
+                return unsafe UnsafeRawPointer(place) - bytes.baseAddress! - unread.lowerBound
             }
             if let found { return found + 1 - offset }
             searched = unread.count
@@ -95,14 +95,14 @@ final class ParagraphReader {
 
     private func readMore() throws {
         if unread.lowerBound > 0 {
-            buffer.withUnsafeMutableBytes { bytes in
-                _ = memmove(bytes.baseAddress!, bytes.baseAddress! + unread.lowerBound, unread.count)
+            unsafe buffer.withUnsafeMutableBytes { bytes in
+                _ = unsafe memmove(bytes.baseAddress!, bytes.baseAddress! + unread.lowerBound, unread.count)
             }
             unread = 0..<unread.count
         }
         if unread.count == buffer.count { buffer.append(contentsOf: repeatElement(0, count: buffer.count)) }
-        let count = try buffer.withUnsafeMutableBytes {
-            try source.read(into: UnsafeMutableRawBufferPointer(rebasing: $0[unread.upperBound...]))
+        let count = unsafe try buffer.withUnsafeMutableBytes {
+            unsafe try source.read(into: UnsafeMutableRawBufferPointer(rebasing: $0[unread.upperBound...]))
         }
         bytesRead += count
         isAtEnd = count == 0

@@ -14,7 +14,7 @@ enum Console {
     /// The width of the terminal in columns; 120 when standard output is not a terminal.
     static var width: Int {
         var size = winsize()
-        guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col >= 40 else { return 120 }
+        guard unsafe ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col >= 40 else { return 120 }
         return Int(size.ws_col)
     }
 
@@ -23,7 +23,7 @@ enum Console {
     static func write(_ text: String, to descriptor: Int32) -> Bool {
         var bytes = Array(text.utf8)[...]
         while !bytes.isEmpty {
-            let written = bytes.withUnsafeBytes { writeOnce(descriptor, $0) }
+            let written = unsafe bytes.withUnsafeBytes { unsafe writeOnce(descriptor, $0) }
             if written > 0 {
                 bytes = bytes.dropFirst(written)
             } else if errno != EINTR {
@@ -37,7 +37,7 @@ enum Console {
         #if canImport(Darwin)
             Darwin.write(descriptor, bytes.baseAddress, bytes.count)
         #else
-            Glibc.write(descriptor, bytes.baseAddress, bytes.count)
+            unsafe Glibc.write(descriptor, bytes.baseAddress, bytes.count)
         #endif
     }
 }

@@ -132,7 +132,7 @@ struct PredicateCompiler<Object> {
         case .utf8(let lend):
             guard let test = try TextTest(term) else { return nil }
             return { object in
-                try lend(object) { bytes in try bytes.map { try test.holds($0) } ?? test.holdsForNil }
+                unsafe try lend(object) { bytes in unsafe try bytes.map { unsafe try test.holds($0) } ?? test.holdsForNil }
             }
         case .value, .related: return nil
         }

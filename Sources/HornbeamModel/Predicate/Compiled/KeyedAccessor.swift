@@ -2,8 +2,8 @@ public import Foundation
 
 /// Reads one key of a type without boxing.
 ///
-/// The closure is found once, when a predicate is compiled.
-public enum KeyedAccessor<Object> {
+/// The closure is found once, when a predicate is compiled. Safe: only `utf8` passes a pointer, to a test that does not store it.
+@safe public enum KeyedAccessor<Object> {
     /// Reads an integer.
     case int((Object) throws -> Int64?)
     /// Reads a floating-point number.
@@ -33,8 +33,8 @@ extension KeyedAccessor {
         case .date(let get): return .value(try get(object).map(PropertyValue.date) ?? .null)
         case .utf8(let lend):
             var text: String?
-            _ = try lend(object) { bytes in
-                text = bytes.map { String(decoding: $0, as: UTF8.self) }
+            _ = unsafe try lend(object) { bytes in
+                text = unsafe bytes.map { unsafe String(decoding: $0, as: UTF8.self) }
                 return true
             }
             return .value(text.map(PropertyValue.string) ?? .null)

@@ -44,15 +44,15 @@ package struct TextTest: Sendable {
 
     package func holds(_ text: String) throws -> Bool {
         if case .string(let test) = kind { return try test.holds(text) }
-        if let result = try text.utf8.withContiguousStorageIfAvailable({ try holds($0) }) { return result }
-        return try Array(text.utf8).withUnsafeBufferPointer { try holds($0) }
+        if let result = unsafe try text.utf8.withContiguousStorageIfAvailable({ unsafe try holds($0) }) { return result }
+        return unsafe try Array(text.utf8).withUnsafeBufferPointer { unsafe try holds($0) }
     }
 
     package func holds(_ text: UnsafeBufferPointer<UInt8>) throws -> Bool {
         switch kind {
-        case .string(let test): try test.holds(text)
-        case .member(let set): set.contains(text)
-        case .between(let low, let high): try low.holds(text) && high.holds(text)
+        case .string(let test): unsafe try test.holds(text)
+        case .member(let set): unsafe set.contains(text)
+        case .between(let low, let high): unsafe try low.holds(text) && high.holds(text)
         case .always(let value): value
         }
     }
@@ -70,7 +70,7 @@ struct TextSet: Sendable {
     }
 
     func contains(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
-        folding == .none ? find(text) : folding.folded(text).withUnsafeBufferPointer(find)
+        unsafe folding == .none ? find(text) : folding.folded(text).withUnsafeBufferPointer(find)
     }
 
     private func find(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
@@ -80,7 +80,7 @@ struct TextSet: Sendable {
             let middle = (low + high) / 2
             let candidate = texts[middle]
             let common = min(candidate.count, text.count)
-            let order = common == 0 ? 0 : Int(memcmp(candidate, text.baseAddress!, common))
+            let order = unsafe common == 0 ? 0 : Int(memcmp(candidate, text.baseAddress!, common))
             let difference = order == 0 ? candidate.count - text.count : order
             if difference == 0 { return true }
             if difference < 0 { low = middle + 1 } else { high = middle }

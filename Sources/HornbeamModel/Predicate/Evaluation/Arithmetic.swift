@@ -163,7 +163,7 @@ extension Decimal {
             if rest < size { return self < 0 ? -rest : rest }
             var quotient = rest / size
             var whole = Decimal()
-            NSDecimalRound(&whole, &quotient, 0, .down)
+            unsafe NSDecimalRound(&whole, &quotient, 0, .down)
             rest -= whole * size
             if rest < 0 { rest += size }
             if rest.isNaN { return nil }

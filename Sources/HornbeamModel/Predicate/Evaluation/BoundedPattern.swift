@@ -77,13 +77,13 @@ struct BoundedPattern: Sendable {
         var reports = 0
         let range = NSRange(location: 0, length: text.utf16.count)
         try work.spend(cost.units(forLength: range.length))
-        expression.enumerateMatches(in: text, options: [.reportProgress], range: range) { match, _, stop in
+        unsafe expression.enumerateMatches(in: text, options: [.reportProgress], range: range) { match, _, stop in
             if match != nil {
                 isFound = true
-                stop.pointee = true
+                unsafe stop.pointee = true
             } else {
                 reports += 1
-                if reports > Self.reportsMax { stop.pointee = true }
+                if reports > Self.reportsMax { unsafe stop.pointee = true }
             }
         }
         try work.spend(reports * Self.unitsInReport)

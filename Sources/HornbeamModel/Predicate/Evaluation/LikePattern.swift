@@ -44,7 +44,7 @@ struct LikePattern: Sendable {
     /// - Throws: `HornbeamError` with code `predicateEvaluation` when it exceeds the limit of work.
     func matches(_ text: UnsafeBufferPointer<UInt8>, _ work: inout EvaluationWork) throws -> Bool {
         var steps = 0
-        let isFound = matches(text, &steps, stepsMax: work.stepsLeft)
+        let isFound = unsafe matches(text, &steps, stepsMax: work.stepsLeft)
         try work.spend(steps: steps)
         return isFound
     }
@@ -62,13 +62,13 @@ struct LikePattern: Sendable {
                 index += 1
                 retry = (index, place)
             } else if index < tokens.count, tokens[index] == Self.one {
-                place = Self.nextScalar(text, place)
+                place = unsafe Self.nextScalar(text, place)
                 index += 1
-            } else if index < tokens.count, tokens[index] == UInt16(text[place]) {
+            } else if index < tokens.count, unsafe tokens[index] == UInt16(text[place]) {
                 place += 1
                 index += 1
             } else if let last = retry {
-                place = Self.nextScalar(text, last.text)
+                place = unsafe Self.nextScalar(text, last.text)
                 index = last.token
                 retry = (index, place)
             } else {
@@ -81,7 +81,7 @@ struct LikePattern: Sendable {
 
     private static func nextScalar(_ text: UnsafeBufferPointer<UInt8>, _ place: Int) -> Int {
         var next = place + 1
-        while next < text.count, text[next] & 0xC0 == 0x80 { next += 1 }
+        while next < text.count, unsafe text[next] & 0xC0 == 0x80 { next += 1 }
         return next
     }
 

@@ -30,22 +30,22 @@ struct NeedleSearch: Sendable {
     /// True when the needle, which is not empty, occurs in the text.
     func isFound(in text: UnsafeBufferPointer<UInt8>) -> Bool {
         guard text.count >= needle.count, let start = text.baseAddress else { return false }
-        return borders.isEmpty ? isFoundByFirstByte(start, text.count) : isFoundByBorders(text)
+        return unsafe borders.isEmpty ? isFoundByFirstByte(start, text.count) : isFoundByBorders(text)
     }
 
     private func isFoundByFirstByte(_ start: UnsafePointer<UInt8>, _ count: Int) -> Bool {
-        var place = UnsafeRawPointer(start)
-        let end = place + (count - needle.count + 1)
-        while let hit = memchr(place, Int32(needle[0]), end - place) {
-            if memcmp(hit, needle, needle.count) == 0 { return true }
-            place = UnsafeRawPointer(hit) + 1
+        var place = unsafe UnsafeRawPointer(start)
+        let end = unsafe place + (count - needle.count + 1)
+        while let hit = unsafe memchr(place, Int32(needle[0]), end - place) {
+            if unsafe memcmp(hit, needle, needle.count) == 0 { return true }
+            unsafe place = unsafe UnsafeRawPointer(hit) + 1
         }
         return false
     }
 
     private func isFoundByBorders(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
         var length = 0
-        for byte in text {
+        for unsafe byte in unsafe text {
             while length > 0, needle[length] != byte { length = borders[length - 1] }
             if needle[length] == byte { length += 1 }
             if length == needle.count { return true }

@@ -83,9 +83,9 @@ extension PredicateFunction {
         var input = number
         var result = Decimal()
         switch self {
-        case .floor: NSDecimalRound(&result, &input, 0, .down)
-        case .ceiling: NSDecimalRound(&result, &input, 0, .up)
-        case .truncate: NSDecimalRound(&result, &input, 0, number < 0 ? .up : .down)
+        case .floor: unsafe NSDecimalRound(&result, &input, 0, .down)
+        case .ceiling: unsafe NSDecimalRound(&result, &input, 0, .up)
+        case .truncate: unsafe NSDecimalRound(&result, &input, 0, number < 0 ? .up : .down)
         default: result = abs(number)
         }
         return result

@@ -52,47 +52,47 @@ package struct StringTest: Sendable {
     /// - Throws: The errors of `holds(_: String)`.
     package func holds(_ text: UnsafeBufferPointer<UInt8>) throws -> Bool {
         var work = EvaluationWork()
-        return try holds(text, &work)
+        return unsafe try holds(text, &work)
     }
 
     func holds(_ text: String, _ work: inout EvaluationWork) throws -> Bool {
         if case .matches(let pattern) = kind { return try pattern.matches(text, &work) }
-        if let result = try text.utf8.withContiguousStorageIfAvailable({ try holds($0, &work) }) { return result }
-        return try Array(text.utf8).withUnsafeBufferPointer { try holds($0, &work) }
+        if let result = unsafe try text.utf8.withContiguousStorageIfAvailable({ unsafe try holds($0, &work) }) { return result }
+        return unsafe try Array(text.utf8).withUnsafeBufferPointer { unsafe try holds($0, &work) }
     }
 
     private func holds(_ text: UnsafeBufferPointer<UInt8>, _ work: inout EvaluationWork) throws -> Bool {
-        if case .matches(let pattern) = kind { return try pattern.matches(String(decoding: text, as: UTF8.self), &work) }
-        guard folds else { return try holdsFolded(text, &work) }
-        if folding == .lowercase, let result = holdsInASCII(text) { return result }
-        return try folding.folded(text).withUnsafeBufferPointer { try holdsFolded($0, &work) }
+        if case .matches(let pattern) = kind { return unsafe try pattern.matches(String(decoding: text, as: UTF8.self), &work) }
+        guard folds else { return unsafe try holdsFolded(text, &work) }
+        if folding == .lowercase, let result = unsafe holdsInASCII(text) { return result }
+        return unsafe try folding.folded(text).withUnsafeBufferPointer { unsafe try holdsFolded($0, &work) }
     }
 
     private func holdsFolded(_ text: UnsafeBufferPointer<UInt8>, _ work: inout EvaluationWork) throws -> Bool {
         switch kind {
-        case .equal: isEqual(text)
-        case .notEqual: !isEqual(text)
-        case .less: order(text) < 0
-        case .lessOrEqual: order(text) <= 0
-        case .greater: order(text) > 0
-        case .greaterOrEqual: order(text) >= 0
-        case .begins: text.count >= needle.count && memcmp(text.baseAddress!, needle, needle.count) == 0
+        case .equal: unsafe isEqual(text)
+        case .notEqual: unsafe !isEqual(text)
+        case .less: unsafe order(text) < 0
+        case .lessOrEqual: unsafe order(text) <= 0
+        case .greater: unsafe order(text) > 0
+        case .greaterOrEqual: unsafe order(text) >= 0
+        case .begins: unsafe text.count >= needle.count && memcmp(text.baseAddress!, needle, needle.count) == 0
         case .ends:
-            text.count >= needle.count
+            unsafe text.count >= needle.count
                 && memcmp(text.baseAddress! + (text.count - needle.count), needle, needle.count) == 0
-        case .contains(let search): search.isFound(in: text)
-        case .like(let pattern): try pattern.matches(text, &work)
+        case .contains(let search): unsafe search.isFound(in: text)
+        case .like(let pattern): unsafe try pattern.matches(text, &work)
         case .matches, .never: false
         }
     }
 
     private func isEqual(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
-        text.count == needle.count && (needle.isEmpty || memcmp(text.baseAddress!, needle, needle.count) == 0)
+        unsafe text.count == needle.count && (needle.isEmpty || memcmp(text.baseAddress!, needle, needle.count) == 0)
     }
 
     private func order(_ text: UnsafeBufferPointer<UInt8>) -> Int {
         let common = min(text.count, needle.count)
-        let difference = common == 0 ? 0 : Int(memcmp(text.baseAddress!, needle, common))
+        let difference = unsafe common == 0 ? 0 : Int(memcmp(text.baseAddress!, needle, common))
         return difference == 0 ? text.count - needle.count : difference
     }
 
@@ -105,8 +105,8 @@ package struct StringTest: Sendable {
         case .ends where text.count >= needle.count: start = text.count - needle.count
         default: return nil
         }
-        for byte in text where byte >= 0x80 { return nil }
-        for index in needle.indices where Folding.lower(text[start + index]) != needle[index] { return false }
+        for unsafe byte in unsafe text where byte >= 0x80 { return nil }
+        for index in needle.indices where unsafe Folding.lower(text[start + index]) != needle[index] { return false }
         return true
     }
 }
@@ -129,13 +129,13 @@ enum TextFolding: Equatable, Sendable {
 
     func folded(_ text: String) -> [UInt8] {
         if self == .none { return Array(text.utf8) }
-        if let result = text.utf8.withContiguousStorageIfAvailable({ folded($0) }) { return result }
-        return Array(text.utf8).withUnsafeBufferPointer { folded($0) }
+        if let result = unsafe text.utf8.withContiguousStorageIfAvailable({ unsafe folded($0) }) { return result }
+        return unsafe Array(text.utf8).withUnsafeBufferPointer { unsafe folded($0) }
     }
 
     func folded(_ text: UnsafeBufferPointer<UInt8>) -> [UInt8] {
-        if self == .localized { return Folding.localizedStandardKey(text) }
-        return Folding.fold(
+        if self == .localized { return unsafe Folding.localizedStandardKey(text) }
+        return unsafe Folding.fold(
             text, caseInsensitive: self == .lowercase || self == .both,
             diacriticInsensitive: self == .unmarked || self == .both)
     }

@@ -13,11 +13,11 @@ package enum Folding {
         _ text: some Collection<UInt8>, caseInsensitive: Bool, diacriticInsensitive: Bool
     ) -> [UInt8] {
         let done = text.withContiguousStorageIfAvailable {
-            fold($0, caseInsensitive: caseInsensitive, diacriticInsensitive: diacriticInsensitive)
+            unsafe fold($0, caseInsensitive: caseInsensitive, diacriticInsensitive: diacriticInsensitive)
         }
         if let done { return done }
-        return Array(text).withUnsafeBufferPointer {
-            fold($0, caseInsensitive: caseInsensitive, diacriticInsensitive: diacriticInsensitive)
+        return unsafe Array(text).withUnsafeBufferPointer {
+            unsafe fold($0, caseInsensitive: caseInsensitive, diacriticInsensitive: diacriticInsensitive)
         }
     }
 
@@ -32,18 +32,18 @@ package enum Folding {
     /// True when every byte is ASCII, so that folding only converts to lower case.
     private static func isASCII(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         var all: UInt8 = 0
-        for byte in bytes { all |= byte }
+        for unsafe byte in unsafe bytes { all |= byte }
         return all < 0x80
     }
 
     private static func fold(
         _ bytes: UnsafeBufferPointer<UInt8>, caseInsensitive: Bool, diacriticInsensitive: Bool
     ) -> [UInt8] {
-        guard caseInsensitive || diacriticInsensitive, !bytes.isEmpty else { return Array(bytes) }
-        if isASCII(bytes) {
-            guard caseInsensitive else { return Array(bytes) }
-            return [UInt8](unsafeUninitializedCapacity: bytes.count) { buffer, count in
-                for index in 0..<bytes.count { buffer[index] = lower(bytes[index]) }
+        guard caseInsensitive || diacriticInsensitive, !bytes.isEmpty else { return unsafe Array(bytes) }
+        if unsafe isASCII(bytes) {
+            guard caseInsensitive else { return unsafe Array(bytes) }
+            return unsafe [UInt8](unsafeUninitializedCapacity: bytes.count) { buffer, count in
+                for index in 0..<bytes.count { unsafe buffer[index] = unsafe lower(bytes[index]) }
                 count = bytes.count
             }
         }
@@ -52,16 +52,16 @@ package enum Folding {
         let table = table(caseInsensitive, diacriticInsensitive)
         var index = 0
         while index < bytes.count {
-            let byte = bytes[index]
+            let byte = unsafe bytes[index]
             if byte < 0x80 {
                 result.append(caseInsensitive ? lower(byte) : byte)
                 index += 1
             } else {
-                let (scalar, length) = decode(bytes, index)
+                let (scalar, length) = unsafe decode(bytes, index)
                 if let folded = scalar.flatMap({ table.folded($0) }) {
                     result.append(contentsOf: folded)
                 } else {
-                    result.append(contentsOf: bytes[index..<index + length])
+                    unsafe result.append(contentsOf: bytes[index..<index + length])
                 }
                 index += length
             }
@@ -76,12 +76,12 @@ package enum Folding {
 
     /// The scalar at a position and its length in bytes; one byte without a scalar where the text is not UTF-8.
     static func decode(_ bytes: UnsafeBufferPointer<UInt8>, _ index: Int) -> (scalar: UInt32?, length: Int) {
-        let first = UInt32(bytes[index])
+        let first = unsafe UInt32(bytes[index])
         let length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2
         guard first >= 0xC2, first < 0xF5, index + length <= bytes.count else { return (nil, 1) }
         var value = first & (0xFF >> UInt32(length + 1))
         for place in 1..<length {
-            let next = UInt32(bytes[index + place])
+            let next = unsafe UInt32(bytes[index + place])
             guard next & 0xC0 == 0x80 else { return (nil, 1) }
             value = value << 6 | next & 0x3F
         }

@@ -48,16 +48,16 @@ extension StoreSnapshot {
                 try UniqueKeys.holder(value, index, schema: schema)
             }
         }
-        return try key.lent { (key) throws(EngineError) in
-            try view.getObjectKey(key).map { ObjectReference(entityIndex: index.onlyEntity, key: $0) }
+        return unsafe try key.lent { (key) throws(EngineError) in
+            unsafe try view.getObjectKey(key).map { ObjectReference(entityIndex: index.onlyEntity, key: $0) }
         }
     }
 
     /// The objects by ascending key, the order of the entries of one value; nil when there are many.
     private func holders(of key: [UInt8], _ index: ValueIndex) throws(EngineError) -> [ObjectReference]? {
         var found: [ObjectReference] = []
-        try engineSnapshot.index(index.tree).forEach(in: KeyRange(prefix: key)) { (key, value) throws(EngineError) -> Bool in
-            found.append(try index.reference(key, value, schema: schema))
+        unsafe try engineSnapshot.index(index.tree).forEach(in: KeyRange(prefix: key)) { (key, value) throws(EngineError) -> Bool in
+            unsafe found.append(try index.reference(key, value, schema: schema))
             return found.count <= Self.foundMax
         }
         return found.count <= Self.foundMax ? found : nil
@@ -70,7 +70,7 @@ extension ValueIndex {
         if case .string(let text) = value, elements[0].type == .string {
             var key = IndexKey()
             var text = text
-            text.withUTF8 { key.append(utf8: UnsafeRawBufferPointer($0), elements[0]) }
+            text.withUTF8 { unsafe key.append(utf8: UnsafeRawBufferPointer($0), elements[0]) }
             return key.bytes.count <= IndexBounds.exactMax ? key.bytes : nil
         }
         let bounds = IndexBounds(element: elements[0], origins: origins, holdsNulls: false)

@@ -11,13 +11,13 @@ extension FetchExecution {
         var group = TiedGroup()
         for var range in access.ranges {
             let skipped = try skip(in: &range, access, order, view)
-            try view.forEach(in: range, reversed: order.isBackward, skipping: skipped) {
+            unsafe try view.forEach(in: range, reversed: order.isBackward, skipping: skipped) {
                 (key, value) throws(EngineError) -> Bool in
-                let reference = try access.index.reference(key, value, schema: snapshot.schema)
+                let reference = unsafe try access.index.reference(key, value, schema: snapshot.schema)
                 guard isWanted(reference) else { return true }
                 guard let tied = order.tied else { return try takeInOrder(reference, &rows) }
-                let end = access.index.end(ofElements: tied, in: key)
-                guard let ready = group.add(reference, components: key[..<end]) else { return true }
+                let end = unsafe access.index.end(ofElements: tied, in: key)
+                guard let ready = unsafe group.add(reference, components: key[..<end]) else { return true }
                 return try take(ready, &rows)
             }
         }
@@ -64,7 +64,7 @@ extension FetchExecution {
         let start = range.lower.isEmpty ? 0 : try view.rank(of: range.lower)
         let place = order.isBackward ? start + plan.choice.entries - 1 - wanted : start + wanted
         guard let entry = try view.entry(at: place) else { return 0 }
-        let end = entry.key.lent { access.index.end(ofElements: tied, in: $0) }
+        let end = unsafe entry.key.lent { unsafe access.index.end(ofElements: tied, in: $0) }
         let group = KeyRange(prefix: Array(entry.key[..<end]))
         let before: Int
         if order.isBackward {
@@ -89,10 +89,10 @@ extension ValueIndex {
         guard value.count >= keyBytes + (isPolymorphic ? 4 : 0), key.count >= 8 || isUnique else {
             throw UniqueKeys.damaged(self)
         }
-        let objectKey = isUnique
+        let objectKey = unsafe isUnique
             ? UInt64(littleEndian: value.loadUnaligned(as: UInt64.self)) : KeyBytes.suffix(key)
         guard isPolymorphic else { return ObjectReference(entityIndex: onlyEntity, key: objectKey) }
-        guard let entity = schema.entityIndex(number: EntityNumber.read(value, at: keyBytes)) else {
+        guard let entity = unsafe schema.entityIndex(number: EntityNumber.read(value, at: keyBytes)) else {
             throw UniqueKeys.damaged(self)
         }
         return ObjectReference(entityIndex: entity, key: objectKey)
@@ -106,12 +106,12 @@ private struct TiedGroup {
 
     /// Adds an object. If it begins a new group, returns the finished one.
     mutating func add(_ reference: ObjectReference, components other: Slice<UnsafeRawBufferPointer>) -> [ObjectReference]? {
-        if !members.isEmpty, components.elementsEqual(other) {
+        if !members.isEmpty, unsafe components.elementsEqual(other) {
             members.append(reference)
             return nil
         }
         let ready = finish()
-        components = Array(other)
+        components = unsafe Array(other)
         members = [reference]
         return ready
     }

@@ -140,8 +140,8 @@ struct FetchExecution {
         let view = try snapshot.engineSnapshot.index(access.index.tree)
         var found: [ObjectReference] = []
         for range in access.ranges {
-            try view.forEach(in: range) { (key, value) throws(EngineError) -> Bool in
-                let reference = try access.index.reference(key, value, schema: snapshot.schema)
+            unsafe try view.forEach(in: range) { (key, value) throws(EngineError) -> Bool in
+                let reference = unsafe try access.index.reference(key, value, schema: snapshot.schema)
                 if isWanted(reference) { found.append(reference) }
                 return true
             }

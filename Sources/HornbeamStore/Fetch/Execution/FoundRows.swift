@@ -229,9 +229,9 @@ package struct FoundRowCursor: IteratorProtocol {
         var filled = 0
         while filled < count {
             if leafNumber >= 0, leaf.keysStart == nil {
-                filled += takeNeighbours(first + filled, count - filled)
+                unsafe filled += takeNeighbours(first + filled, count - filled)
             } else {
-                (first + filled).initialize(to: take())
+                unsafe (first + filled).initialize(to: take())
                 filled += 1
             }
         }
@@ -253,7 +253,7 @@ package struct FoundRowCursor: IteratorProtocol {
             let slot = start + bits.trailingZeroBitCount
             bits &= bits &- 1
             let reference = ObjectReference(entityIndex: entityIndex, key: firstKey &+ UInt64(truncatingIfNeeded: slot))
-            (rows + taken).initialize(to: FoundRow(reference: reference, hint: RowHint(location.neighbour(slot))))
+            unsafe (rows + taken).initialize(to: FoundRow(reference: reference, hint: RowHint(location.neighbour(slot))))
             taken += 1
         }
         rest = bits
@@ -275,5 +275,5 @@ package struct FoundRowCursor: IteratorProtocol {
 
 extension FoundRows {
     /// Prefetches two cache lines that the caller reads next.
-    package static func fetchLines(_ first: UnsafeRawPointer, _ second: UnsafeRawPointer) { CacheLine.fetch(first, second) }
+    package static func fetchLines(_ first: UnsafeRawPointer, _ second: UnsafeRawPointer) { unsafe CacheLine.fetch(first, second) }
 }

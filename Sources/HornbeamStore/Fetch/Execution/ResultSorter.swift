@@ -130,10 +130,10 @@ struct BytesKey: Comparable {
     let bytes: [UInt8]
 
     static func < (a: BytesKey, b: BytesKey) -> Bool {
-        a.bytes.withUnsafeBytes { x in
-            b.bytes.withUnsafeBytes { y in
+        unsafe a.bytes.withUnsafeBytes { x in
+            unsafe b.bytes.withUnsafeBytes { y in
                 let common = min(x.count, y.count)
-                let difference = common == 0 ? 0 : memcmp(x.baseAddress!, y.baseAddress!, common)
+                let difference = unsafe common == 0 ? 0 : memcmp(x.baseAddress!, y.baseAddress!, common)
                 return difference == 0 ? x.count < y.count : difference < 0
             }
         }

@@ -13,7 +13,7 @@ struct ByteSet: Sendable {
         while size < list.count * 2 { size *= 2 }
         var slots = [Int32](repeating: -1, count: size)
         for (place, text) in list.enumerated() {
-            var slot = text.withUnsafeBytes { Self.hash($0) } & (size - 1)
+            var slot = unsafe text.withUnsafeBytes { unsafe Self.hash($0) } & (size - 1)
             while slots[slot] >= 0 { slot = (slot + 1) & (size - 1) }
             slots[slot] = Int32(place)
         }
@@ -21,10 +21,10 @@ struct ByteSet: Sendable {
     }
 
     func contains(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        var slot = Self.hash(bytes) & (slots.count - 1)
+        var slot = unsafe Self.hash(bytes) & (slots.count - 1)
         while slots[slot] >= 0 {
             let text = texts[Int(slots[slot])]
-            if text.count == bytes.count, bytes.isEmpty || memcmp(text, bytes.baseAddress!, bytes.count) == 0 { return true }
+            if text.count == bytes.count, unsafe bytes.isEmpty || memcmp(text, bytes.baseAddress!, bytes.count) == 0 { return true }
             slot = (slot + 1) & (slots.count - 1)
         }
         return false
@@ -32,7 +32,7 @@ struct ByteSet: Sendable {
 
     private static func hash(_ bytes: UnsafeRawBufferPointer) -> Int {
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
-        for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
+        for unsafe byte in unsafe bytes { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
         return Int(truncatingIfNeeded: hash ^ hash >> 32)
     }
 }

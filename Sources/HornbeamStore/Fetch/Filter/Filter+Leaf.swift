@@ -69,11 +69,11 @@ extension Filter {
 
 extension FlagTest {
     func narrow(_ selection: inout Selection, _ leaf: LeafView) {
-        guard let bits = leaf.bitCells(column) else { return selection.filter { holds(leaf.row($0)) } }
-        let nulls = leaf.hasNulls(column) ? leaf.nullBits(column) : nil
+        guard let bits = unsafe leaf.bitCells(column) else { return selection.filter { holds(leaf.row($0)) } }
+        let nulls = unsafe leaf.hasNulls(column) ? leaf.nullBits(column) : nil
         for index in selection.words.indices {
-            let cells = Selection.word(bits, index)
-            let nullWord = nulls.map { Selection.word($0, index) } ?? 0
+            let cells = unsafe Selection.word(bits, index)
+            let nullWord = unsafe nulls.map { unsafe Selection.word($0, index) } ?? 0
             let passing = (trueResult ? cells : 0) | (falseResult ? ~cells : 0)
             selection.words[index] &= passing & ~nullWord | (nullResult ? nullWord : 0)
         }
@@ -91,14 +91,14 @@ extension TextTest {
     private func narrow(
         _ selection: inout Selection, _ leaf: LeafView, _ needle: Needle, _ context: FilterContext
     ) throws(EngineError) {
-        guard let nulls = leaf.nullBits(column) else {
+        guard let nulls = unsafe leaf.nullBits(column) else {
             return try selection.filter { (slot) throws(EngineError) -> Bool in try holds(leaf.row(slot), context) }
         }
         if let tail = needle.tail, !nullResult, leaf.keepRows(&selection.words, endingWith: tail, in: column) { return }
         try selection.filter { (slot) throws(EngineError) -> Bool in
-            if nulls[slot >> 3] >> UInt8(slot & 7) & 1 == 1 { return nullResult }
-            guard let bytes = leaf.bytesInLeaf(column, slot) else { return try holds(leaf.row(slot), context) }
-            return needle.isFound(in: bytes)
+            if unsafe nulls[slot >> 3] >> UInt8(slot & 7) & 1 == 1 { return nullResult }
+            guard let bytes = unsafe leaf.bytesInLeaf(column, slot) else { return try holds(leaf.row(slot), context) }
+            return unsafe needle.isFound(in: bytes)
         }
     }
 }
@@ -106,9 +106,9 @@ extension TextTest {
 extension NullTest {
     func narrow(_ selection: inout Selection, _ leaf: LeafView) {
         // A leaf without null bits may lack the column altogether; then the rows are tested.
-        guard let nulls = leaf.nullBits(column) else { return selection.filter { holds(leaf.row($0)) } }
+        guard let nulls = unsafe leaf.nullBits(column) else { return selection.filter { holds(leaf.row($0)) } }
         for index in selection.words.indices {
-            let word = Selection.word(nulls, index)
+            let word = unsafe Selection.word(nulls, index)
             selection.words[index] &= wantsNull ? word : ~word
         }
     }

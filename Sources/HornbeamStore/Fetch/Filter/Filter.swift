@@ -110,9 +110,9 @@ struct TextTest: Sendable {
     func holds(_ row: RowView, _ context: FilterContext) throws(EngineError) -> Bool {
         if row.isNull(column) { return nullResult }
         var failure: (any Error)?
-        let result = try row.withBytes(column) { bytes in
+        let result = unsafe try row.withBytes(column) { bytes in
             do {
-                return try test.holds(bytes.assumingMemoryBound(to: UInt8.self))
+                return unsafe try test.holds(bytes.assumingMemoryBound(to: UInt8.self))
             } catch {
                 failure = error
                 return false
@@ -130,7 +130,7 @@ struct TextSetTest: Sendable {
     let nullResult: Bool
 
     func holds(_ row: RowView) throws(EngineError) -> Bool {
-        row.isNull(column) ? nullResult : try row.withBytes(column) { texts.contains($0) }
+        unsafe row.isNull(column) ? nullResult : try row.withBytes(column) { unsafe texts.contains($0) }
     }
 }
 
@@ -146,14 +146,14 @@ struct BytesTest: Sendable {
         if row.isNull(column) { return nullResult }
         if isUUID {
             let cell = row.load(column, as: CellOf16.self)
-            return withUnsafeBytes(of: cell) { comparator.holds(for: order($0)) }
+            return unsafe withUnsafeBytes(of: cell) { unsafe comparator.holds(for: order($0)) }
         }
-        return try row.withBytes(column) { comparator.holds(for: order($0)) }
+        return unsafe try row.withBytes(column) { unsafe comparator.holds(for: order($0)) }
     }
 
     private func order(_ cell: UnsafeRawBufferPointer) -> ValueOrder {
-        if cell.elementsEqual(constant) { return .same }
-        return cell.lexicographicallyPrecedes(constant) ? .less : .greater
+        if unsafe cell.elementsEqual(constant) { return .same }
+        return unsafe cell.lexicographicallyPrecedes(constant) ? .less : .greater
     }
 }
 

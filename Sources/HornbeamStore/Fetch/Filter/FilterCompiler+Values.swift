@@ -80,7 +80,7 @@ extension FilterCompiler {
         switch (column.type, term.value) {
         case (.decimal, .int(let number)): DecimalCode.append(Decimal(number), to: &bytes)
         case (.decimal, .decimal(let number)): DecimalCode.append(number, to: &bytes)
-        case (.uuid, .uuid(let uuid)): withUnsafeBytes(of: uuid.uuid) { bytes.append(contentsOf: $0) }
+        case (.uuid, .uuid(let uuid)): unsafe withUnsafeBytes(of: uuid.uuid) { unsafe bytes.append(contentsOf: $0) }
         case (.data, .data(let data)): bytes.append(contentsOf: data)
         default: return nil
         }

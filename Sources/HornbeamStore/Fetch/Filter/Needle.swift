@@ -31,9 +31,9 @@ struct Needle: Sendable {
         let count = bytes.count
         guard text.count >= count, let start = text.baseAddress else { return false }
         switch place {
-        case .whole: return text.count == count && text[count - 1] == last && memcmp(start, bytes, count) == 0
-        case .start: return text[count - 1] == last && memcmp(start, bytes, count) == 0
-        case .end: return text[text.count - 1] == last && (count == 1 || memcmp(start + (text.count - count), bytes, count) == 0)
+        case .whole: return unsafe text.count == count && text[count - 1] == last && memcmp(start, bytes, count) == 0
+        case .start: return unsafe text[count - 1] == last && memcmp(start, bytes, count) == 0
+        case .end: return unsafe text[text.count - 1] == last && (count == 1 || memcmp(start + (text.count - count), bytes, count) == 0)
         }
     }
 }

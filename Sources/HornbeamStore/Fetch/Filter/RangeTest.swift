@@ -42,15 +42,15 @@ struct RangeTest: Sendable {
 
     /// Narrows the selection to the matching rows.
     func narrow(_ selection: inout Selection, _ leaf: LeafView) {
-        guard let cells = leaf.fixedCells(column) else { return narrowRows(&selection, leaf) }
-        let nulls = leaf.hasNulls(column) ? leaf.nullBits(column) : nil
+        guard let cells = unsafe leaf.fixedCells(column) else { return narrowRows(&selection, leaf) }
+        let nulls = unsafe leaf.hasNulls(column) ? leaf.nullBits(column) : nil
         switch (type, bounds) {
-        case (.int16, .int(let low, let high)): narrow(&selection, cells, nulls, Int16(low), Int16(high))
-        case (.int32, .int(let low, let high)): narrow(&selection, cells, nulls, Int32(low), Int32(high))
-        case (.int64, .int(let low, let high)): narrow(&selection, cells, nulls, low, high)
+        case (.int16, .int(let low, let high)): unsafe narrow(&selection, cells, nulls, Int16(low), Int16(high))
+        case (.int32, .int(let low, let high)): unsafe narrow(&selection, cells, nulls, Int32(low), Int32(high))
+        case (.int64, .int(let low, let high)): unsafe narrow(&selection, cells, nulls, low, high)
         case (.float, .double(let low, let high)):
-            narrow(&selection, cells, nulls, Float(roundedUp: low), Float(roundedDown: high))
-        case (_, .double(let low, let high)): narrow(&selection, cells, nulls, low, high)
+            unsafe narrow(&selection, cells, nulls, Float(roundedUp: low), Float(roundedDown: high))
+        case (_, .double(let low, let high)): unsafe narrow(&selection, cells, nulls, low, high)
         default: narrowRows(&selection, leaf)
         }
     }
@@ -67,12 +67,12 @@ struct RangeTest: Sendable {
     ) {
         let flip: UInt64 = isNegated ? .max : 0
         let rows = cells.count / MemoryLayout<T>.size
-        selection.words.withUnsafeMutableBufferPointer { words in
-            for index in words.indices where words[index] != 0 {
+        unsafe selection.words.withUnsafeMutableBufferPointer { words in
+            for index in words.indices where unsafe words[index] != 0 {
                 let start = index * 64
-                let bits = Self.test(cells.baseAddress!, from: start, count: min(64, rows - start), low, high) ^ flip
-                let nullWord = nulls.map { Selection.word($0, index) } ?? 0
-                words[index] &= bits & ~nullWord | (nullResult ? nullWord : 0)
+                let bits = unsafe Self.test(cells.baseAddress!, from: start, count: min(64, rows - start), low, high) ^ flip
+                let nullWord = unsafe nulls.map { unsafe Selection.word($0, index) } ?? 0
+                unsafe words[index] &= bits & ~nullWord | (nullResult ? nullWord : 0)
             }
         }
     }
@@ -84,10 +84,10 @@ struct RangeTest: Sendable {
         _ cells: UnsafeRawPointer, from start: Int, count: Int, _ low: T, _ high: T
     ) -> UInt64 {
         let width = MemoryLayout<T>.size
-        let base = cells + start * width
+        let base = unsafe cells + start * width
         @inline(__always)
         func bit(_ row: Int) -> UInt64 {
-            let cell = base.loadUnaligned(fromByteOffset: row * width, as: T.self)
+            let cell = unsafe base.loadUnaligned(fromByteOffset: row * width, as: T.self)
             return (cell >= low ? 1 : 0) & (cell <= high ? 1 : 0)
         }
         var bits: UInt64 = 0
@@ -111,10 +111,10 @@ extension Selection {
     @inline(__always)
     static func word(_ bits: UnsafeRawBufferPointer, _ index: Int) -> UInt64 {
         let offset = index * 8
-        if offset + 8 <= bits.count { return bits.loadUnaligned(fromByteOffset: offset, as: UInt64.self) }
+        if offset + 8 <= bits.count { return unsafe bits.loadUnaligned(fromByteOffset: offset, as: UInt64.self) }
         var word: UInt64 = 0
         for byte in offset ..< max(offset, bits.count) {
-            word |= UInt64(bits[byte]) << UInt64((byte - offset) * 8)
+            unsafe word |= UInt64(bits[byte]) << UInt64((byte - offset) * 8)
         }
         return word
     }

@@ -204,8 +204,8 @@ final class MembersTest: Sendable {
         let range = KeyRange(from: first, to: MemberTrees.range(ofOwner: leaf.key(leaf.count - 1)).upper)
         guard try reader.members.count(in: range) <= selected * 32 else { return false }
         var counts: [UInt64: Int64] = [:]
-        try reader.members.forEach(in: range) { (key, _) throws(EngineError) -> Bool in
-            if key.count >= 16 { counts[KeyBytes.number(key, at: 0), default: 0] += 1 }
+        unsafe try reader.members.forEach(in: range) { (key, _) throws(EngineError) -> Bool in
+            if key.count >= 16 { unsafe counts[KeyBytes.number(key, at: 0), default: 0] += 1 }
             return true
         }
         selection.filter { isWanted(count: counts[leaf.key($0)] ?? 0) }

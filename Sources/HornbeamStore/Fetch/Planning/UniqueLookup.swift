@@ -32,7 +32,7 @@ package final class UniqueLookup: Sendable {
     package func isHolder(
         _ key: UInt64, of text: UnsafeRawBufferPointer, _ cells: CellReader, _ hint: inout RowHint
     ) throws -> Bool {
-        do { return try cells.isText(key, &hint, column, text) } catch { throw HornbeamError(error) }
+        do { return unsafe try cells.isText(key, &hint, column, text) } catch { throw HornbeamError(error) }
     }
 
     /// The key of the object that has the text according to the index, and the location of its row; nil when there is none.
@@ -42,20 +42,20 @@ package final class UniqueLookup: Sendable {
         of text: UnsafeRawBufferPointer, _ hash: UInt64, in snapshot: StoreSnapshot, _ cells: CellReader, _ hint: inout RowHint
     ) throws -> UInt64? {
         try EngineError.translated { () throws(EngineError) in
-            guard let key = try indexed(text, snapshot), try cells.locate(key, &hint) else { return nil }
+            guard let key = unsafe try indexed(text, snapshot), try cells.locate(key, &hint) else { return nil }
             memo.note(hash, key, entries: try snapshot.engineSnapshot.index(index.tree).count, bytes: memoBytes)
             return key
         }
     }
 
     /// The hash of a text in the cache.
-    package static func hash(_ text: UnsafeRawBufferPointer) -> UInt64 { UniqueLookupCache.hash(text) }
+    package static func hash(_ text: UnsafeRawBufferPointer) -> UInt64 { unsafe UniqueLookupCache.hash(text) }
 
     private func indexed(_ text: UnsafeRawBufferPointer, _ snapshot: StoreSnapshot) throws(EngineError) -> UInt64? {
         var key = IndexKey()
-        key.append(utf8: text, index.elements[0])
+        unsafe key.append(utf8: text, index.elements[0])
         key.finishComponents()
         let view = try snapshot.engineSnapshot.index(index.tree)
-        return try key.bytes.lent { (bytes) throws(EngineError) in try view.getObjectKey(bytes) }
+        return unsafe try key.bytes.lent { (bytes) throws(EngineError) in unsafe try view.getObjectKey(bytes) }
     }
 }
