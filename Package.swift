@@ -19,6 +19,7 @@ let package = Package(
     name: "hornbeam",
     products: [
         .library(name: "Hornbeam", targets: ["Hornbeam"]),
+        .library(name: "HornbeamConformance", targets: ["HornbeamConformance"]),
         .library(name: "HornbeamXcodeModels", targets: ["HornbeamXcodeModels"]),
         .executable(name: "hornbeam", targets: ["HornbeamTool"]),
         .executable(name: "crash-harness", targets: ["CrashHarness"]),
@@ -54,11 +55,13 @@ let package = Package(
         .target(
             name: "HornbeamStore", dependencies: ["HornbeamEngine", "HornbeamModel", "HornbeamThreads"],
             swiftSettings: strict),
+        .target(name: "HornbeamSimulation", dependencies: ["HornbeamEngine", "HornbeamThreads"], swiftSettings: strict),
         .target(name: "HornbeamExpansion", swiftSettings: strict),
         .macro(name: "HornbeamMacros", dependencies: ["HornbeamExpansion"], swiftSettings: strict),
         .target(
             name: "Hornbeam", dependencies: ["HornbeamMacros", "HornbeamModel", "HornbeamStore", "HornbeamThreads"],
             swiftSettings: strict),
+        .target(name: "HornbeamConformance", dependencies: ["Hornbeam", "HornbeamModel"], swiftSettings: strict),
         .executableTarget(
             name: "HornbeamTool",
             dependencies: [
@@ -67,7 +70,7 @@ let package = Package(
             swiftSettings: strict),
         .executableTarget(
             name: "CrashHarness",
-            dependencies: ["HornbeamEngine", "HornbeamModel", "HornbeamStore", "Hornbeam", "HornbeamThreads"],
+            dependencies: ["HornbeamEngine", "HornbeamModel", "HornbeamSimulation", "HornbeamStore", "Hornbeam", "HornbeamThreads"],
             swiftSettings: strict),
         .executableTarget(
             name: "Benchmarks",
@@ -84,10 +87,11 @@ let package = Package(
             name: "CLMDB", path: "Benchmarks/CLMDB", pkgConfig: "lmdb",
             providers: [.apt(["liblmdb-dev"])]),
         .testTarget(
-            name: "HornbeamEngineTests", dependencies: ["HornbeamEngine", "HornbeamThreads", "CrashHarness"],
+            name: "HornbeamEngineTests", dependencies: ["HornbeamEngine", "HornbeamSimulation", "HornbeamThreads", "CrashHarness"],
             swiftSettings: common),
+        .testTarget(name: "HornbeamSimulationTests", dependencies: ["HornbeamEngine", "HornbeamSimulation"], swiftSettings: common),
         .testTarget(
-            name: "CrashHarnessTests", dependencies: ["CrashHarness", "Hornbeam", "HornbeamEngine", "HornbeamThreads"],
+            name: "CrashHarnessTests", dependencies: ["CrashHarness", "Hornbeam", "HornbeamEngine", "HornbeamSimulation", "HornbeamThreads"],
             swiftSettings: common),
         .testTarget(name: "HornbeamModelTests", dependencies: ["HornbeamModel"], swiftSettings: common),
         .testTarget(
@@ -97,17 +101,17 @@ let package = Package(
             name: "HornbeamGeneratorTests", dependencies: ["HornbeamGenerator", "HornbeamModel"], swiftSettings: common),
         .testTarget(
             name: "HornbeamStoreTests",
-            dependencies: ["HornbeamStore", "HornbeamEngine", "HornbeamModel", "HornbeamThreads"],
+            dependencies: ["HornbeamStore", "HornbeamEngine", "HornbeamModel", "HornbeamSimulation", "HornbeamThreads"],
             swiftSettings: common),
         // Not of the plug-in itself: SwiftPM would build all tests, and what they need, a second time for the host.
         .testTarget(name: "HornbeamExpansionTests", dependencies: ["HornbeamExpansion"], swiftSettings: common),
         .testTarget(
             name: "HornbeamTests",
-            dependencies: ["Hornbeam", "HornbeamStore", "HornbeamEngine", "HornbeamThreads"],
+            dependencies: ["Hornbeam", "HornbeamConformance", "HornbeamStore", "HornbeamEngine", "HornbeamSimulation", "HornbeamThreads"],
             swiftSettings: common),
         .testTarget(
-            name: "HornbeamToolTests", dependencies: ["HornbeamTool", "Hornbeam", "HornbeamXcodeModels"], swiftSettings: common),
-        .testTarget(name: "DocumentationTests", dependencies: ["Hornbeam", "HornbeamXcodeModels"], swiftSettings: common),
+            name: "HornbeamToolTests", dependencies: ["HornbeamTool", "Hornbeam", "HornbeamSimulation", "HornbeamXcodeModels"], swiftSettings: common),
+        .testTarget(name: "DocumentationTests", dependencies: ["Hornbeam", "HornbeamConformance", "HornbeamXcodeModels"], swiftSettings: common),
         .testTarget(name: "RepositoryTests", swiftSettings: common),
     ]
 )

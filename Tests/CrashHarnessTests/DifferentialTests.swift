@@ -1,4 +1,5 @@
 import HornbeamEngine
+import HornbeamSimulation
 import Testing
 
 @testable import CrashHarness

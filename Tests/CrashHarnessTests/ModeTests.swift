@@ -1,5 +1,6 @@
 import Foundation
 import HornbeamEngine
+import HornbeamSimulation
 import Testing
 
 @testable import CrashHarness

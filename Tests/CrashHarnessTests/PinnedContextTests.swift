@@ -1,6 +1,7 @@
 import Hornbeam
 import HornbeamEngine
 import HornbeamModel
+import HornbeamSimulation
 import Testing
 
 @testable import CrashHarness

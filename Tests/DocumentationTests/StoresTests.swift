@@ -1,5 +1,6 @@
 import Foundation
 import Hornbeam
+import HornbeamConformance
 import Synchronization
 import Testing
 

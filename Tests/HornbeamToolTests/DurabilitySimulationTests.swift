@@ -1,5 +1,6 @@
 import Hornbeam
 import HornbeamEngine
+import HornbeamSimulation
 import HornbeamStore
 import Testing
 

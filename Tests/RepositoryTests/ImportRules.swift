@@ -21,10 +21,14 @@ import Testing
         "HornbeamMacros": libc.union(["HornbeamExpansion"]),
         "HornbeamStore": system.union(["HornbeamThreads", "HornbeamEngine", "HornbeamModel"]),
         "Hornbeam": system.union(["HornbeamThreads", "HornbeamModel", "HornbeamStore", "Runtime"]),
+        "HornbeamSimulation": libc.union(["HornbeamThreads", "HornbeamEngine"]),
+        "HornbeamConformance": system.union(["HornbeamModel", "Hornbeam"]),
         "HornbeamTool": system.union([
             "CLZ4", "HornbeamThreads", "HornbeamEngine", "HornbeamModel", "HornbeamXcodeModels", "HornbeamGenerator", "HornbeamStore", "Hornbeam",
         ]),
-        "CrashHarness": system.union(["HornbeamThreads", "HornbeamEngine", "HornbeamModel", "HornbeamStore", "Hornbeam"]),
+        "CrashHarness": system.union([
+            "HornbeamThreads", "HornbeamEngine", "HornbeamSimulation", "HornbeamModel", "HornbeamStore", "Hornbeam",
+        ]),
         "Benchmarks": system.union(["HornbeamEngine", "HornbeamModel", "Hornbeam", "CSQLite", "CLMDB"]),
     ]
 

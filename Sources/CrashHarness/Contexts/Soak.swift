@@ -1,6 +1,7 @@
 import Foundation
 import Hornbeam
 import HornbeamEngine
+import HornbeamSimulation
 import HornbeamStore
 
 /// A store whose content is replaced continuously, and the steps that do so.

@@ -1,6 +1,7 @@
 import Foundation
 import Hornbeam
 import HornbeamEngine
+import HornbeamSimulation
 
 /// One thread's work: reads two counters, adds to them, and saves a little later.
 struct StressWorker {

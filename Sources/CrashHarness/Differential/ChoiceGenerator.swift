@@ -1,4 +1,5 @@
 import HornbeamEngine
+import HornbeamSimulation
 
 /// The source of a history's choices: a seed, or the bytes of a fuzzer.
 struct ChoiceGenerator: RandomNumberGenerator {

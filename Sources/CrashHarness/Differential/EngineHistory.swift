@@ -1,4 +1,5 @@
 import HornbeamEngine
+import HornbeamSimulation
 
 /// Random operations on an engine from one seed, each compared with a plain model.
 ///

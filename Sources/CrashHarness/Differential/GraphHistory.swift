@@ -1,5 +1,6 @@
 import Hornbeam
 import HornbeamEngine
+import HornbeamSimulation
 import HornbeamStore
 
 /// Random changes, saves and fetches of an object graph from one seed, each compared with a plain model.

@@ -1,4 +1,5 @@
 import HornbeamEngine
+import HornbeamSimulation
 
 /// Values and rows that are derived from a stamp, so that a model stores only the stamp.
 enum PlainContent {

@@ -1,5 +1,6 @@
 import Hornbeam
 import HornbeamEngine
+import HornbeamSimulation
 
 /// A predicate for players, and its result for plain ones.
 struct PlayerQuestion {

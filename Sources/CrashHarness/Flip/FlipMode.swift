@@ -1,4 +1,5 @@
 import HornbeamEngine
+import HornbeamSimulation
 
 /// Damages a small store and reads it. The result must be correct, an older complete state, or an error that names the damage.
 ///

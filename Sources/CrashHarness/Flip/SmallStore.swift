@@ -1,4 +1,5 @@
 import HornbeamEngine
+import HornbeamSimulation
 
 /// A store that can be damaged and then read.
 protocol DamagedStore {

@@ -1,4 +1,5 @@
 import HornbeamEngine
+import HornbeamSimulation
 
 /// The files of a store, and sources of damage: the same store at an earlier time, and another store of the same kind.
 struct DamageSources {

@@ -1,4 +1,5 @@
 import HornbeamEngine
+import HornbeamSimulation
 
 /// Runs every fuzz target with randomly mutated inputs. `Scripts/fuzz` does the same with coverage guidance
 /// and memory checks.

@@ -1,6 +1,7 @@
 import Hornbeam
 import HornbeamEngine
 import HornbeamModel
+import HornbeamSimulation
 import HornbeamStore
 
 /// A sync fails under an object graph. The store is opened again, and the same context saves again: nothing is lost

@@ -1,6 +1,7 @@
 import Hornbeam
 import HornbeamEngine
 import HornbeamModel
+import HornbeamSimulation
 
 /// A call fails during a save over two stores: in prepare, commit record or apply. The same context continues to read, the stores are
 /// opened again if necessary, and it saves again: nothing is lost and nothing is written twice.

@@ -1,4 +1,5 @@
 import HornbeamEngine
+import HornbeamSimulation
 
 /// Sets the numbers of each kind of block to extreme values, alone and in pairs, with corrected checksums.
 enum HostileMode: Mode {

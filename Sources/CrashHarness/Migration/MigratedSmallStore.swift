@@ -1,5 +1,6 @@
 import Hornbeam
 import HornbeamEngine
+import HornbeamSimulation
 import HornbeamStore
 
 /// A migrated store so small that every bit of it can be damaged.

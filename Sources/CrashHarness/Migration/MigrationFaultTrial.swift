@@ -1,5 +1,6 @@
 import Hornbeam
 import HornbeamEngine
+import HornbeamSimulation
 import HornbeamStore
 
 /// One call of a migration fails, or every call from it on: the store has the complete old or new version, and the next

@@ -1,5 +1,6 @@
 import Hornbeam
 import HornbeamEngine
+import HornbeamSimulation
 import HornbeamStore
 
 /// A store that is migrated through a chain of random versions. After each migration its content must equal that of a simple migration of plain

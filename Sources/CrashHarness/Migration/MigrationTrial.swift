@@ -1,5 +1,6 @@
 import Hornbeam
 import HornbeamEngine
+import HornbeamSimulation
 import HornbeamStore
 
 /// A migration on a simulated disk that crashes at every operation: the store has the complete old or new version.

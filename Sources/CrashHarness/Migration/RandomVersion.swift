@@ -1,5 +1,6 @@
 import Hornbeam
 import HornbeamEngine
+import HornbeamSimulation
 
 /// A version of a model that changes randomly, and plain objects that are migrated one by one in a simple way.
 struct RandomVersion {

@@ -1,4 +1,5 @@
 import HornbeamEngine
+import HornbeamSimulation
 
 /// A sync of a workload fails, once or until the process ends. The cache keeps the new bytes or reverts to the old ones. The
 /// store is opened again if necessary and continues. Then a power failure is simulated at every later operation.

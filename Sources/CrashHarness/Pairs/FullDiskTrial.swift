@@ -1,4 +1,5 @@
 import HornbeamEngine
+import HornbeamSimulation
 
 /// A store fills its disk, crashes, and is opened on the same full disk. The opening succeeds, no acknowledged commit is missing,
 /// deletions free space, and the space is used again.

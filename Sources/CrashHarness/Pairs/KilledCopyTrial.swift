@@ -1,5 +1,6 @@
 import Hornbeam
 import HornbeamEngine
+import HornbeamSimulation
 import HornbeamStore
 
 /// A process that makes a backup of a store, or salvages it, is killed at every operation. The next process makes the copy again in the same

@@ -1,4 +1,5 @@
 import HornbeamEngine
+import HornbeamSimulation
 
 /// A process is killed at every operation of a workload. The cache keeps its writes, the next process recovers from them and
 /// continues. Then a power failure is simulated at every one of its operations.

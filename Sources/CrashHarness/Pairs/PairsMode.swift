@@ -1,4 +1,5 @@
 import HornbeamEngine
+import HornbeamSimulation
 
 /// Two consecutive faults on a simulated disk: the second happens after or during the recovery from the first.
 ///

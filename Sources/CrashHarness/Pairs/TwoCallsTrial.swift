@@ -1,4 +1,5 @@
 import HornbeamEngine
+import HornbeamSimulation
 
 /// Two calls of a small workload fail, at all pairs of positions. The store is opened again if necessary. Then no acknowledged commit is
 /// missing, neither in the next process nor after a power failure.

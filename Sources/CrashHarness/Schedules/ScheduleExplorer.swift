@@ -1,4 +1,5 @@
 import HornbeamEngine
+import HornbeamSimulation
 import HornbeamThreads
 
 /// Generates the schedules of a workload from its first run.

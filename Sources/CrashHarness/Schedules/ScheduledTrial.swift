@@ -1,4 +1,5 @@
 import HornbeamEngine
+import HornbeamSimulation
 import Synchronization
 
 /// One engine used by scheduled threads, and the commits acknowledged to them.

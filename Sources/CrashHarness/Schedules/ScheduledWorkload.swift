@@ -1,4 +1,5 @@
 import HornbeamEngine
+import HornbeamSimulation
 import HornbeamThreads
 
 /// The threads of a schedule. Their roles and numbers of actions are derived from a seed.

@@ -1,4 +1,5 @@
 import HornbeamEngine
+import HornbeamSimulation
 
 /// A workload with a backup at its end: a folder with the backup's name is complete, and an acknowledged backup stays.
 struct BackupTrial {

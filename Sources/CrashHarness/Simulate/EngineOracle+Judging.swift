@@ -1,4 +1,5 @@
 import HornbeamEngine
+import HornbeamSimulation
 
 extension EngineOracle {
     static let path = "s.hornbeam"

@@ -1,4 +1,5 @@
 import HornbeamEngine
+import HornbeamSimulation
 
 /// Transactions that are derived from their number, and the state after each of them.
 ///

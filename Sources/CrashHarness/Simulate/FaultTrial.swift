@@ -1,4 +1,5 @@
 import HornbeamEngine
+import HornbeamSimulation
 
 /// One call of a workload fails, or every call from it on; afterwards no acknowledged commit is missing.
 struct FaultTrial {

@@ -1,4 +1,5 @@
 import HornbeamEngine
+import HornbeamSimulation
 
 /// Crashes a workload at every operation on a simulated disk, makes every call fail, and opens the resulting stores.
 ///

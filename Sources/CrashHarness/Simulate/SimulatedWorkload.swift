@@ -1,4 +1,5 @@
 import HornbeamEngine
+import HornbeamSimulation
 import Synchronization
 
 /// The operations on a simulated disk before its crash. Sizes and steps are derived from a seed.

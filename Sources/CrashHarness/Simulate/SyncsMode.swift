@@ -1,4 +1,5 @@
 import HornbeamEngine
+import HornbeamSimulation
 
 /// Skips one sync site after the other. Without it, a crash must lose or damage data; else the sync is unnecessary
 /// or the harness is not sensitive enough.

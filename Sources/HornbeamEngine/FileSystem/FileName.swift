@@ -6,13 +6,13 @@ func join(_ folder: String, _ name: String) -> String {
 }
 
 /// The folder that holds a path: `.` for a bare name, `/` for an entry of the root.
-func parent(ofPath path: String) -> String {
+package func parent(ofPath path: String) -> String {
     guard let slash = path.lastIndex(of: "/") else { return "." }
     return slash == path.startIndex ? "/" : String(path[..<slash])
 }
 
 /// The last component of a path.
-func lastComponent(ofPath path: String) -> String {
+package func lastComponent(ofPath path: String) -> String {
     guard let slash = path.lastIndex(of: "/") else { return path }
     return String(path[path.index(after: slash)...])
 }

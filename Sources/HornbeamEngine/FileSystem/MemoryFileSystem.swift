@@ -169,14 +169,14 @@ package final class MemoryFileSystem: FileSystem {
 }
 
 /// A lock that runs a closure when it is released.
-final class MemoryFileLock: FileLock {
+package final class MemoryFileLock: FileLock {
     private let path: String
     /// Whether the path still names the locked file.
     private let isThere: @Sendable () -> Bool
     private let unlock: @Sendable () -> Void
     private let isReleased = Atomic(false)
 
-    init(path: String, isThere: @escaping @Sendable () -> Bool, unlock: @escaping @Sendable () -> Void) {
+    package init(path: String, isThere: @escaping @Sendable () -> Bool, unlock: @escaping @Sendable () -> Void) {
         self.path = path
         self.isThere = isThere
         self.unlock = unlock
@@ -184,11 +184,11 @@ final class MemoryFileLock: FileLock {
 
     deinit { release() }
 
-    func verify() throws(EngineError) {
+    package func verify() throws(EngineError) {
         if !isThere() { throw .storeGone(path) }
     }
 
-    func release() {
+    package func release() {
         if !isReleased.exchange(true, ordering: .relaxed) { unlock() }
     }
 }

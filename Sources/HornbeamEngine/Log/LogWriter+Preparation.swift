@@ -17,7 +17,7 @@ internal import HornbeamThreads
 internal import Synchronization
 
 /// A preallocated segment with header and durable name, ready for its first group.
-struct PreparedSegment {
+package struct PreparedSegment {
     /// The name of its file during preallocation.
     static let fileName = "spare"
     var file: any File
@@ -43,7 +43,7 @@ struct PreparedSegment {
     }
 
     /// Whether a file is a segment under preallocation, or one kept for recycling.
-    static func isName(_ name: String) -> Bool { name == fileName || Recycled(leftBehind: name) != nil }
+    package static func isName(_ name: String) -> Bool { name == fileName || Recycled(leftBehind: name) != nil }
 
     /// Whether a segment of one length can be recycled as one of another: wanted lengths follow the size of the store.
     static func fits(_ bytes: Int, _ wanted: Int) -> Bool { bytes >= wanted / 4 * 3 && bytes <= wanted / 4 * 5 }

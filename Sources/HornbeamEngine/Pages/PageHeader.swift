@@ -49,7 +49,7 @@ enum PageCodec: UInt8 {
 }
 
 /// The header of a page record.
-struct PageHeader {
+package struct PageHeader {
     static let bytes = 32
     static let magic: UInt16 = 0x4248
 
@@ -106,7 +106,7 @@ struct PageHeader {
     }
 
     /// Spreads an address over 64 bits (the finalizer of SplitMix64).
-    static func mixed(_ address: UInt64) -> UInt64 {
+    package static func mixed(_ address: UInt64) -> UInt64 {
         var value = address &+ 0x9E37_79B9_7F4A_7C15
         value = (value ^ value >> 30) &* 0xBF58_476D_1CE4_E5B9
         value = (value ^ value >> 27) &* 0x94D0_49BB_1331_11EB

@@ -7,7 +7,7 @@ public import Foundation
 /// unique values and snapshots work, because the rows that were read are cached in a memory store.
 ///
 /// A coordinator calls one method at a time, on any thread. An error of a method is thrown by the fetch or save that called it. A
-/// `save` that throws must not have written anything. `StoreConformance` tests these requirements.
+/// `save` that throws must not have written anything. `StoreConformance` of the product `HornbeamConformance` tests these requirements.
 public protocol CustomStore: AnyObject, Sendable {
     /// The identity in the IDs of the store's objects. It must be the same each time the same rows are opened.
     var identifier: UUID { get }

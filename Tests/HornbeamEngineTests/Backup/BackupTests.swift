@@ -2,6 +2,7 @@ import Testing
 
 @testable import CrashHarness
 @testable import HornbeamEngine
+@testable import HornbeamSimulation
 
 /// Copies of stores that are being written.
 @Suite struct BackupTests {

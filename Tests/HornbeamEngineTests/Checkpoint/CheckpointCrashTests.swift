@@ -1,5 +1,6 @@
 import Testing
 @testable import HornbeamEngine
+@testable import HornbeamSimulation
 
 /// Page files and meta file together, as checkpoints use them: pages, sync, meta. Crashed everywhere.
 @Suite struct CheckpointCrashTests {

@@ -1,4 +1,5 @@
 @testable import HornbeamEngine
+@testable import HornbeamSimulation
 
 /// The store of the worked example in `Docs/FileFormat.md`: every choice that is random otherwise is fixed.
 struct FormatExample {

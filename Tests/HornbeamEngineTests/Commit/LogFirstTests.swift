@@ -4,6 +4,7 @@ import Testing
 
 @testable import CrashHarness
 @testable import HornbeamEngine
+@testable import HornbeamSimulation
 
 /// Small commits that the log has before their trees are changed.
 @Suite struct LogFirstTests {

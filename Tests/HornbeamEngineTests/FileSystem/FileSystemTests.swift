@@ -1,6 +1,7 @@
 import Glibc
 import Testing
 @testable import HornbeamEngine
+@testable import HornbeamSimulation
 
 /// The guarantees of every file system, tested on each of them.
 @Suite struct FileSystemTests {

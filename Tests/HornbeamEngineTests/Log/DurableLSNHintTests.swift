@@ -1,5 +1,6 @@
 import Testing
 @testable import HornbeamEngine
+@testable import HornbeamSimulation
 
 /// The durable LSN hint proves the last group of the log durable, and no group that was not acknowledged.
 @Suite struct DurableLSNHintTests {

@@ -2,6 +2,7 @@ import Testing
 
 @testable import CrashHarness
 @testable import HornbeamEngine
+@testable import HornbeamSimulation
 
 /// A disk that refuses a group's own write, as one that copies on write does where blocks were set aside.
 @Suite struct FullLogTests {

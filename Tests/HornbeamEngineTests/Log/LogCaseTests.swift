@@ -1,5 +1,6 @@
 import Testing
 @testable import HornbeamEngine
+@testable import HornbeamSimulation
 
 /// The cases of other engines' log tests, by their names.
 @Suite struct LogCaseTests {

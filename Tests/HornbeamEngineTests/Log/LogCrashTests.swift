@@ -1,5 +1,6 @@
 import Testing
 @testable import HornbeamEngine
+@testable import HornbeamSimulation
 
 /// The log alone, crashed at every operation in every way.
 @Suite struct LogCrashTests {

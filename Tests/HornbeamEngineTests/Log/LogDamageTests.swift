@@ -1,5 +1,6 @@
 import Testing
 @testable import HornbeamEngine
+@testable import HornbeamSimulation
 
 /// Damage to a log that was written in full: an error or a correct answer, never a silently shorter history.
 @Suite struct LogDamageTests {

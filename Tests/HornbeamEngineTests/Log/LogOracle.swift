@@ -1,4 +1,5 @@
 @testable import HornbeamEngine
+@testable import HornbeamSimulation
 
 /// Commits whose content follows from their number, so that any prefix of them can be told from anything else.
 struct LogOracle {

@@ -2,6 +2,7 @@ import Synchronization
 import Testing
 
 @testable import HornbeamEngine
+@testable import HornbeamSimulation
 
 /// The next segment is made ahead of need, so that the commit which steps into it waits for nothing.
 @Suite struct PreparedSegmentTests {

@@ -3,6 +3,7 @@ import Synchronization
 import Testing
 
 @testable import HornbeamEngine
+@testable import HornbeamSimulation
 
 /// Released segments are recycled as the next ones.
 @Suite struct UsedSegmentTests {

@@ -2,6 +2,7 @@ import Testing
 
 @testable import CrashHarness
 @testable import HornbeamEngine
+@testable import HornbeamSimulation
 
 /// A `meta` that the cache shows and the disk never got: nothing is removed or overwritten on the strength of it.
 @Suite struct DoubtfulMetaTests {

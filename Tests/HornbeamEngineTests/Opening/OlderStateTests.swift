@@ -1,5 +1,6 @@
 import Testing
 @testable import HornbeamEngine
+@testable import HornbeamSimulation
 
 /// When the newest checkpoint is damaged, the one before it serves only together with the log that leads from it on.
 @Suite struct OlderStateTests {

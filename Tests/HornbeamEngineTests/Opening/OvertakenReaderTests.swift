@@ -3,6 +3,7 @@ import Testing
 
 @testable import CrashHarness
 @testable import HornbeamEngine
+@testable import HornbeamSimulation
 
 /// Readers and backups while the writer recycles the segments which they read:
 /// they show what was durable when they began, or something newer, and never something older.

@@ -5,6 +5,7 @@ import Testing
 
 @testable import CrashHarness
 @testable import HornbeamEngine
+@testable import HornbeamSimulation
 
 /// Engines opened for reading, beside one that writes.
 @Suite struct ReaderTests {

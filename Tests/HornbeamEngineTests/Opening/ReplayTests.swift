@@ -1,6 +1,7 @@
 import Testing
 
 @testable import HornbeamEngine
+@testable import HornbeamSimulation
 
 /// Redo of trees and rows, replayed after a crash; and records that no transaction of this engine wrote.
 @Suite struct ReplayTests {

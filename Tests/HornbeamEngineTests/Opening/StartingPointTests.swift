@@ -2,6 +2,7 @@ import Testing
 
 @testable import CrashHarness
 @testable import HornbeamEngine
+@testable import HornbeamSimulation
 
 /// Opening stores at an older state, after damage that keeps the newest from being opened.
 @Suite struct StartingPointTests {

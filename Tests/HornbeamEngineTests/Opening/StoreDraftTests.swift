@@ -1,6 +1,7 @@
 import Testing
 
 @testable import HornbeamEngine
+@testable import HornbeamSimulation
 
 /// Folders that crashes leave beside a store.
 @Suite struct StoreDraftTests {

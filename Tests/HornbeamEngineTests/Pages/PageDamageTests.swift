@@ -1,5 +1,6 @@
 import Testing
 @testable import HornbeamEngine
+@testable import HornbeamSimulation
 
 /// Damage to pages: every flipped bit, and everything that is out of place, is an error that names file and offset.
 @Suite struct PageDamageTests {

@@ -5,6 +5,7 @@ import Testing
 
 @testable import CrashHarness
 @testable import HornbeamEngine
+@testable import HornbeamSimulation
 
 /// After `close()` nothing is written, whatever other calls were under way.
 @Suite struct ClosingTests {

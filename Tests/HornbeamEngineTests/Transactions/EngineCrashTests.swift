@@ -2,6 +2,7 @@ import Testing
 
 @testable import CrashHarness
 @testable import HornbeamEngine
+@testable import HornbeamSimulation
 
 /// The engine on a disk that crashes at every operation, in every way the enumerator knows.
 @Suite struct EngineCrashTests {

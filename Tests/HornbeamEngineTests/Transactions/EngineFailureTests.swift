@@ -2,6 +2,7 @@ import Testing
 
 @testable import CrashHarness
 @testable import HornbeamEngine
+@testable import HornbeamSimulation
 
 /// Faults of the environment: every call that can fail does, and nothing acknowledged is lost.
 @Suite struct EngineFailureTests {

@@ -2,6 +2,7 @@ import HornbeamThreads
 import Testing
 
 @testable import HornbeamEngine
+@testable import HornbeamSimulation
 
 /// Several transactions in one version: each has its number, its log record and its callback.
 @Suite struct SharedVersionTests {

@@ -2,6 +2,7 @@ import HornbeamThreads
 import Testing
 
 @testable import HornbeamEngine
+@testable import HornbeamSimulation
 
 @Suite struct TransactionTests {
     private func number(_ engine: Engine, _ key: String) throws -> Int? {

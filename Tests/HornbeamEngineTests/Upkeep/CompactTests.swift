@@ -2,6 +2,7 @@ import Testing
 
 @testable import CrashHarness
 @testable import HornbeamEngine
+@testable import HornbeamSimulation
 
 /// Compaction, cleaning under crashes, and the counts of space.
 @Suite struct CompactTests {

@@ -3,6 +3,7 @@ import Synchronization
 import Testing
 
 @testable import HornbeamEngine
+@testable import HornbeamSimulation
 
 /// Writers, big transactions, checkpoints, a full disk and closing, all beside each other.
 @Suite struct UpkeepTests {

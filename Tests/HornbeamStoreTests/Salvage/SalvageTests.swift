@@ -1,4 +1,5 @@
 @testable import HornbeamEngine
+@testable import HornbeamSimulation
 import HornbeamModel
 import Testing
 @testable import HornbeamStore

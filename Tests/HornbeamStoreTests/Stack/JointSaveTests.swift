@@ -1,5 +1,6 @@
 import Foundation
 @testable import HornbeamEngine
+@testable import HornbeamSimulation
 import HornbeamModel
 import Testing
 @testable import HornbeamStore

@@ -1,6 +1,7 @@
 import Foundation
 import HornbeamEngine
 import HornbeamModel
+import HornbeamSimulation
 @testable import HornbeamStore
 
 /// Two stores of one stack on one simulated disk, and saves that insert an author with a book into each.

@@ -3,6 +3,7 @@ import HornbeamModel
 import HornbeamThreads
 import Testing
 @testable import HornbeamEngine
+@testable import HornbeamSimulation
 @testable import HornbeamStore
 
 /// Concurrent saves of several threads under many schedules: each is executed once, with the result that it has alone.

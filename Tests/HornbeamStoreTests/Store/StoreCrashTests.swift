@@ -1,5 +1,6 @@
 import HornbeamEngine
 import HornbeamModel
+import HornbeamSimulation
 import Testing
 @testable import HornbeamStore
 

@@ -1,6 +1,7 @@
 import Foundation
 import Hornbeam
 import HornbeamEngine
+import HornbeamSimulation
 import HornbeamStore
 import Testing
 

@@ -1,5 +1,6 @@
 import Foundation
 import Hornbeam
+import HornbeamConformance
 import Testing
 
 /// Custom stores behind a coordinator, and the conformance suite that all stores pass.

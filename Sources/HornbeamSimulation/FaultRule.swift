@@ -1,5 +1,7 @@
 // Rules that make calls of a file system fail.
 
+package import HornbeamEngine
+
 /// The kinds of calls of a file system.
 package enum FileSystemCall: String, Hashable, Sendable, CaseIterable {
     case open, create, createDirectory, syncDirectory, list, exists, rename, remove, lock

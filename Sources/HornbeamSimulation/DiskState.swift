@@ -1,6 +1,8 @@
 // The content of a simulated disk at one moment: folders and files by number, as values. A copy is a snapshot, and crash images share
 // their common parts.
 
+internal import HornbeamEngine
+
 /// The folders and files of a simulated disk.
 struct DiskState {
     /// Identifies a file or folder independent of its path; 0 is the root.

@@ -2,6 +2,7 @@
 // removed entries may be lost until the folder is synced. The disk records every operation, so that the state after a crash at any
 // operation can be made. That state is itself a disk, on which a store can be opened.
 
+internal import HornbeamEngine
 internal import HornbeamThreads
 
 /// A file system with the semantics of syncs, which records all operations.

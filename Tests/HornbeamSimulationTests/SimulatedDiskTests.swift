@@ -1,5 +1,7 @@
+import HornbeamEngine
 import Testing
-@testable import HornbeamEngine
+
+@testable import HornbeamSimulation
 
 /// The simulator itself: what it forgets, and that it forgets enough.
 @Suite struct SimulatedDiskTests {
@@ -149,7 +151,8 @@ import Testing
         #expect(faults.count() == 7)
         faults.add(FaultRule(.fail(.full), calls: [.write], kind: .pages, after: 1, isSticky: true))
         try write("x", to: file)
-        #expect(message { try write("x", to: file) } == "full: An injected fault in write. [s/pages-0000000000000001]")
+        let error = try #require(throws: EngineError.self) { try write("x", to: file) }
+        #expect("\(error)" == "full: An injected fault in write. [s/pages-0000000000000001]")
         #expect(throws: EngineError.self) { try write("x", to: file) }
         #expect(faults.firedCount == 2)
     }

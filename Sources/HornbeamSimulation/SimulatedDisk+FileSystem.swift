@@ -1,5 +1,6 @@
 // The simulated disk as a file system.
 
+package import HornbeamEngine
 internal import HornbeamThreads
 
 extension SimulatedDisk {

@@ -1,6 +1,8 @@
 // Runs a workload once on a simulated disk and crashes it at every operation, in every chosen way. The caller opens each image and compares
 // it with the acknowledged commits. The operations of the verification, above all of recovery, are crashed again to the given depth.
 
+internal import HornbeamEngine
+
 /// Crashes a workload everywhere.
 package struct CrashEnumerator: Sendable {
     /// The disk after a crash, with the commits that were acknowledged before it.

@@ -1,3 +1,4 @@
+internal import Hornbeam
 internal import HornbeamModel
 
 extension ConformanceCheck {

@@ -1,5 +1,6 @@
 // A file system that wraps another one, counts every call and makes chosen calls fail.
 
+package import HornbeamEngine
 internal import HornbeamThreads
 
 /// Injects faults into the calls of another file system, and counts them.

@@ -1,6 +1,8 @@
 // The possible contents of a simulated disk after a crash: all durable operations, and any choice of the unsynced pieces. The model follows
 // a journal operation by operation. An image gives each piece a fate.
 
+internal import HornbeamEngine
+
 /// The durable state and the unsynced pieces at one crash point.
 struct CrashModel {
     static let sectorBytes = 512

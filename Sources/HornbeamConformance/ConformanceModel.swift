@@ -1,4 +1,5 @@
 internal import Foundation
+internal import Hornbeam
 internal import HornbeamModel
 
 /// Every type of attribute, every kind of relationship, inheritance and a unique value.

@@ -1,4 +1,5 @@
 internal import Foundation
+public import Hornbeam
 public import HornbeamModel
 
 /// Tests whether a store behaves as contexts require; for developers of custom stores (CST-1 to CST-3).
