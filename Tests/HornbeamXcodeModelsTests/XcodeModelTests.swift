@@ -145,10 +145,10 @@ import Testing
                 so name one, or leave it out on purpose for a one-way relationship.
                 Shop.xcdatamodel/contents:31: warning: “Author.books” has no inverse: deleted objects can leave dangling references, \
                 so name one, or leave it out on purpose for a one-way relationship.
-                Shop.xcdatamodel/contents:31: warning: “Author.books” does nothing on deletion: the other end keeps references to \
+                Shop.xcdatamodel/contents:31: warning: “Author.books” has the delete rule “no action”: the other end keeps references to \
                 deleted objects.
                 Shop.xcdatamodel/contents:35: warning: “Review.stars” has a default value that is above its own maximum: \
-                a new object cannot be saved as it is.
+                a new object cannot be saved with it.
                 """)
         _ = try ManagedObjectModel(oneWay.definition)
     }
