@@ -31,7 +31,7 @@ private final class Knot: KeyedValues {
     }
 
     private static let tooMuch = """
-        The predicate looks at more than 10000000 values for one object, and was given up. Use fewer to-many relationships in one \
+        The predicate reads more than 10000000 values for one object, so its evaluation was stopped. Use fewer to-many relationships in one \
         key path, and fewer SUBQUERYs inside one another.
         """
 
