@@ -60,7 +60,7 @@ struct PropertySyntax: Equatable {
     func attribute(_ name: String) -> AttributeSyntax? { attributes.first { $0.name == name } }
     func has(_ modifier: String) -> Bool { modifiers.contains { $0.name == modifier && $0.detail == nil } }
 
-    /// True for a property of the type itself.
+    /// True for a property of the type instead of its instances.
     var isStatic: Bool { has("static") || has("class") }
     var isComputed: Bool { accessors != nil && !hasObservers }
     var isTransient: Bool { attribute("Transient") != nil }

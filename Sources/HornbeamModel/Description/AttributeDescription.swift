@@ -49,7 +49,7 @@ public struct AttributeDescription: Hashable, Sendable {
     public var isIndexedBySpotlight: Bool
     /// A setting for the platform's external records; no effect on the store (ATT-17).
     public var isStoredInExternalRecord: Bool
-    /// For code generation: a plain number instead of a boxed one (ATT-2).
+    /// For code generation: a number instead of a number object (ATT-2).
     public var usesScalarValueType: Bool
     /// The name of this attribute in older versions of the model; nil means `name` (MOD-13).
     public var renamingIdentifier: String?

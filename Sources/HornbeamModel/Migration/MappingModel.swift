@@ -4,7 +4,7 @@
 /// let mapping = try MappingModel.inferred(from: old, to: new)
 /// print(mapping)
 /// ```
-/// A migration executes it.
+/// The store executes it during the migration.
 public struct MappingModel: Sendable {
     /// The model of the stored objects.
     public let source: ManagedObjectModel

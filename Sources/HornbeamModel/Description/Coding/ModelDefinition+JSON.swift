@@ -84,7 +84,7 @@ extension ManagedObjectModel {
     /// The model as JSON; see `ModelDefinition.json()`.
     public func json() throws -> Data { try definition.json() }
 
-    /// The stored form of the model in a store.
+    /// The form in which a store contains the model.
     package func encoded() throws -> [UInt8] { Array(try OrderedJSON(encoding: definition).compact().utf8) }
 
     /// Decodes the stored model of a store.

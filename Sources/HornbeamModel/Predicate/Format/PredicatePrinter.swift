@@ -297,7 +297,7 @@ extension FetchPredicate.Comparator {
 }
 
 extension FetchPredicate.Options {
-    /// `[cd]`, or nothing.
+    /// The letters in brackets, such as `[cd]`; empty without options.
     package var letters: String {
         guard !isEmpty else { return "" }
         var letters = ""
