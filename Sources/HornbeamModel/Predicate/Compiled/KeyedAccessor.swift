@@ -2,7 +2,7 @@ public import Foundation
 
 /// Reads one key of a type without boxing.
 ///
-/// The accessor is looked up once, when a predicate is compiled.
+/// The closure is found once, when a predicate is compiled.
 public enum KeyedAccessor<Object> {
     /// Reads an integer.
     case int((Object) throws -> Int64?)
