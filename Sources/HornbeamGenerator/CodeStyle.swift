@@ -1,10 +1,10 @@
-/// How classes are written for a model.
+/// The forms of the classes that are generated for a model.
 public enum CodeStyle: String, CaseIterable, Sendable {
-    /// A class with `@Entity` for each entity: the classes are the model from then on.
+    /// A class with `@Entity` for each entity. From then on, the classes define the model.
     case macro
-    /// A class with tokens and accessors for each entity, and the model beside them (Xcode's “Class Definition”, GEN-1).
+    /// A class with tokens and accessors for each entity, and the model in a separate type (Xcode's “Class Definition”, GEN-1).
     case tokens
-    /// An extension with tokens and accessors for each entity, and a class for people to write in (Xcode's “Category/Extension”, GEN-1).
+    /// An extension with tokens and accessors for each entity, and a class that developers edit (Xcode's “Category/Extension”, GEN-1).
     case extensions
 }
 
@@ -16,11 +16,11 @@ public enum CodeAccess: String, CaseIterable, Sendable {
     var prefix: String { self == .public ? "public " : "" }
 }
 
-/// A file to be written.
+/// A generated file.
 public struct GeneratedFile: Hashable, Sendable {
     public var name: String
     public var text: String
-    /// False for a file that belongs to people once it is there: it is written only where it is missing.
+    /// False for a file that developers edit. It is written only if it does not exist.
     public var isOverwritten: Bool
 
     /// The first line of files that each run rewrites. A file with that name and without this line was written by hand.

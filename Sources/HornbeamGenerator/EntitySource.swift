@@ -15,7 +15,7 @@ struct EntitySource {
 
     private var superclass: String { entity.superentityName.map(generator.className) ?? generator.type("ManagedObject") }
 
-    /// `public final class Book: ManagedObject`; open where another module may inherit.
+    /// `public final class Book: ManagedObject`; `open` instead for a public class with subclasses.
     private var declaration: String {
         if generator.hasSubentities(entity) {
             return "\(generator.access == .public ? "open " : "")class \(className): \(superclass)"
@@ -23,7 +23,7 @@ struct EntitySource {
         return "\(access)final class \(className): \(superclass)"
     }
 
-    /// The notes of the app for people: the values of `documentation` or `comment`.
+    /// The documentation comment of a declaration: the text under `documentation` or `comment` in its user info.
     static func comment(_ userInfo: [String: String], indent: String) -> String {
         guard let text = userInfo["documentation"] ?? userInfo["comment"], !text.isEmpty else { return "" }
         return text.split(whereSeparator: \.isNewline).map { "\(indent)/// \($0)\n" }.joined()
@@ -31,7 +31,7 @@ struct EntitySource {
 
     // MARK: Styles
 
-    /// A class whose properties are the model.
+    /// A class with `@Entity`, whose properties define the model.
     var macroClass: String {
         let properties = MacroProperties(self)
         return Self.comment(entity.userInfo, indent: "") + "\(properties.entityAttribute) \(declaration) {\n"
@@ -45,20 +45,20 @@ struct EntitySource {
             + [tokens, nameOverride + list, accessors, fetchRequest].filter { !$0.isEmpty }.joined(separator: "\n") + "}\n"
     }
 
-    /// The tokens and accessors of a class that is written by hand.
+    /// An extension with the tokens and accessors of a class that developers edit.
     var propertiesExtension: String {
         let list = "    /// The properties of the entity, for `tokens` of the class.\n"
             + "    \(access)static var \(listName): [any PropertyToken] {\n        \(tokenList)\n    }\n"
         return "extension \(className) {\n" + [tokens, list, accessors, fetchRequest].filter { !$0.isEmpty }.joined(separator: "\n") + "}\n"
     }
 
-    /// The class to which the extension belongs, for people to write in.
+    /// The class of the extension, which developers edit.
     var emptyClass: String {
         Self.comment(entity.userInfo, indent: "") + "\(declaration) {\n\(nameOverride)"
             + "    \(access)override class var tokens: [any PropertyToken] { \(listName) }\n}\n"
     }
 
-    /// A subclass must not hide the list of its superclass.
+    /// The name of the list of tokens. It contains the class name, so that a subclass does not hide the list of its superclass.
     private var listName: String { "propertiesOf\(className)" }
 
     private var nameOverride: String {
@@ -109,7 +109,7 @@ struct EntitySource {
         return "    \(access)var \(swiftName): \(type) { get { self[Self.\(swiftName)] }\(setter) }\n"
     }
 
-    /// GEN-2
+    /// The method for a fetch request of the class (GEN-2).
     private var fetchRequest: String {
         "    \(access)static func fetchRequest() -> \(generator.type("FetchRequest"))<\(className)> { .init() }\n"
     }

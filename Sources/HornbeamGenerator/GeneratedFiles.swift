@@ -1,14 +1,14 @@
 public import Foundation
 internal import HornbeamModel
 
-/// Generated files on their way to a folder.
+/// Generated files that are to be written to a folder.
 public struct GeneratedFiles {
     /// The outcome for a file.
     public enum Outcome: String, Sendable {
         case written
-        /// The file has this text already.
+        /// The file already has this text.
         case same
-        /// People wrote the file, or wrote in it.
+        /// The file was written or edited by hand, and stays unchanged.
         case kept
     }
 
@@ -16,7 +16,7 @@ public struct GeneratedFiles {
 
     public init(_ files: [GeneratedFile]) { self.files = files }
 
-    /// Writes the files that are new or changed, and keeps those that were written by hand.
+    /// Writes the files that are new or changed, except for existing files that were written by hand.
     ///
     /// - Throws: `saveFailed` for a folder or a file that cannot be written.
     @discardableResult

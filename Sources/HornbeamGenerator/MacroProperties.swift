@@ -10,7 +10,7 @@ struct MacroProperties {
         entity = source.entity
     }
 
-    /// `@Entity`, with what differs from its defaults.
+    /// The attribute `@Entity`, with the arguments that differ from their defaults.
     var entityAttribute: String {
         var arguments: [String] = []
         if source.className != entity.name { arguments.append(SwiftSpelling.literal(entity.name)) }
@@ -47,7 +47,7 @@ struct MacroProperties {
         return ".\(element.isAscending ? "ascending" : "descending")(\(keyPaths([element.property]))\(collation))"
     }
 
-    /// An index as `@Attribute(.indexed)` makes it.
+    /// True for an index that `@Attribute(.indexed)` declares.
     private func isPlain(_ index: FetchIndexDescription) -> Bool {
         guard index.elements.count == 1, index.partialPredicate == nil, let element = index.elements.first else { return false }
         return element == FetchIndexElement(element.property) && index.name == "by_\(element.property)"
@@ -116,7 +116,7 @@ struct MacroProperties {
         return limits
     }
 
-    /// Limits have no type of their own in the macro, so that a literal must say which number it is.
+    /// A limit with its type: the macro's parameters accept any number, so a literal alone does not have the attribute's type.
     private func typed(_ value: String, _ type: AttributeType) -> String {
         switch type {
         case .integer16: "Int16(\(value))"

@@ -2,10 +2,10 @@ public import HornbeamModel
 
 /// Writes Swift classes for a model (GEN-1 to GEN-3).
 ///
-/// The same model gives the same files, byte for byte. Entities, and properties within them, keep the order of the model.
+/// Equal models have equal files, byte for byte. Entities and their properties are in the order of the model.
 public struct ModelGenerator: Sendable {
     let definition: ModelDefinition
-    /// The name of the model, for the type that leads to it: `Shop` gives `ShopModel`.
+    /// The name of the model. The type that provides the model has this name with a suffix: `ShopModel` for `Shop`.
     let name: String
     let style: CodeStyle
     let access: CodeAccess
@@ -19,7 +19,7 @@ public struct ModelGenerator: Sendable {
         classNames = Set(definition.entities.map(SwiftSpelling.className))
     }
 
-    /// True for a name that can be the beginning of a type's name.
+    /// True for a name with which the name of a type can begin.
     public static func isUsable(_ name: String) -> Bool {
         guard let first = name.unicodeScalars.first, first.properties.isXIDStart else { return false }
         return name.unicodeScalars.allSatisfy { $0.properties.isXIDContinue }
@@ -47,7 +47,7 @@ public struct ModelGenerator: Sendable {
 
     /// All declarations in one file, for build plug-ins.
     ///
-    /// - Throws: As `files()`.
+    /// - Throws: The errors of `files()`.
     public func singleFile() throws -> GeneratedFile {
         let parts = try files().map { file in
             String(file.text.trimmingPrefix(GeneratedFile.mark + "\n\n").trimmingPrefix(head))
@@ -55,7 +55,7 @@ public struct ModelGenerator: Sendable {
         return file("\(name)Model", parts.joined(separator: "\n"))
     }
 
-    /// The parts of the model that the style cannot express, a sentence each.
+    /// The parts of the model that the style cannot express, one sentence for each.
     public var omissions: [String] {
         guard style == .macro else { return [] }
         var sentences: [String] = []
@@ -78,17 +78,17 @@ public struct ModelGenerator: Sendable {
         GeneratedFile(name: "\(name).swift", text: "\(GeneratedFile.mark)\n\n\(head)\(text)", isOverwritten: true)
     }
 
-    /// The class of an entity by its name.
+    /// The name of the class of an entity, by the name of the entity.
     func className(ofEntity name: String) -> String {
         definition.entities.first { $0.name == name }.map(SwiftSpelling.className) ?? name
     }
 
-    /// The name of a type of a library, with its module where a class of the model has the same name.
+    /// The name of a library's type, with its module if a class of the model has the same name.
     func type(_ name: String) -> String {
         guard classNames.contains(name) else { return name }
         return "\(SwiftSpelling.module(of: name)).\(name)"
     }
 
-    /// True for entities that others inherit from, whose classes cannot be final.
+    /// True for an entity from which others inherit. Its class cannot be final.
     func hasSubentities(_ entity: Entity) -> Bool { definition.entities.contains { $0.superentityName == entity.name } }
 }

@@ -1,6 +1,6 @@
 import HornbeamModel
 
-/// The source of the type that leads to the model and its classes.
+/// The source of the type that provides the model and its classes.
 struct ModelSource {
     private let generator: ModelGenerator
 
@@ -26,7 +26,7 @@ struct ModelSource {
         }
     }
 
-    /// The model as JSON in a literal that nothing in it ends.
+    /// The model as JSON in a raw string literal, with enough `#` that no part of the JSON ends the literal.
     private var json: [String] {
         get throws {
             let text = try String(decoding: generator.definition.json(), as: UTF8.self)

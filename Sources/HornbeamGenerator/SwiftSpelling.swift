@@ -3,7 +3,7 @@ import HornbeamModel
 
 /// Names, literals and types of a model as Swift spells them.
 enum SwiftSpelling {
-    /// Words that need backticks where a property is declared.
+    /// Words that need backticks as the name of a property.
     private static let reserved: Set<String> = [
         "associatedtype", "class", "deinit", "enum", "extension", "fileprivate", "func", "import", "init", "inout", "internal", "let",
         "open", "operator", "private", "precedencegroup", "protocol", "public", "rethrows", "static", "struct", "subscript", "typealias",
@@ -36,7 +36,7 @@ enum SwiftSpelling {
         return literal + "\""
     }
 
-    /// The class of an entity's objects. A module's name before the class is left out, as is the dot of “this module”.
+    /// The name of the class of an entity's objects, without a module's name and without Xcode's leading dot for the current module.
     static func className(of entity: Entity) -> String {
         guard let name = entity.className, name != "NSManagedObject", name != "ManagedObject" else { return entity.name }
         return name.split(separator: ".").last.map(String.init) ?? entity.name
@@ -63,7 +63,7 @@ enum SwiftSpelling {
         }
     }
 
-    /// The module that has a type of the generated code.
+    /// The module of a type in the generated code.
     static func module(of type: String) -> String {
         switch type {
         case "Int", "Int16", "Int32", "Double", "Float", "String", "Bool": "Swift"

@@ -8,10 +8,10 @@ import Musl
 import Darwin
 #endif
 
-/// The program that expands Hornbeam's macros. The compiler starts it, writes requests to its standard input, and reads the answers.
+/// The program that expands Hornbeam's macros. The compiler starts it, writes requests to its standard input, and reads the responses.
 ///
-/// A message is its length as eight bytes, little-endian, then so many bytes of JSON. A length of zero, or the end of the input, ends
-/// the program. It reads no file and keeps nothing between two requests. What is answered is in `HornbeamExpansion`, which tests can link.
+/// A message consists of its length in eight bytes, little-endian, and its bytes of JSON. A length of zero, or the end of the input, ends
+/// the program. It reads no file and has no state between requests. `HornbeamExpansion` makes the responses, so that tests can link it.
 @main enum Plugin {
     static func main() {
         while let message = readMessage() {
@@ -19,7 +19,7 @@ import Darwin
         }
     }
 
-    /// The longest message that is read; a source file is shorter by far.
+    /// The maximum length of a message in bytes. Source files are far shorter.
     private static let lengthMax: UInt64 = 1 << 30
 
     private static func readMessage() -> [UInt8]? {

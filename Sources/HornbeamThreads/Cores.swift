@@ -1,14 +1,14 @@
-// Work that the calling thread shares with threads that live only for it. POSIX threads, for the reason that Monitor gives; a thread
-// costs 20–40 µs to start and end, so what is shared must take a good deal longer.
+// Parallel work on threads that end with the work. They are POSIX threads, for the reason in Monitor.swift. Starting and ending a thread
+// takes 20–40 µs, so the work must take much longer.
 
 internal import Glibc
 
-/// The processors of the machine, and work that is shared among them.
+/// The processors of the machine, and parallel work on them.
 package enum Cores {
-    /// How many processors there are.
+    /// The number of processors.
     package static let count = max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
 
-    /// Calls the body with 0 ..< parts at the same time and returns when all calls have; 0 on the calling thread.
+    /// Calls the body in parallel with each number in 0 ..< parts, 0 on the calling thread. Returns after all calls have returned.
     package static func share(_ parts: Int, _ body: (Int) -> Void) {
         guard parts > 1 else { return parts == 1 ? body(0) : () }
         withoutActuallyEscaping(body) { body in
@@ -20,7 +20,7 @@ package enum Cores {
     }
 }
 
-/// One part of the work and the thread that does it.
+/// One part of the work and the thread that executes it.
 private final class Helper {
     private let part: Int
     private let body: (Int) -> Void
@@ -44,7 +44,7 @@ private final class Helper {
 
     private func run() { body(part) }
 
-    /// Waits for the thread; does its part where the system had no thread to give.
+    /// Waits for the thread. If the system could not start a thread, executes the part on the calling thread.
     func finish() {
         if isStarted { pthread_join(thread, nil) } else { run() }
     }

@@ -1,8 +1,8 @@
 // A value and its lock. The value is accessible only while the lock is held.
 
-/// A value behind a lock that threads can also wait on.
+/// A value protected by a lock. Threads can wait until the value changes.
 ///
-/// `@unchecked Sendable`: the value is touched only while the monitor is locked.
+/// `@unchecked Sendable`: the value is accessed only while the monitor is locked.
 @safe package struct Guarded<Value: ~Copyable>: ~Copyable, @unchecked Sendable {
     @usableFromInline package let monitor: Monitor
     @usableFromInline package let value: UnsafeMutablePointer<Value>
@@ -32,7 +32,7 @@
     /// Wakes one waiting thread.
     package borrowing func signal() { monitor.signal(.progress) }
 
-    /// Blocks until the body gives a result. `idle` is told +1 before and −1 after each sleep.
+    /// Blocks until the body returns a result. Calls `idle` with +1 before and with −1 after each wait, to count waiting threads.
     package borrowing func wait<Result>(
         _ body: (inout Value) -> Result?, idle: (inout Value, Int) -> Void = { _, _ in }
     ) -> Result {

@@ -1,24 +1,24 @@
-// A lock with two conditions, for state that threads wait upon.
+// A lock with two conditions, for state on which threads wait.
 //
-// Made of POSIX threads rather than of `Synchronization.Mutex`: that one has no way to wait, and its slow path lies in a
-// library that ThreadSanitizer does not see into on Linux, so that it reports races where there are none. On a thread
-// of an `Interleaving` each call is a place where another thread may go on.
+// It uses a POSIX mutex instead of `Synchronization.Mutex`, which has no conditions. ThreadSanitizer on Linux also cannot
+// instrument the slow path of `Synchronization.Mutex` and reports false races. On a thread of an `Interleaving`,
+// each call is a scheduling point, at which another thread may run.
 
 import Glibc
 
-/// A lock that is not recursive, and two things that threads can wait for while they give it up.
+/// A lock that is not recursive, with two conditions. Waiting for a condition releases the lock.
 @safe package final class Monitor: Sendable {
     /// The conditions that threads wait for.
     package enum Condition: Sendable { case turn, progress }
 
-    /// Where a lock was made, for reports.
+    /// The source location at which a lock was made, for reports.
     struct Origin: Sendable, CustomStringConvertible {
         let file: StaticString
         let line: UInt
         var description: String { "\(file):\(line)" }
     }
 
-    nonisolated(unsafe) private let mutex: UnsafeMutablePointer<pthread_mutex_t>  // a lock guards itself
+    nonisolated(unsafe) private let mutex: UnsafeMutablePointer<pthread_mutex_t>  // a mutex is thread-safe
     nonisolated(unsafe) private let turn: UnsafeMutablePointer<pthread_cond_t>  // used under the lock
     nonisolated(unsafe) private let progress: UnsafeMutablePointer<pthread_cond_t>  // used under the lock
     let origin: Origin
@@ -30,7 +30,7 @@ import Glibc
         unsafe turn = .allocate(capacity: 1)
         unsafe progress = .allocate(capacity: 1)
         unsafe pthread_mutex_init(mutex, nil)
-        // Waits are measured by the monotonic clock: setting the time of day neither prolongs nor ends one.
+        // Timed waits use the monotonic clock, so that a change of the system time does not change their length.
         var attributes = pthread_condattr_t()
         unsafe pthread_condattr_init(&attributes)
         unsafe pthread_condattr_setclock(&attributes, Monitor.clock)
@@ -63,13 +63,13 @@ import Glibc
         return try body()
     }
 
-    /// Gives the lock up until the condition is signalled.
+    /// Releases the lock, waits until the condition is signalled, and locks again.
     package func wait(_ condition: Condition) {
         if let thread = Interleaving.current { return thread.wait(self, address(condition)) }
         unsafe pthread_cond_wait(cell(condition), mutex)
     }
 
-    /// The same, for this long at most.
+    /// Waits for the condition, at most for the given time.
     package func wait(_ condition: Condition, milliseconds: Int) {
         if let thread = Interleaving.current { return thread.waitShortly(self) }
         var until = timespec()
@@ -83,25 +83,25 @@ import Glibc
         unsafe pthread_cond_timedwait(cell(condition), mutex, &until)
     }
 
-    /// Wakes one thread that waits.
+    /// Wakes one thread that waits for the condition.
     package func signal(_ condition: Condition) {
         Interleaving.current?.signal(address(condition), all: false)
         unsafe pthread_cond_signal(cell(condition))
     }
 
-    /// Wakes all threads that wait.
+    /// Wakes all threads that wait for the condition.
     package func signalAll(_ condition: Condition) {
         Interleaving.current?.signal(address(condition), all: true)
         unsafe pthread_cond_broadcast(cell(condition))
     }
 
-    // MARK: Cells
+    // MARK: The mutex and the conditions
 
     func lockDirectly() { unsafe pthread_mutex_lock(mutex) }
     func unlockDirectly() { unsafe pthread_mutex_unlock(mutex) }
     func tryLock() -> Bool { unsafe pthread_mutex_trylock(mutex) == 0 }
 
-    /// Names the lock among others.
+    /// The identity of the lock.
     var address: UInt { unsafe UInt(bitPattern: mutex) }
 
     private func address(_ condition: Condition) -> UInt { unsafe UInt(bitPattern: cell(condition)) }

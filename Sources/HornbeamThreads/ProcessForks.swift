@@ -4,17 +4,17 @@
 internal import Glibc
 import Synchronization
 
-/// How often this process, or one that it descends from, was forked, as seen from the child.
+/// The number of forks between this process and the ancestor that first called `watch()`.
 package enum ProcessForks {
     /// Larger in a child than in its parent. Cheap: one load.
     @inline(__always)
     package static var count: Int { counter.load(ordering: .relaxed) }
 
     private static let counter = Atomic(0)
-    /// The C library calls the handler in each child that it forks. A child made by a bare system call goes unnoticed here.
+    /// The C library calls the handler in each child that it forks. It does not notice a child made by a direct system call.
     private static let isWatching = pthread_atfork(nil, nil, { counter.wrappingAdd(1, ordering: .relaxed) }) == 0
 
-    /// Counts forks from now on, and returns how many there were.
+    /// Counts forks from now on, and returns the current number.
     package static func watch() -> Int {
         _ = isWatching
         return count

@@ -9,7 +9,7 @@ struct XMLElementTree {
     let line: Int
     var children: [XMLElementTree] = []
 
-    /// The child elements with that name.
+    /// The child elements with the given name.
     func children(named name: String) -> [XMLElementTree] { children.filter { $0.name == name } }
 
     /// Parses a document. External entities are not loaded.
@@ -34,7 +34,7 @@ struct XMLElementTree {
         private(set) var lineOfError: Int?
         private var open: [XMLElementTree] = []
 
-        /// The maximum depth, which limits recursion over the tree. No model is deeper.
+        /// The maximum nesting depth. It limits recursion over the tree; no model is nested more deeply.
         private static let depthMax = 64
 
         func parser(

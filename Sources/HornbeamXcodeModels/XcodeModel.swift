@@ -6,14 +6,14 @@ public import HornbeamModel
 /// ```swift
 /// let model = try ManagedObjectModel(xcodeModelAt: URL(filePath: "Shop.xcdatamodeld"))
 /// ```
-/// The reader is tolerant: unknown parts are left out and listed in `notes`. `ManagedObjectModel` and `lint()` check
+/// The reader is tolerant: it ignores unknown parts and lists them in `notes`. `ManagedObjectModel` and `lint()` check
 /// whether the model is valid.
 public struct XcodeModel: Sendable {
     /// The model in the file.
     public let definition: ModelDefinition
-    /// The parts that the reader left out or interpreted, with lines.
+    /// The parts that the reader ignored or interpreted, with lines.
     public let notes: [ModelIssue]
-    /// The path in the issues.
+    /// The path of the file in the issues.
     public let file: String
     /// True when the model is marked for use with CloudKit.
     public let isUsedWithCloudKit: Bool
@@ -82,13 +82,13 @@ public struct XcodeModel: Sendable {
 extension ManagedObjectModel {
     /// Reads an `.xcdatamodeld` (its current version), an `.xcdatamodel` or a `contents` file, and checks it (MDL-4).
     ///
-    /// `notes` lists the parts that were left out or interpreted.
+    /// `notes` lists the parts that were ignored or interpreted.
     /// - Throws: `HornbeamError` with code `inputOutput`, `malformedModelFile` or `invalidModel`.
     public convenience init(xcodeModelAt url: URL) throws {
         try self.init(XcodeModel(contentsOf: url))
     }
 
-    /// Checks a model that was read.
+    /// Makes a model of a model file that was read, and checks it.
     ///
     /// - Throws: `HornbeamError` with code `invalidModel`.
     public convenience init(_ model: XcodeModel) throws {
@@ -109,7 +109,7 @@ struct SourceLines: Sendable {
         if lines[place] == nil { lines[place] = line }
     }
 
-    /// The line of a property, else of its entity.
+    /// The line of a property, or of its entity if the property has no line.
     func line(entity: String?, key: String?) -> Int? {
         lines[Place(entity: entity, key: key)] ?? lines[Place(entity: nil, key: key)]
             ?? lines[Place(entity: entity, key: nil)]

@@ -5,9 +5,9 @@ public import HornbeamModel
 public struct XcodeModelBundle: Sendable {
     /// The URL of the `.xcdatamodeld`.
     public let url: URL
-    /// The names of the versions without their extension, with numbers ordered by value: `Shop`, `Shop 2`, `Shop 10`.
+    /// The names of the versions without their extension, sorted with numbers by value: `Shop`, `Shop 2`, `Shop 10`.
     public let versionNames: [String]
-    /// The version named by `.xccurrentversion`; the first one when it names none or does not exist.
+    /// The version that the file `.xccurrentversion` names; the first version if the file names none or does not exist.
     public let currentVersionName: String
 
     /// Lists the versions.
@@ -39,7 +39,7 @@ public struct XcodeModelBundle: Sendable {
         currentVersionName = try Self.currentVersion(data, in: name, among: versionNames) ?? first
     }
 
-    /// The version named in a marker file; nil when it names none, as Xcode writes for a single version.
+    /// The version that the file `.xccurrentversion` names; nil when it names none, as in a bundle with a single version.
     private static func currentVersion(_ data: Data, in name: String, among versions: [String]) throws -> String? {
         let list = unsafe try? PropertyListSerialization.propertyList(from: data, format: nil)
         guard let members = list as? [String: Any] else {
@@ -53,7 +53,7 @@ public struct XcodeModelBundle: Sendable {
         guard versions.contains(version) else {
             throw HornbeamError(
                 .malformedModelFile,
-                "The current version of “\(name)” is “\(version)”, which is not there: it holds "
+                "The current version of “\(name)” is “\(version)”, which does not exist. The versions are "
                     + versions.map { "“\($0)”" }.joined(separator: ", ") + ".")
         }
         return version
@@ -69,13 +69,13 @@ public struct XcodeModelBundle: Sendable {
 }
 
 extension VersionedModel {
-    /// All versions of an `.xcdatamodeld`, with the one named by `.xccurrentversion` as the current one (MDL-12, MIG-13).
+    /// All versions of an `.xcdatamodeld`. The current version is the one that `.xccurrentversion` names (MDL-12, MIG-13).
     ///
-    /// Adjacent versions with equal rows count as one version, with the name of the current one or else of the last.
+    /// Adjacent versions with equal version hashes become one version, with the name of the current one among them, else of the last.
     /// - Parameter order: The names of the versions, the oldest first, if it differs from the order by number: `Shop`,
-    ///   `Shop 2`, `Shop 10`. Versions that are left out are not read.
+    ///   `Shop 2`, `Shop 10`. Versions that it does not name are not read.
     /// - Throws: The errors of `XcodeModelBundle` and `XcodeModel`; `invalidModel` for an invalid version; `modelReferenceNotFound` when the
-    ///   order names a missing version, or leaves out the current one; `modelsDiffer` when two versions have equal version hashes.
+    ///   order names a missing version, or does not name the current one; `modelsDiffer` when two versions have equal version hashes.
     public init(xcodeModelsAt url: URL, order: [String]? = nil) throws {
         let bundle = try XcodeModelBundle(contentsOf: url)
         let place = url.lastPathComponent
@@ -98,7 +98,7 @@ extension VersionedModel {
 }
 
 extension XcodeModelBundle {
-    /// A version as a model; its errors name the version.
+    /// A version as a model. The messages of errors begin with the name of the version.
     fileprivate func model(ofVersion name: String) throws -> ManagedObjectModel {
         do {
             return try ManagedObjectModel(version(named: name))

@@ -24,7 +24,7 @@ extension XcodeModelReader {
         var composite = CompositeDescription(name, [])
         for child in element.children {
             guard child.name == "attribute" else {
-                note(child, "the element <\(child.name)> is not known and was left out", entity: name)
+                note(child, "the element <\(child.name)> is not known and was ignored", entity: name)
                 continue
             }
             if let key = child.attributes["name"] { lines.note(child.line, entity: name, key: key) }
@@ -94,8 +94,8 @@ extension XcodeModelReader {
         return value
     }
 
-    /// A default that is a text of another type, converted like Core Data does: a number from the leading digits, 0 without
-    /// digits; a Boolean is true when the text begins with Y, T or a number other than 0.
+    /// A default value whose text has another type, converted as Core Data does: a number is read from the leading digits, and is 0
+    /// without digits; a Boolean is true when the text begins with Y, T or a number other than 0.
     private static func convertedValue(_ text: String, _ type: AttributeType) -> PropertyValue? {
         switch type {
         case .integer16, .integer32, .integer64:
@@ -115,15 +115,15 @@ extension XcodeModelReader {
         return number
     }
 
-    /// A date, written as seconds since 2001-01-01 00:00 UTC.
+    /// A date that is written as seconds since 2001-01-01 00:00 UTC.
     private mutating func date(_ name: String, of element: XMLElementTree) -> PropertyValue? {
         guard let text = element.attributes[name] else { return nil }
         if let seconds = Double(text), seconds.isFinite { return .date(Date(timeIntervalSinceReferenceDate: seconds)) }
-        note(element, "“\(name)” is “\(text)”, which is not a number of seconds, and was left out")
+        note(element, "“\(name)” is “\(text)”, which is not a number of seconds, and was ignored")
         return nil
     }
 
-    /// A value of the attribute's type, written as text.
+    /// A value of the attribute's type that is written as text.
     private mutating func value(
         _ name: String, of element: XMLElementTree, _ attribute: AttributeDescription, _ entity: String
     ) -> PropertyValue? {
@@ -131,7 +131,7 @@ extension XcodeModelReader {
         if let value = Self.value(text, attribute.type) { return value }
         note(
             element, "“\(name)” of “\(entity).\(attribute.name)” is “\(text)”, which is not \(attribute.type.phrase), "
-                + "and was left out", entity: entity, key: attribute.name)
+                + "and was ignored", entity: entity, key: attribute.name)
         return nil
     }
 

@@ -30,7 +30,7 @@ extension XcodeModelReader {
         case "relationship":
             let relationship = readRelationship(child, in: entity.name)
             entity.relationships.append(relationship)
-            // To-many relationships have an index of their own, so the flag is ignored for them.
+            // The flag is ignored for to-many relationships, because they are always indexed.
             if flag("indexed", of: child), !relationship.isToMany { index(child, in: &entity) }
         case "fetchedProperty": readFetchedProperty(child, into: &entity)
         case "fetchIndex": entity.fetchIndexes.append(readFetchIndex(child))
@@ -43,11 +43,11 @@ extension XcodeModelReader {
                 entity.uniquenessConstraints.append(names)
             }
         case "userInfo": break
-        default: note(child, "the element <\(child.name)> is not known and was left out", entity: entity.name)
+        default: note(child, "the element <\(child.name)> is not known and was ignored", entity: entity.name)
         }
     }
 
-    /// The class without the leading dot for the current module; nil for `NSManagedObject` (MOD-2).
+    /// The name of the class, without Xcode's leading dot for the current module; nil for `NSManagedObject` (MOD-2).
     private func className(of element: XMLElementTree) -> String? {
         guard let written = element.attributes["representedClassName"], !written.isEmpty, written != "NSManagedObject"
         else { return nil }
@@ -56,7 +56,7 @@ extension XcodeModelReader {
         return "\(module).\(name)"
     }
 
-    /// The old flag `indexed`, as an index of one element (MOD-10).
+    /// Adds an index of one element for the old flag `indexed` (MOD-10).
     private func index(_ element: XMLElementTree, in entity: inout Entity) {
         guard let name = element.attributes["name"] else { return }
         entity.fetchIndexes.append(FetchIndexDescription("indexed_\(name)", [FetchIndexElement(name)]))
@@ -67,7 +67,7 @@ extension XcodeModelReader {
         let index = FetchIndexDescription("compound_" + names.joined(separator: "_"), names.map { FetchIndexElement($0) })
         lines.note(element.line, entity: entity.name, key: index.name)
         if entity.fetchIndexes.contains(index) {
-            note(element, "the compound index over \(names.joined(separator: ", ")) is there twice; one was left out", entity: entity.name)
+            note(element, "the compound index over \(names.joined(separator: ", ")) occurs twice; one was ignored", entity: entity.name)
         } else {
             entity.fetchIndexes.append(index)
         }
@@ -84,9 +84,9 @@ extension XcodeModelReader {
     private mutating func readIndexElement(_ element: XMLElementTree) -> FetchIndexElement {
         checkAttributes(of: element, known: ["property", "expression", "expressionType", "type", "order"])
         let kind = element.attributes["type"] ?? "Binary"
-        if kind != "Binary", kind != "RTree" { note(element, "the index type “\(kind)” is not known and was taken as Binary") }
+        if kind != "Binary", kind != "RTree" { note(element, "the index type “\(kind)” is not known and was read as Binary") }
         let order = element.attributes["order"] ?? "ascending"
-        if order != "ascending", order != "descending" { note(element, "the order “\(order)” is not known and was taken as ascending") }
+        if order != "ascending", order != "descending" { note(element, "the order “\(order)” is not known and was read as ascending") }
         let expression = element.attributes["expression"]
         return FetchIndexElement(
             expression ?? required("property", of: element), ascending: order != "descending",
@@ -129,14 +129,14 @@ extension XcodeModelReader {
             maxCount: maxCount, deleteRule: deleteRule(of: element, entity, name))
         if !isToMany, maxCount == nil {
             note(
-                element, "“\(entity).\(name)” has neither toMany nor maxCount, and was taken as to-one", entity: entity, key: name)
+                element, "“\(entity).\(name)” has neither toMany nor maxCount, and was read as to-one", entity: entity, key: name)
         }
         if let inverse = element.attributes["inverseEntity"], element.attributes["inverseName"] != nil,
             inverse != relationship.destinationEntityName
         {
             note(
-                element, "the inverse of “\(entity).\(name)” is said to be of “\(inverse)”, and the destination is "
-                    + "“\(relationship.destinationEntityName)”, which was taken", entity: entity, key: name)
+                element, "the inverse of “\(entity).\(name)” is declared in “\(inverse)”, and the destination is "
+                    + "“\(relationship.destinationEntityName)”, which was used", entity: entity, key: name)
         }
         relationship.renamingIdentifier = element.attributes["elementID"] ?? element.attributes["renamingIdentifier"]
         relationship.versionHashModifier = element.attributes["versionHashModifier"]
@@ -152,7 +152,7 @@ extension XcodeModelReader {
         case "No Action": return .noAction
         case .some(let rule):
             note(
-                element, "the deletion rule “\(rule)” of “\(entity).\(name)” is not known and was taken as Nullify",
+                element, "the deletion rule “\(rule)” of “\(entity).\(name)” is not known and was read as Nullify",
                 entity: entity, key: name)
             return .nullify
         }

@@ -18,7 +18,7 @@ struct XcodeModelReader {
                 definition.fetchRequestTemplates.append(template)
             case "configuration": readConfiguration(child, into: &definition)
             case "elements": continue
-            default: note(child, "the element <\(child.name)> is not known and was left out")
+            default: note(child, "the element <\(child.name)> is not known and was ignored")
             }
         }
         if let version = model.attributes["userDefinedModelVersionIdentifier"], !version.isEmpty {
@@ -39,18 +39,18 @@ struct XcodeModelReader {
     /// Reports unknown attributes of an element.
     mutating func checkAttributes(of element: XMLElementTree, known: Set<String>) {
         for name in element.attributes.keys.sorted() where !known.contains(name) {
-            note(element, "the attribute “\(name)” of <\(element.name)> is not known and was left out")
+            note(element, "the attribute “\(name)” of <\(element.name)> is not known and was ignored")
         }
     }
 
-    /// A flag in any of its spellings; reports other values.
+    /// The value of a flag, such as `YES`, `true` or `1`. Reports other values.
     mutating func flag(_ name: String, of element: XMLElementTree, default standard: Bool = false) -> Bool {
         guard let text = element.attributes[name] else { return standard }
         switch text {
         case "YES", "true", "1": return true
         case "NO", "false", "0": return false
         default:
-            note(element, "“\(name)” is “\(text)”, which is neither YES nor NO, and was taken as \(standard ? "YES" : "NO")")
+            note(element, "“\(name)” is “\(text)”, which is neither YES nor NO, and was read as \(standard ? "YES" : "NO")")
             return standard
         }
     }
@@ -58,11 +58,11 @@ struct XcodeModelReader {
     mutating func number(_ name: String, of element: XMLElementTree) -> Int? {
         guard let text = element.attributes[name], !text.isEmpty else { return nil }
         if let number = Int(text) { return number }
-        note(element, "“\(name)” is “\(text)”, which is not a whole number, and was left out")
+        note(element, "“\(name)” is “\(text)”, which is not a whole number, and was ignored")
         return nil
     }
 
-    /// A required name.
+    /// The value of a required XML attribute. Reports a missing one.
     mutating func required(_ name: String, of element: XMLElementTree) -> String {
         if let text = element.attributes[name] { return text }
         notes.append(ModelIssue(.error, "The element <\(element.name)> has no “\(name)”: add it.", line: element.line))
@@ -100,7 +100,7 @@ struct XcodeModelReader {
         if let kind = number("resultType", of: element) {
             template.resultKind = FetchRequestTemplate.ResultKind(rawValue: kind) ?? .objects
         }
-        // Xcode omits flags with the value NO, while the API's default is YES. A missing flag gets the API's default.
+        // Xcode omits flags with the value NO, but the default of Core Data's API is YES. A missing flag has the default of the API.
         template.includesSubentities = flag("includeSubentities", of: element, default: true)
         template.includesPropertyValues = flag("includePropertyValues", of: element, default: true)
         template.includesPendingChanges = flag("includesPendingChanges", of: element, default: true)
@@ -110,7 +110,7 @@ struct XcodeModelReader {
         return template
     }
 
-    /// A file with some of the flags probably omits those with the value NO.
+    /// Notes missing flags if other flags exist, because such a file probably omits the flags with the value NO.
     private mutating func noteMissingFlags(of element: XMLElementTree) {
         let flags = ["includeSubentities", "includePropertyValues", "includesPendingChanges", "returnObjectsAsFaults"]
         let missing = flags.filter { element.attributes[$0] == nil }

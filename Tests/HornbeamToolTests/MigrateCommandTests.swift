@@ -90,7 +90,7 @@ import Testing
                 == "“Notes.xcdatamodeld” holds no version “Nots 3”: it holds “Notes”, “Notes 2”, “Notes 3”, “Notes 4”, “Notes 10”.")
         #expect(
             message(["Notes", "Notes 2"])
-                == "The current version is to be “Notes 3”, which is not there: there are “Notes”, “Notes 2”.")
+                == "The current version “Notes 3” does not exist: there are “Notes”, “Notes 2”.")
         try write("<attribute name=\"x\" attributeType=\"String\" derived=\"YES\" derivationExpression=\"uppercase:(y)\"/>", version: "Notes 2")
         #expect(message(nil)?.hasPrefix("Version “Notes 2” of “Notes.xcdatamodeld”: ") == true)
     }
@@ -110,11 +110,11 @@ import Testing
         }
         #expect(
             error.map(FailureText.describe) == """
-                The migration cannot be inferred: there are 2 obstacles, which are among the details. Change the new model, go there in two versions, or write \
+                The migration cannot be inferred: there are 2 obstacles, which are among the details. Change the new model, migrate in two steps, or write \
                 a migration plan.
                   - Note.a: Its type was string and is integer16 now. Values are not converted automatically: give the new attribute \
                 another name, and convert in code.
-                  - Note.b: There is no value for objects without one: it was optional and is required now. Give it a default value, or make it \
+                  - Note.b: Existing objects may have no value for it: it was optional and is required now. Give it a default value, or make it \
                 optional.
                 """)
     }

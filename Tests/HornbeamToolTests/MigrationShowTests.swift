@@ -30,7 +30,7 @@ import Testing
                   - address, removed
                 Mailbox: added
                 All objects are copied, and code changes the copy.
-                Package: 3 rows are written anew: “label” is computed
+                Package: 3 rows are rewritten: “label” is computed
                 About \(plan.firstMatch(of: /About ([0-9]+) rows/).map { String($0.1) } ?? "") rows and entries and 2 MiB are written.
                 """)
         let container = try CatalogueModel.open(at: path)

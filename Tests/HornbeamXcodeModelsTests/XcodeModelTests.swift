@@ -126,9 +126,9 @@ import Testing
                 Shop.xcdatamodel/contents:35: error: The type “Integer16” of “Review.stars” is not known (did you mean “Integer 16”?).
                 Shop.xcdatamodel/contents:42: error: The configuration “Local” names the entity “Revue”, which is not in the model \
                 (did you mean “Review”?).
-                Shop.xcdatamodel/contents:3: warning: In the model file, the attribute “colour” of <entity> is not known and was left out.
-                Shop.xcdatamodel/contents:3: warning: In the model file, “isAbstract” is “yes”, which is neither YES nor NO, and was taken as NO.
-                Shop.xcdatamodel/contents:31: warning: In the model file, “maxCount” is “fifty”, which is not a whole number, and was left out.
+                Shop.xcdatamodel/contents:3: warning: In the model file, the attribute “colour” of <entity> is not known and was ignored.
+                Shop.xcdatamodel/contents:3: warning: In the model file, “isAbstract” is “yes”, which is neither YES nor NO, and was read as NO.
+                Shop.xcdatamodel/contents:31: warning: In the model file, “maxCount” is “fifty”, which is not a whole number, and was ignored.
                 """)
     }
 
@@ -145,10 +145,10 @@ import Testing
                 so name one, or leave it out on purpose for a one-way relationship.
                 Shop.xcdatamodel/contents:31: warning: “Author.books” has no inverse: deleted objects can leave dangling references, \
                 so name one, or leave it out on purpose for a one-way relationship.
-                Shop.xcdatamodel/contents:31: warning: “Author.books” does nothing on deletion: the other end keeps references to \
+                Shop.xcdatamodel/contents:31: warning: “Author.books” has the delete rule “no action”: the other end keeps references to \
                 deleted objects.
                 Shop.xcdatamodel/contents:35: warning: “Review.stars” has a default value that is above its own maximum: \
-                a new object cannot be saved as it is.
+                a new object cannot be saved with it.
                 """)
         _ = try ManagedObjectModel(oneWay.definition)
     }
@@ -193,7 +193,7 @@ import Testing
         #expect(
             model.lint().map(\.description) == [
                 "Shop.xcdatamodel/contents:13: warning: In the model file, “defaultValueString” of “Book.price” is “\(text)”, "
-                    + "which is not of type decimal, and was left out."
+                    + "which is not of type decimal, and was ignored."
             ])
     }
 
@@ -269,7 +269,7 @@ import Testing
         #expect(try XcodeModelBundle(contentsOf: folder).version(named: "Shop 10").definition.entities.map(\.name) == ["C"])
         try mark("Shop 3.xcdatamodel")
         let missing = #expect(throws: HornbeamError.self) { try XcodeModel(contentsOf: folder) }
-        #expect(missing?.message.hasSuffix("is “Shop 3”, which is not there: it holds “Shop”, “Shop 2”, “Shop 10”.") == true)
+        #expect(missing?.message.hasSuffix("is “Shop 3”, which does not exist. The versions are “Shop”, “Shop 2”, “Shop 10”.") == true)
         try Data("no list".utf8).write(to: marker)
         let broken = #expect(throws: HornbeamError.self) { try XcodeModel(contentsOf: folder) }
         #expect(broken?.message.contains("is not a property list") == true)

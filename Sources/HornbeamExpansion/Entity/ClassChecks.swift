@@ -1,4 +1,4 @@
-/// Refuses declarations that cannot be entities, with their places.
+/// Finds the reasons why a declaration cannot be an entity, with their positions in the source.
 struct ClassChecks {
     private let found: ClassSyntax
     private let list: TokenList
@@ -8,10 +8,10 @@ struct ClassChecks {
         self.list = list
     }
 
-    /// False when nothing can be made of the class.
+    /// False when the declaration is not a class that can be an entity.
     var isEntity: Bool { classProblem == nil }
 
-    /// Everything that is wrong with the class and its properties, in the order of the source.
+    /// All problems of the class and its properties, in the order of the source.
     var problems: [Diagnostic] {
         var problems = classProblem.map { [$0] } ?? []
         for property in found.properties where property.isManaged {
@@ -28,7 +28,7 @@ struct ClassChecks {
         if found.keyword != "class" {
             return Diagnostic(
                 found.keywordRange.lowerBound,
-                "@Entity is for classes: objects have an identity, which a value of \(found.keyword) “\(found.name)” has not.")
+                "@Entity is for classes: objects have an identity, which a value of \(found.keyword) “\(found.name)” does not have.")
         }
         if let generics = found.generics {
             return Diagnostic(generics, "An entity's class cannot be generic: each entity has one class.")
@@ -42,7 +42,7 @@ struct ClassChecks {
         return nil
     }
 
-    /// A mark on a property that the store does not keep.
+    /// The problem of a property that is not stored and has the attribute `@Attribute` or `@Relationship`.
     private func markerProblem(_ property: PropertySyntax) -> Diagnostic? {
         guard let mark = property.attributes.first(where: { ["Attribute", "Relationship"].contains($0.name) }) else { return nil }
         if property.isTransient {

@@ -1,4 +1,4 @@
-/// The members that `@Entity` adds to a class: what a hand-written class would hold.
+/// The members that `@Entity` adds to a class. A class without the macro declares them itself.
 struct EntityExpansion {
     private let found: ClassSyntax
     private let list: TokenList
@@ -16,7 +16,7 @@ struct EntityExpansion {
 
     // MARK: Tokens
 
-    /// A token that the class declares itself stays as it is.
+    /// The tokens of the properties, without those that the class declares itself.
     private var tokens: String {
         let written = Set(found.properties.filter(\.isStatic).map(\.name))
         return managed.filter { !written.contains($0.name) }
@@ -54,7 +54,7 @@ struct EntityExpansion {
 
     // MARK: Initial values
 
-    /// Values that differ from object to object: `UUID()`, `.now`.
+    /// The method that assigns initial values that are not constant, such as `UUID()` and `.now`.
     private var initialValues: String {
         let lines = managed.compactMap { property -> String? in
             guard let value = property.initialValue, property.attribute("Relationship") == nil else { return nil }
@@ -95,7 +95,7 @@ struct EntityExpansion {
 
     // MARK: Access
 
-    /// Members of a private class are as visible as the class without a word.
+    /// The access level of the members. Members of a private class need no modifier: they are visible where the class is.
     private var access: Access { max(.internal, Access(found.modifiers)) }
     private var overriding: String { access.prefix + "override " }
 }
@@ -124,7 +124,7 @@ enum Access: Int, Comparable {
 
     static func < (a: Access, b: Access) -> Bool { a.rawValue < b.rawValue }
 
-    /// The word and a space; nothing for what is internal.
+    /// The modifier and a space; empty for `internal`.
     var prefix: String {
         switch self {
         case .internal: ""

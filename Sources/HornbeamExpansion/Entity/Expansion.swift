@@ -1,8 +1,8 @@
-/// Answers requests for the macros by role.
+/// Expands the macros, each by its role.
 ///
-/// `@Entity` adds members and, to each property that the store keeps, `@ManagedProperty`, whose accessors read and write by token.
-/// `@Attribute`, `@Relationship`, `@Transient`, `#Index` and their like only mark what `@Entity` reads. All diagnostics come from
-/// `@Entity`'s members, so that each is given once.
+/// `@Entity` adds members to the class, and `@ManagedProperty` to each property that is stored. The accessors of `@ManagedProperty` read
+/// and write the value by its token. `@Attribute`, `@Relationship`, `@Transient`, `#Index`, `#Unique` and `#FetchedProperty` have empty
+/// expansions: `@Entity` reads them. Only the role `member` of `@Entity` reports diagnostics, so that each is reported once.
 enum Expansion {
     static func answer(to macro: Request.AttachedMacro) -> Answer {
         let part = macro.declaration
@@ -18,7 +18,7 @@ enum Expansion {
                 return .expansion(source: "", diagnostics: [], part: part)
             }
         } catch {
-            // The class as a whole is read by the role `member`, which reports what is broken.
+            // The role `member` reads the whole class and reports the error. The other roles do not report it again.
             let diagnostics = macro.role == "member" ? [Diagnostic(error.place, error.message)] : []
             return .expansion(source: "", diagnostics: diagnostics, part: part)
         }
@@ -29,11 +29,11 @@ enum Expansion {
         let found = try scanner.scanClass()
         let checks = ClassChecks(found, scanner.list)
         guard checks.isEntity else { return .expansion(source: "", diagnostics: checks.problems, part: part) }
-        // The other properties are expanded all the same, so that one mistake is one error.
+        // The other properties are expanded nevertheless, so that one mistake causes only one error.
         return .expansion(source: EntityExpansion(found, scanner.list).members, diagnostics: checks.problems, part: part)
     }
 
-    /// `@ManagedProperty` for a property that the store keeps; nothing for other members.
+    /// `@ManagedProperty` for a property that is stored; empty for other members.
     private static func memberAttributes(of source: String) throws(DeclarationScanner.Failure) -> String {
         var scanner = DeclarationScanner(source)
         guard let property = try scanner.scanProperties().first, property.isManaged, property.attribute("ManagedProperty") == nil,
@@ -53,6 +53,6 @@ enum Expansion {
 }
 
 extension PropertySyntax {
-    /// The name as source: between backticks when it is written so.
+    /// The name as in the source, with its backticks.
     var sourceName: String { isQuoted ? "`\(name)`" : name }
 }

@@ -1,14 +1,14 @@
-/// A key path literal as names: `\Book.author?.name` is `author`, `name`.
+/// The names in a key path literal: `author` and `name` for `\Book.author?.name`.
 struct KeyPathText {
     var names: [String]
     /// The index after the last token.
     var end: Int
 
-    /// Nil where no key path over named members begins.
+    /// Nil when no key path of named members begins at the token.
     init?(_ list: TokenList, at start: Int) {
         guard list.isMark(start, "\\") else { return nil }
         var index = start + 1
-        // The root: a type's name, and those of the types and modules around it.
+        // Skips the root: the name of a type, with the names of its module and outer types.
         while list.isName(index) {
             index += 1
             guard list.isMark(index, "."), list.isName(index + 1), list.isName(index + 1), list.isMark(index + 2, "."),
@@ -26,7 +26,7 @@ struct KeyPathText {
         end = index
     }
 
-    /// The source with each key path as a text: `.descending("year")` for `.descending(\.year)`; nil where one cannot be read.
+    /// The source with a string for each key path: `.descending("year")` for `.descending(\.year)`; nil if a key path cannot be read.
     static func replacingKeyPaths(in source: String) -> String? {
         let list = TokenList(source)
         var result = ""
@@ -46,7 +46,7 @@ struct KeyPathText {
     }
 }
 
-/// `#Index`, `#Unique` or `#FetchedProperty` in the body of an entity, as what the block of an entity holds.
+/// Translates `#Index`, `#Unique` or `#FetchedProperty` in the body of a class into elements of the block of an `Entity`.
 struct KeyPathMacro {
     private let macro: AttributeSyntax
 
@@ -64,7 +64,7 @@ struct KeyPathMacro {
         }
     }
 
-    /// One line for each constraint or index.
+    /// The elements as source, one for each constraint, index or fetched property.
     var parts: [String] {
         switch macro.name {
         case "FetchedProperty":
@@ -82,7 +82,7 @@ struct KeyPathMacro {
         }
     }
 
-    /// The contents of the arguments that are lists.
+    /// The contents of the arguments that are array literals, with strings for key paths.
     private var lists: [String] {
         macro.arguments.filter { $0.label == nil && $0.value.hasPrefix("[") }.compactMap { replaced(String($0.value.dropFirst().dropLast())) }
     }
@@ -91,6 +91,6 @@ struct KeyPathMacro {
 }
 
 extension Argument {
-    /// As it is written in a call.
+    /// The argument as source, with its label.
     var source: String { label.map { "\($0): \(value)" } ?? value }
 }

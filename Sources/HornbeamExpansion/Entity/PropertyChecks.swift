@@ -1,4 +1,4 @@
-/// Refuses declarations that cannot be properties of the store, with their places.
+/// Finds the reason why a declaration cannot be a stored property of an entity, with its position in the source.
 struct PropertyChecks {
     private let property: PropertySyntax
     private let list: TokenList
@@ -8,7 +8,7 @@ struct PropertyChecks {
         self.list = list
     }
 
-    /// The first reason why the store cannot keep the property; nil when it can.
+    /// The first problem; nil when the property can be stored.
     var problem: Diagnostic? {
         shapeProblem ?? modifierProblem ?? nameProblem ?? typeProblem ?? RelationshipChecks(property, list).problem ?? attributeProblem
     }
@@ -37,7 +37,7 @@ struct PropertyChecks {
         if property.isConditional {
             return Diagnostic(
                 property.nameRange.lowerBound,
-                "“\(property.name)” stands inside #if, so that the model would differ between builds. Move it out, or mark it @Transient.")
+                "“\(property.name)” is inside #if, so that the model would differ between builds. Move it out, or mark it @Transient.")
         }
         return nil
     }
@@ -55,7 +55,7 @@ struct PropertyChecks {
 
     // MARK: Name
 
-    /// The names that every managed object, or every managed class, has already.
+    /// The names of members that every managed object, or its class, already has.
     static let reservedNames: Set<String> = [
         "Type", "debugDescription", "description", "entity", "hasChanges", "hash", "hashValue", "init", "isDeleted", "isFault",
         "isInserted", "isUpdated", "managedObjectContext", "objectID", "self", "entityDeclaration", "entityName", "tokens",
@@ -85,18 +85,18 @@ struct PropertyChecks {
         switch type.form {
         case .implicitlyUnwrapped:
             return Diagnostic(
-                type.range.upperBound - 1, "“\(property.name)” is optional or it is not: a stored value is not unwrapped by itself.",
+                type.range.upperBound - 1, "“\(property.name)” cannot be implicitly unwrapped: make it optional or not optional.",
                 fix: .init(message: "Make it optional", range: type.range.upperBound - 1..<type.range.upperBound, text: "?"))
         case .other(let what):
             return Diagnostic(type.range.lowerBound, "“\(property.name)” cannot be stored: its type is \(what).")
         case .optional(let wrapped):
             if wrapped.isOptional {
-                return Diagnostic(type.range.lowerBound, "“\(property.name)” is optional twice; the store knows one kind of nothing.")
+                return Diagnostic(type.range.lowerBound, "“\(property.name)” is optional twice; the store has only one kind of nil.")
             }
             return problem(in: wrapped)
         case .named(let name, _) where ["UInt", "UInt64", "Int128", "UInt128", "Float80", "Character"].contains(name):
             return Diagnostic(
-                type.range.lowerBound, "\(name) is no type of the store, whose integers have 64 bits with a sign. Use Int, Decimal or String.")
+                type.range.lowerBound, "\(name) is not a type of the store, which has signed integers of 64 bits. Use Int, Decimal or String.")
         case .named, .array, .dictionary:
             return nil
         }
@@ -117,7 +117,7 @@ struct PropertyChecks {
 }
 
 extension PropertySyntax {
-    /// The name of the type that a literal without a type has: `Int` of `var count = 0`; nil for other values.
+    /// The name of the type that the initial value implies if it is a literal: `Int` for `var count = 0`; nil for other values.
     func inferredTypeName(in list: TokenList) -> String? {
         guard let initialValue else { return nil }
         let value = TokenList(list.text(initialValue))

@@ -1,4 +1,4 @@
-/// Refuses properties that are marked as relationships and cannot be any.
+/// Finds the reason why a property with `@Relationship` cannot be a relationship.
 struct RelationshipChecks {
     private let property: PropertySyntax
     private let list: TokenList
@@ -33,7 +33,7 @@ struct RelationshipChecks {
             return Diagnostic(
                 type.range.lowerBound,
                 "A relationship to one object is optional in Swift, since the object can be deleted. Write "
-                    + "`@Relationship(optional: false)` where saving needs one.",
+                    + "`@Relationship(optional: false)` if each saved object must have one.",
                 fix: .init(message: "Make it optional", range: end..<end, text: "?"))
         case .dictionary:
             return Diagnostic(type.range.lowerBound, "A relationship is to one object, a set or an array, not a dictionary.")
@@ -53,7 +53,7 @@ struct RelationshipChecks {
         }
         for label in ["minCount", "maxCount"] {
             if !isToMany, let argument = mark[label] {
-                return Diagnostic(argument.range.lowerBound, "\(label) is for relationships to many objects; say `optional: false` instead.")
+                return Diagnostic(argument.range.lowerBound, "\(label) is for relationships to many objects; write `optional: false` instead.")
             }
         }
         if isToMany, let merge = mark["merge"] {
@@ -66,13 +66,13 @@ struct RelationshipChecks {
     }
 }
 
-/// The inverse as an argument says it.
+/// The inverse that the argument `inverse` names.
 enum RelationshipInverse: Equatable {
     case named(String)
     /// `nil`: the relationship has no inverse.
     case none
 
-    /// Nil for what is no inverse.
+    /// Nil when the argument is not a valid inverse.
     init?(_ value: String) {
         if value == "nil" {
             self = .none

@@ -8,7 +8,7 @@ struct TokenExpansion {
         self.list = list
     }
 
-    /// - Parameter access: The access of the class and the property together, with a space behind it.
+    /// - Parameter access: The lower of the access levels of class and property, as a modifier and a space.
     func source(access: String) -> String { "\(access)static let \(property.sourceName) = \(value)" }
 
     private var value: String {
@@ -18,7 +18,7 @@ struct TokenExpansion {
 
     // MARK: Attributes
 
-    /// In the order in which the initialiser of `Attribute` takes them.
+    /// The arguments, in the order of the parameters of `Attribute`'s initialiser.
     private static let flags = ["unique", "indexed", "transient"]
     private static let labels = [
         "minimum", "maximum", "minimumLength", "maximumLength", "pattern", "derivation", "merge", "composite", "transformer",
@@ -37,20 +37,20 @@ struct TokenExpansion {
         return "\(tokenType)(\(arguments.joined(separator: ", ")))"
     }
 
-    /// Other types than those of the library become attributes or relationships by what they are, which the compiler finds out.
+    /// The type of the token. For a type that is not one of the library's, the overloads of `TokenType.of` choose it at compile time.
     private var tokenType: String {
         guard let type = property.type else { return "Attribute<\(property.inferredTypeName(in: list) ?? "")>" }
         let text = list.text(type.range)
         return type.isPlain ? "Attribute<\(text)>" : "TokenType.of(\(text).self).init"
     }
 
-    /// The value of new objects, when it is the same for all.
+    /// The default value, if all new objects have the same.
     private var constant: String? {
         if let given = property.attribute("Attribute")?["default"] { return given.value }
         guard let initialValue = property.initialValue else { return nil }
         let text = list.text(initialValue)
         guard InitialValue(text).isConstant, text != "nil" else { return nil }
-        // Relationships have no default, and lists are empty without one.
+        // `[]` needs no default: relationships have none, and lists are empty without one.
         return text == "[]" ? nil : text
     }
 
@@ -78,7 +78,7 @@ struct TokenExpansion {
 
     private var quotedName: String { "\"\(property.name)\"" }
 
-    /// Arguments that the initialisers of tokens do not accept.
+    /// A call with the arguments that the initialisers of tokens do not have.
     private var notes: String {
         let mark = property.attribute("Attribute") ?? property.attribute("Relationship")
         let arguments = ["rules", "version", "userInfo"].compactMap { mark?[$0]?.source }
@@ -86,13 +86,13 @@ struct TokenExpansion {
     }
 }
 
-/// The value that a declaration gives to a property.
+/// The initial value in the declaration of a property.
 struct InitialValue {
     private let list: TokenList
 
     init(_ source: String) { list = TokenList(source) }
 
-    /// True for what is the same each time: literals, and members such as `.unrated`; false for calls, closures, and `.now`.
+    /// True for a value that is the same for each object: literals, and members such as `.unrated`; false for calls, closures, and `.now`.
     var isConstant: Bool {
         if list.count > 0, list.isWord(list.count - 1, "now") { return false }
         return list.tokens.indices.allSatisfy { index in

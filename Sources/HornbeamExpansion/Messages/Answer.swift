@@ -1,6 +1,6 @@
 /// The messages between the compiler and the plug-in.
 package enum Messages {
-    /// The answer to a message, both as bytes of JSON.
+    /// The response to a message. Both are bytes of JSON.
     package static func answer(to bytes: [UInt8]) -> [UInt8] { Array(Answer(to: Request(bytes)).json.description.utf8) }
 }
 
@@ -16,7 +16,7 @@ enum Answer {
         case .expandAttached(let macro): self = Expansion.answer(to: macro)
         case .unknown(let reason):
             let message =
-                "The compiler sent a message that Hornbeam's macros cannot read: \(reason). They speak version "
+                "The compiler sent a message that Hornbeam's macros cannot read: \(reason). The macros use version "
                 + "\(Request.protocolVersion) of the compiler's plug-in protocol. Use a version of Hornbeam that is made for this "
                 + "compiler, or let `hornbeam generate` write the classes without macros."
             self = .expansion(source: "", diagnostics: [Diagnostic(0, message)], part: SourcePart(source: ""))

@@ -1,6 +1,6 @@
-/// Something that the plug-in refuses, at its place in the source.
+/// An error in the source, with its position.
 struct Diagnostic: Equatable {
-    /// A change that an editor offers for it.
+    /// A change that an editor offers to correct the error.
     struct Fix: Equatable {
         var message: String
         /// The bytes of the source that are replaced.

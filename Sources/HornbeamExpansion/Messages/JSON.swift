@@ -1,4 +1,4 @@
-/// A JSON value: as much of JSON as the compiler's messages need, so that the plug-in links no Foundation and starts at once.
+/// A JSON value, with only the features that the compiler's messages use. The plug-in does not link Foundation, so that it starts fast.
 enum JSON: Equatable {
     case null
     case bool(Bool)
@@ -12,7 +12,7 @@ enum JSON: Equatable {
         var value: JSON
     }
 
-    /// The value of a member; nil for other values and for members that are absent.
+    /// The value of a member of an object; nil for a missing member, and for other values than objects.
     subscript(key: String) -> JSON? {
         guard case .object(let members) = self else { return nil }
         return members.first { $0.key == key }?.value
@@ -135,7 +135,7 @@ private struct JSONReader {
         return value
     }
 
-    /// Whole numbers only: the messages have no others that are read.
+    /// Reads a number and rounds it to an integer: the plug-in reads no fractions.
     private mutating func number() -> JSON? {
         let start = place
         while place < bytes.count, "+-.eE0123456789".utf8.contains(bytes[place]) { place += 1 }
@@ -158,8 +158,8 @@ private struct JSONReader {
         return nil
     }
 
-    /// The place of the next quotation mark or backslash. Messages are long and plug-ins are often built without optimisation, which is
-    /// why the bytes between are not looked at one by one elsewhere.
+    /// The position of the next quotation mark or backslash. Messages are long and plug-ins are often built without optimisation, so a
+    /// short loop searches for it, and the bytes before it are copied at once.
     private func nextSpecial() -> Int? {
         unsafe bytes.withUnsafeBufferPointer { bytes in
             var index = place
@@ -172,7 +172,7 @@ private struct JSONReader {
         }
     }
 
-    /// The escape after a backslash.
+    /// The character of the escape sequence after a backslash.
     private mutating func escape() -> Unicode.Scalar? {
         guard place < bytes.count else { return nil }
         place += 1

@@ -1,4 +1,4 @@
-/// The part of the source that the compiler sends, and where it lies in its file.
+/// The part of the source that the compiler sends, with its location in the file.
 struct SourcePart: Equatable {
     var source: String
     var fileName: String
@@ -25,10 +25,10 @@ enum Request: Equatable {
     static let protocolVersion = 7
 
     case capability(protocolVersion: Int)
-    /// A macro that stands alone: `#Index<Book>([\.year])`. It adds nothing where it stands.
+    /// A freestanding macro, such as `#Index<Book>([\.year])`. Its expansion is empty, because `@Entity` reads it.
     case expandFreestanding
     case expandAttached(AttachedMacro)
-    /// A message of a protocol that this plug-in does not know, and why it cannot be read.
+    /// A message that the plug-in cannot read, with the reason.
     case unknown(String)
 
     struct AttachedMacro: Equatable {
@@ -50,7 +50,7 @@ enum Request: Equatable {
         case "expandFreestandingMacro":
             self = .expandFreestanding
         case "expandAttachedMacro":
-            // `name` may carry trailing space; `typeName` does not.
+            // `name` may end with white space; `typeName` does not.
             guard let typeName = body["macro"]?["typeName"]?.text, let role = body["macroRole"]?.text,
                 let attribute = SourcePart(body["attributeSyntax"]), let declaration = SourcePart(body["declSyntax"])
             else {

@@ -1,33 +1,33 @@
 /// An argument of an attribute or a macro: `deleteRule: .cascade`.
 struct Argument: Equatable {
     var label: String?
-    /// The value's source, as it stands there.
+    /// The source of the value.
     var value: String
     /// The bytes of the value.
     var range: Range<Int>
 }
 
-/// An attribute of a declaration, or a macro that stands alone: `@Attribute(.unique)`, `#Index<Book>([\.year])`.
+/// An attribute of a declaration, or a freestanding macro: `@Attribute(.unique)`, `#Index<Book>([\.year])`.
 struct AttributeSyntax: Equatable {
     /// The last name: `Attribute` of `@Hornbeam.Attribute`.
     var name: String
     var arguments: [Argument]
-    /// The byte of `@` or `#`.
+    /// The offset of `@` or `#`.
     var place: Int
 
-    /// The value of the argument with a label; nil when there is none.
+    /// The argument with a label; nil when there is no such argument.
     subscript(label: String) -> Argument? { arguments.first { $0.label == label } }
 
-    /// The words of the arguments without a label: `unique` of `.unique`.
+    /// The names in arguments without a label: `unique` of `.unique`.
     var options: [String] {
         arguments.filter { $0.label == nil && $0.value.hasPrefix(".") }.map { String($0.value.dropFirst()) }
     }
 }
 
-/// A word before a declaration: `public`, `private(set)`.
+/// A modifier of a declaration: `public`, `private(set)`.
 struct Modifier: Equatable {
     var name: String
-    /// The text between the brackets: `set`.
+    /// The text in parentheses: `set`.
     var detail: String?
     var place: Int
 }
@@ -47,7 +47,7 @@ struct PropertySyntax: Equatable {
     var type: TypeSyntax?
     /// The bytes of the initial value.
     var initialValue: Range<Int>?
-    /// The byte of the block of accessors; nil when there is none.
+    /// The offset of the block of accessors; nil when there is no block.
     var accessors: Int?
     var hasObservers: Bool
     /// True when the declaration declares several properties.
@@ -60,21 +60,21 @@ struct PropertySyntax: Equatable {
     func attribute(_ name: String) -> AttributeSyntax? { attributes.first { $0.name == name } }
     func has(_ modifier: String) -> Bool { modifiers.contains { $0.name == modifier && $0.detail == nil } }
 
-    /// True for a property of the type itself.
+    /// True for a property of the type instead of its instances.
     var isStatic: Bool { has("static") || has("class") }
     var isComputed: Bool { accessors != nil && !hasObservers }
     var isTransient: Bool { attribute("Transient") != nil }
-    /// True when the store is to keep the property: stored, of an object, and not excepted.
+    /// True for a property that is stored: not static, not computed and not `@Transient`.
     var isManaged: Bool { !isStatic && !isComputed && !isTransient }
 }
 
-/// An initialiser's labels, as far as generated ones could collide with them.
+/// An initialiser, with the parts that show whether it conflicts with the generated initialiser.
 struct InitialiserSyntax: Equatable {
     var firstLabel: String?
     var isConvenience: Bool
 }
 
-/// A class as it is written.
+/// The declaration of a class or another type.
 struct ClassSyntax: Equatable {
     /// `class`, `struct`, `enum`, …
     var keyword: String
@@ -83,12 +83,12 @@ struct ClassSyntax: Equatable {
     var modifiers: [Modifier] = []
     var name: String
     var nameRange: Range<Int>
-    /// The byte of `<`; nil when the class is not generic.
+    /// The offset of `<`; nil when the class is not generic.
     var generics: Int?
     /// The types after the colon, as written.
     var inherited: [String] = []
     var properties: [PropertySyntax] = []
-    /// The macros in the body that stand alone.
+    /// The freestanding macros in the body.
     var macros: [AttributeSyntax] = []
     var initialisers: [InitialiserSyntax] = []
 }

@@ -1,7 +1,7 @@
 /// Reads a class, or one property, from source.
 ///
-/// It knows as much of Swift's grammar as is needed to find where each member begins and ends; what it cannot read it reports instead of
-/// guessing. Each step goes forward by at least one token.
+/// It knows only the part of Swift's grammar that it needs to find the start and the end of each member. It reports source that it
+/// cannot read. Each step consumes at least one token.
 struct DeclarationScanner {
     let list: TokenList
     private let types: TypeScanner
@@ -13,7 +13,7 @@ struct DeclarationScanner {
         types = TypeScanner(list)
     }
 
-    /// The place and reason of what cannot be read.
+    /// An error for source that cannot be read.
     struct Failure: Error, Equatable {
         var place: Int
         var message: String
@@ -22,7 +22,7 @@ struct DeclarationScanner {
     // MARK: Types
 
     mutating func scanClass() throws(Failure) -> ClassSyntax {
-        if let place = list.brokenPlace { throw Failure(place: place, message: "A bracket or text that begins or ends here has no other end.") }
+        if let place = list.brokenPlace { throw Failure(place: place, message: "A bracket or text begins or ends here without its counterpart.") }
         let (attributes, modifiers) = scanPrefix(to: list.count)
         let keyword = list.text(index)
         guard ["class", "struct", "enum", "actor", "protocol", "extension"].contains(keyword), list.isName(index + 1) else {
@@ -58,9 +58,9 @@ struct DeclarationScanner {
         return inherited
     }
 
-    /// The properties of a declaration that stands alone, as an accessor macro is given it.
+    /// The properties of a single declaration, as the compiler passes it to an accessor macro.
     mutating func scanProperties() throws(Failure) -> [PropertySyntax] {
-        if let place = list.brokenPlace { throw Failure(place: place, message: "A bracket or text that begins or ends here has no other end.") }
+        if let place = list.brokenPlace { throw Failure(place: place, message: "A bracket or text begins or ends here without its counterpart.") }
         let (attributes, modifiers) = scanPrefix(to: list.count)
         guard list.isWord(index, "var") || list.isWord(index, "let") else { return [] }
         return try scanBindings(attributes, modifiers, to: list.count)
@@ -99,7 +99,7 @@ struct DeclarationScanner {
         }
     }
 
-    /// `#if` and its kin, or a macro that stands alone.
+    /// Scans `#if`, `#elseif`, `#else`, `#endif` or a freestanding macro.
     private mutating func scanPound(of found: inout ClassSyntax, to end: Int) {
         let place = list.place(index)
         switch list.text(index) {
@@ -128,7 +128,7 @@ struct DeclarationScanner {
         while index < end, !list.tokens[index].isAfterLineEnd { index = list.afterGroup(index) }
     }
 
-    /// Goes past a declaration that ends with a block.
+    /// Skips a declaration that ends with a block.
     private mutating func skipToBody(_ end: Int) {
         while index < end, !list.isMark(index, "{") { index = list.afterGroup(index) }
         if index < end { index = list.afterGroup(index) }
@@ -192,7 +192,7 @@ struct DeclarationScanner {
         return AttributeSyntax(name: name, arguments: arguments, place: place)
     }
 
-    /// The text between the brackets at the index.
+    /// Scans the arguments in the parentheses that open at the index.
     private mutating func scanArguments() -> [Argument] {
         guard let closing = list.closing(of: index) else { return [] }
         var arguments: [Argument] = []
@@ -248,7 +248,7 @@ struct DeclarationScanner {
         return found
     }
 
-    /// The type, the initial value and the accessors.
+    /// Scans the type, the initial value and the accessors.
     private mutating func scanRest(of property: inout PropertySyntax, to end: Int) throws(Failure) {
         if index < end, list.isMark(index, ":") {
             guard let (type, after) = types.type(at: index + 1, limit: end) else {

@@ -1,4 +1,4 @@
-/// Finds where an initial value ends, without reading it.
+/// Finds the end of an initial value without parsing the expression.
 struct ExpressionScanner {
     private let list: TokenList
 
@@ -22,12 +22,12 @@ struct ExpressionScanner {
         return index
     }
 
-    /// True when the token, the first of its line, goes on with the expression of the lines before.
+    /// True when a token at the start of a line continues the expression of the line before.
     private func isContinued(_ index: Int) -> Bool {
         if endsOpen(index - 1) { return true }
         switch list.tokens[index].kind {
         case .mark(let mark):
-            // An operator with space behind it, or a member.
+            // A member or an operator continues the expression.
             if mark == UInt8(ascii: "@") || mark == UInt8(ascii: "{") { return false }
             if mark == UInt8(ascii: ".") { return true }
             return "=+-*/%<>&|^?:!".utf8.contains(mark)
@@ -42,9 +42,9 @@ struct ExpressionScanner {
     private func endsOpen(_ index: Int) -> Bool {
         switch list.tokens[index].kind {
         case .mark(let mark):
-            // `x!` and `x?` may end one; so may `>` of `Set<Int>`.
+            // An expression can end with the `!` of `x!`, the `?` of `x?` and the `>` of `Set<Int>`.
             if mark == UInt8(ascii: "!") || mark == UInt8(ascii: "?") { return list.tokens[index].isAfterSpace }
-            // So may the operator of a range without an upper bound, `1...`.
+            // An expression can also end with `...`: `1...`.
             if mark == UInt8(ascii: ".") { return !list.isMark(index - 1, ".") }
             return "=+-*/%<&|^:~".utf8.contains(mark)
         case .word(isQuoted: false):
@@ -54,7 +54,7 @@ struct ExpressionScanner {
         }
     }
 
-    /// The index after `<Int, String>`, whose comma ends no value; nil where `<` compares.
+    /// The index after generic arguments `<Int, String>`, whose comma does not end the value; nil when `<` is an operator.
     private func afterGenericArguments(_ index: Int, _ limit: Int) -> Int? {
         guard index > 0, list.isName(index - 1), !list.tokens[index].isAfterSpace,
             let (_, end) = TypeScanner(list).type(at: index - 1, limit: limit), end > index,
@@ -84,7 +84,7 @@ struct AccessorWords {
     /// True for a block of `willSet` and `didSet`.
     func areObservers(at index: Int) -> Bool { firstWord(index).map(Self.observers.contains) ?? false }
 
-    /// The first word of a block, after attributes, when what follows it fits an accessor.
+    /// The first word of a block, after attributes; nil when the next token cannot follow the name of an accessor.
     private func firstWord(_ start: Int) -> String? {
         guard let closing = list.closing(of: start) else { return nil }
         var index = start + 1

@@ -1,23 +1,23 @@
 /// Divides Swift source into tokens, without comments.
 ///
-/// Each byte is looked at a bounded number of times, and each step goes forward, so that any input ends: source that is not Swift gives
-/// tokens too, and a place where it broke.
+/// Each byte is read a limited number of times, and each step moves forward, so that it ends for any input. For source that is not
+/// Swift, it also returns tokens, and the position of the first error.
 struct Lexer {
     let bytes: [UInt8]
     private(set) var tokens: [Token] = []
-    /// Where a text or comment begins that does not end.
+    /// The start of the first text or comment without an end.
     private(set) var brokenPlace: Int?
     private var place = 0
     private var isAfterSpace = false
     private var isAfterLineEnd = true
-    /// The place up to which the end of a regular expression between slashes was looked for in vain.
+    /// The position up to which a search for the end of a regular expression between slashes has failed.
     private var regexSearchedTo = 0
-    /// The numbers of `#` for which no regular expression ends any more, so that the rest is not searched again.
+    /// The numbers of `#` for which a search for the end of a regular expression has failed. The rest is not searched again for them.
     private var poundsWithoutEnd: [Int] = []
 
-    /// How deep interpolations may be nested.
+    /// The maximum nesting depth of interpolations.
     private static let depthMax = 40
-    /// How long a regular expression between slashes may be.
+    /// The maximum length of a regular expression between slashes, in bytes.
     private static let regexLengthMax = 2000
 
     init(_ bytes: [UInt8]) { self.bytes = bytes }
@@ -44,7 +44,7 @@ struct Lexer {
 
     // MARK: Space and comments
 
-    /// True when space or a comment was passed.
+    /// Skips white space or a comment; false when there is neither.
     private mutating func skipSpace() -> Bool {
         let byte = bytes[place]
         if byte == 0x0A || byte == 0x0D { isAfterLineEnd = true }
@@ -63,7 +63,7 @@ struct Lexer {
         return true
     }
 
-    /// The place after a comment, which may hold others.
+    /// The position after a comment, which may contain other comments.
     private mutating func endOfComment(_ start: Int) -> Int {
         var depth = 0
         var index = start
@@ -142,7 +142,7 @@ struct Lexer {
         }
     }
 
-    /// `#"raw"#`, `#/regex/#`, or a word such as `#if`.
+    /// Scans `#"raw"#`, `#/regex/#`, or a word such as `#if`.
     private mutating func afterPound() -> Token.Kind {
         let start = place
         var pounds = 0
@@ -177,10 +177,10 @@ struct Lexer {
         return .text(isPlain: isPlain)
     }
 
-    /// The place after the text whose first quotation mark is at `start`; nil when it does not end.
+    /// The position after the text whose first quotation mark is at `start`; nil when it does not end.
     private mutating func endOfText(_ start: Int, _ pounds: Int, depth: Int) -> (end: Int, isPlain: Bool)? {
         guard depth < Self.depthMax else { return nil }
-        // `""` is an empty text, `"""` begins one of several lines; `#"""#` is a text of one quotation mark.
+        // `""` is an empty text, `"""` begins a text of several lines, and `#"""#` is a text with one quotation mark.
         let isLong = isAt(start, "\"\"\"") && (pounds == 0 || !hasPounds(start + 3, pounds))
         var index = start + (isLong ? 3 : 1)
         var isPlain = true
@@ -212,7 +212,7 @@ struct Lexer {
         start + count <= bytes.count && bytes[start..<start + count].allSatisfy { $0 == UInt8(ascii: "#") }
     }
 
-    /// The place after the bracket that closes the one at `start`.
+    /// The position after the parenthesis that closes the one at `start`; nil when it is not closed.
     private mutating func endOfInterpolation(_ start: Int, depth: Int) -> Int? {
         var index = start
         var open = 0
@@ -241,7 +241,7 @@ struct Lexer {
 
     // MARK: Regular expressions
 
-    /// The place after a regular expression between slashes; nil where a slash is an operator.
+    /// The position after a regular expression between slashes; nil when the slash is an operator.
     private mutating func endOfRegex(_ start: Int) -> Int? {
         let isSpaceOrComment = [0x20, 0x09, 0x0A, UInt8(ascii: "/"), UInt8(ascii: "*"), 0].contains(byte(start + 1))
         guard mayBeginExpression, start >= regexSearchedTo, !isSpaceOrComment else { return nil }
@@ -277,7 +277,7 @@ struct Lexer {
         return nil
     }
 
-    /// True where a value may begin: after an opening bracket, a comma, an equals sign or `return`.
+    /// True when a value may begin here: after an opening bracket, a comma, an equals sign or `return`.
     private var mayBeginExpression: Bool {
         guard let last = tokens.last else { return true }
         switch last.kind {

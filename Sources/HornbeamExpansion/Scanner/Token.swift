@@ -1,12 +1,12 @@
-/// One word, literal or punctuation mark of Swift source, by its place.
+/// One word, literal or punctuation mark of Swift source, with its position.
 struct Token: Equatable {
     enum Kind: Equatable {
-        /// A word, keywords included; `isQuoted` for one between backticks.
+        /// A word, keywords included. `isQuoted` is true for a word in backticks.
         case word(isQuoted: Bool)
         /// A word that begins with `#`: `#if`, `#Index`.
         case pound
         case number
-        /// A text with everything in it; `isPlain` for one without interpolation.
+        /// A whole text. `isPlain` is true for a text without interpolation.
         case text(isPlain: Bool)
         case regex
         /// One byte of punctuation or of an operator.
@@ -21,13 +21,13 @@ struct Token: Equatable {
     var isAfterLineEnd: Bool
 }
 
-/// Source as tokens, with each bracket knowing its partner.
+/// Source as tokens, with the pairs of brackets.
 struct TokenList {
     let bytes: [UInt8]
     let tokens: [Token]
-    /// By token, the index of the closing bracket of an opening one; nil for other tokens.
+    /// For each opening bracket, the index of its closing bracket; nil for other tokens.
     private let partners: [Int?]
-    /// The place of a bracket without a partner, or of a literal without an end; nil when there is none.
+    /// The position of a bracket without its counterpart, or of a text or comment without an end; nil for complete source.
     let brokenPlace: Int?
 
     init(_ source: String) {
@@ -62,10 +62,10 @@ struct TokenList {
 
     var count: Int { tokens.count }
 
-    /// The index after the group that opens at an index; the next index where none opens.
+    /// The index after the group of brackets that opens at an index; the next index for other tokens.
     func afterGroup(_ index: Int) -> Int { (partners[index] ?? index) + 1 }
 
-    /// The index of the bracket that closes the one at an index.
+    /// The index of the bracket that closes the bracket at an index; nil for other tokens.
     func closing(of index: Int) -> Int? { partners[index] }
 
     func text(_ index: Int) -> String {
@@ -75,7 +75,7 @@ struct TokenList {
 
     func text(_ range: Range<Int>) -> String { String(decoding: bytes[range], as: UTF8.self) }
 
-    /// The source from the first to the last of some tokens, with what lies between them.
+    /// The source from the first to the last token of a range.
     func text(tokens range: Range<Int>) -> String { range.isEmpty ? "" : text(bytes(of: range)) }
 
     func bytes(of range: Range<Int>) -> Range<Int> { tokens[range.lowerBound].range.lowerBound..<tokens[range.upperBound - 1].range.upperBound }
@@ -84,7 +84,7 @@ struct TokenList {
         tokens.indices.contains(index) && tokens[index].kind == .mark(UInt8(ascii: mark))
     }
 
-    /// True for a word that is not between backticks.
+    /// True for the given word without backticks.
     func isWord(_ index: Int, _ word: String) -> Bool {
         tokens.indices.contains(index) && tokens[index].kind == .word(isQuoted: false) && text(index) == word
     }
@@ -94,6 +94,6 @@ struct TokenList {
         return true
     }
 
-    /// The byte where a token starts; the end of the source after the last.
+    /// The offset of a token's first byte; the length of the source for an index after the last token.
     func place(_ index: Int) -> Int { tokens.indices.contains(index) ? tokens[index].range.lowerBound : bytes.count }
 }

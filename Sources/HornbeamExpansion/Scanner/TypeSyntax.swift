@@ -1,4 +1,4 @@
-/// A type as it is written.
+/// A type in the source.
 struct TypeSyntax: Equatable {
     enum Form: Equatable {
         /// `String`, `Swift.Set<Book>`: the last name, and the types between angle brackets.
@@ -8,12 +8,12 @@ struct TypeSyntax: Equatable {
         indirect case implicitlyUnwrapped(TypeSyntax)
         indirect case array(TypeSyntax)
         indirect case dictionary(TypeSyntax, TypeSyntax)
-        /// A type that no property of the store can have, by its name in messages: a tuple, a function, `any P`.
+        /// A type that a stored property cannot have, with its description in messages: a tuple, a function, `any P`.
         case other(String)
     }
 
     var form: Form
-    /// The bytes of the source.
+    /// The bytes of the type in the source.
     var range: Range<Int>
 
     /// The type without `?`.
@@ -27,7 +27,7 @@ struct TypeSyntax: Equatable {
 
     var isOptional: Bool { wrapped != nil }
 
-    /// The types that the library itself makes attributes.
+    /// The types that are attributes without a declaration of the app.
     static let plainNames: Set<String> = [
         "String", "Bool", "Int", "Int64", "Int32", "Int16", "Int8", "UInt8", "UInt16", "UInt32", "Double", "Float", "Date", "Data",
         "UUID", "URL", "Decimal", "ManagedObjectID", "PropertyValue",
@@ -39,10 +39,10 @@ struct TypeSyntax: Equatable {
         return arguments.isEmpty && Self.plainNames.contains(name)
     }
 
-    /// A type that holds several values of one type.
+    /// The types with several values of one type.
     enum Collection { case set, array, managedSet, managedArray }
 
-    /// How a collection is kept, and the type of its elements; nil for other types.
+    /// The kind of a collection type, and the type of its elements; nil for other types.
     var collection: (kind: Collection, element: TypeSyntax)? {
         switch form {
         case .array(let element): (.array, element)
@@ -58,12 +58,12 @@ struct TypeSyntax: Equatable {
 /// Reads types from tokens.
 struct TypeScanner {
     private let list: TokenList
-    /// How deep types may be nested.
+    /// The maximum nesting depth of types.
     private static let depthMax = 24
 
     init(_ list: TokenList) { self.list = list }
 
-    /// The type that begins at a token, and the index after it; nil where no type begins.
+    /// The type that begins at a token, and the index after it; nil when no type begins there.
     func type(at start: Int, limit: Int, depth: Int = 0) -> (type: TypeSyntax, end: Int)? {
         guard depth < Self.depthMax, var (form, index) = head(at: start, limit: limit, depth: depth) else { return nil }
         while index < limit {
@@ -126,7 +126,7 @@ struct TypeScanner {
         return named(at: start, limit: limit, depth: depth)
     }
 
-    /// A type between round brackets, or a tuple.
+    /// Scans a type in parentheses, or a tuple.
     private func group(at start: Int, limit: Int, depth: Int) -> (TypeSyntax.Form, end: Int)? {
         guard let closing = list.closing(of: start), closing < limit else { return nil }
         let after = closing + 1
@@ -135,7 +135,7 @@ struct TypeScanner {
         return (.other("a tuple"), after)
     }
 
-    /// `[Element]`, `[Key: Value]`, `[3 of Int]`.
+    /// Scans `[Element]`, `[Key: Value]`, `[3 of Int]`.
     private func brackets(at start: Int, limit: Int, depth: Int) -> (TypeSyntax.Form, end: Int)? {
         guard let closing = list.closing(of: start), closing < limit,
             let (first, end) = type(at: start + 1, limit: closing, depth: depth + 1)
@@ -147,7 +147,7 @@ struct TypeScanner {
         return (.other("an inline array"), closing + 1)
     }
 
-    /// `Module.Type<Argument>`.
+    /// Scans `Module.Type<Argument>`.
     private func named(at start: Int, limit: Int, depth: Int) -> (TypeSyntax.Form, end: Int)? {
         guard start < limit, list.isName(start) else { return nil }
         var index = start

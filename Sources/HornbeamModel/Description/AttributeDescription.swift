@@ -3,7 +3,7 @@
 /// ```swift
 /// AttributeDescription("pages", .integer32, default: 1, minimum: 1, maximum: 20_000)
 /// ```
-/// A required attribute (the default, as in Xcode's files and in Swift) must have a value when it is
+/// An attribute is required by default, as in Xcode's files and in Swift: it must have a value when its object is
 /// saved (ATT-3). Limits, patterns and rules are checked at save too, and are not part of the
 /// version hash (MOD-11).
 public struct AttributeDescription: Hashable, Sendable {
@@ -27,7 +27,7 @@ public struct AttributeDescription: Hashable, Sendable {
     public var maximumLength: Int?
     /// A pattern that the whole string must match (ATT-7).
     public var pattern: String?
-    /// Predicates over the value, named `SELF`, each with its error message (ATT-8).
+    /// Predicates over the value, in which `SELF` is the value, each with its error message (ATT-8).
     public var rules: [ValidationRule]
     /// The expression that computes the value at each save: `canonical:(name)`, `books.@count`, `now()` (ATT-11).
     public var derivation: String?
@@ -37,28 +37,28 @@ public struct AttributeDescription: Hashable, Sendable {
     public var valueTransformerName: String?
     /// The Swift type of the value; for type `transformable`, and for code generation.
     public var valueClassName: String?
-    /// Allows a store to keep large values outside the row (ATT-14).
+    /// Allows a store to save large values outside the row (ATT-14).
     public var allowsExternalBinaryDataStorage: Bool
     /// The merge rule for a value that two contexts changed; nil applies the merge policy (MRG-6).
     public var mergeRule: MergeRule?
-    /// Keeps the value in the history's tombstone when the object is deleted (ATT-15).
+    /// Saves the value in the history's tombstone when the object is deleted (ATT-15).
     public var preservesValueInHistoryOnDeletion: Bool
-    /// Kept for synchronisation services; no effect on the store (ATT-16).
+    /// A setting for synchronisation services; no effect on the store (ATT-16).
     public var allowsCloudEncryption: Bool
-    /// Kept for the platform's search index; no effect on the store (ATT-17).
+    /// A setting for the platform's search index; no effect on the store (ATT-17).
     public var isIndexedBySpotlight: Bool
-    /// Kept for the platform's external records; no effect on the store (ATT-17).
+    /// A setting for the platform's external records; no effect on the store (ATT-17).
     public var isStoredInExternalRecord: Bool
-    /// For code generation: a plain number instead of a boxed one (ATT-2).
+    /// For code generation: a number instead of a number object (ATT-2).
     public var usesScalarValueType: Bool
     /// The name of this attribute in older versions of the model; nil means `name` (MOD-13).
     public var renamingIdentifier: String?
     /// Text that makes this version differ from an otherwise equal one (MOD-12).
     public var versionHashModifier: String?
-    /// Notes of the app; not part of the version hash (MOD-7).
+    /// The app's own texts by key; not part of the version hash (MOD-7).
     public var userInfo: [String: String]
 
-    /// An attribute with the given rules. Limits and default are converted to the type if the conversion is lossless.
+    /// An attribute with the given rules. Limits and default are converted to the attribute's type if the conversion is lossless.
     public init(
         _ name: String, _ type: AttributeType, optional: Bool = false, transient: Bool = false,
         default defaultValue: PropertyValue = .null,
@@ -118,7 +118,7 @@ extension PropertyValue {
 public struct ValidationRule: Hashable, Sendable {
     /// The format of the predicate. `SELF` is the value: `SELF >= 0`.
     public var predicate: String
-    /// The text of the error; nil for a general one. Localised through `ErrorString/…` (MDL-3).
+    /// The text of the error; nil for a standard text. Localised through `ErrorString/…` (MDL-3).
     public var warning: String?
 
     /// A rule with the format of a predicate over `SELF` and its error message.

@@ -7,7 +7,7 @@ final class AttributeRules: Sendable {
     let canFail: Bool
     /// True when a value of the right type can be invalid.
     let limitsValues: Bool
-    // Copies of the members that every check reads, because the description is large.
+    // Copies of the members that every check reads: reading them from the large description is slower.
     private let type: AttributeType
     private let isOptional: Bool
     private let isComposite: Bool
@@ -19,7 +19,7 @@ final class AttributeRules: Sendable {
     /// The rules of a composite's elements, by name (ATT-13).
     private let elements: [AttributeRules]
 
-    /// The compiler has checked that pattern and predicates parse, and that no composite contains itself.
+    /// The model compiler has checked that pattern and predicates parse, and that no composite contains itself.
     init(_ attribute: AttributeDescription, composites: [String: CompositeDescription]) {
         self.attribute = attribute
         type = attribute.type
@@ -63,7 +63,7 @@ final class AttributeRules: Sendable {
         return .dictionary(parts)
     }
 
-    /// The value of a stored composite without elements that the model no longer has.
+    /// The value of a stored composite without the elements that were removed from the model.
     func known(_ parts: [String: PropertyValue]) -> [String: PropertyValue] {
         var result: [String: PropertyValue] = [:]
         for element in elements {
@@ -77,7 +77,7 @@ final class AttributeRules: Sendable {
         return result
     }
 
-    /// The value in a new object: the default, or for a required composite the defaults of its elements.
+    /// The value in a new object: the default of the attribute, or for a required composite the defaults of its elements.
     var defaultValue: PropertyValue {
         guard isComposite, !isOptional, attribute.defaultValue.isNull else { return attribute.defaultValue.fitting(type) }
         let parts = elements.map { ($0.attribute.name, $0.defaultValue) }.filter { !$0.1.isNull }

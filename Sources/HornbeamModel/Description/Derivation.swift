@@ -27,9 +27,9 @@ public enum Derivation: Hashable, Sendable {
         case max
     }
 
-    /// The value at the end of a path of to-one relationships.
+    /// The attribute at the end of a path of to-one relationships.
     case value([String])
-    /// A function of the text at the end of such a path.
+    /// A function of a string attribute at the end of a path of to-one relationships.
     case text(TextFunction, [String])
     /// The number of objects of a to-many relationship.
     case count(relationship: String)
@@ -41,7 +41,7 @@ public enum Derivation: Hashable, Sendable {
     /// Parses the text of a derivation.
     ///
     /// - Throws: `HornbeamError` with code `predicateSyntax` when the text is not an expression, `validation`
-    ///   when the expression is not a derivation; both messages list the allowed forms.
+    ///   when the expression is not a derivation.
     public init(_ text: String) throws {
         let expression = try FetchExpression(format: text)
         guard let derivation = Self(expression.node) else {

@@ -12,7 +12,7 @@ public struct Entity: Hashable, Sendable {
     public var name: String
     /// The Swift class of the objects; nil means `ManagedObject` (MOD-2).
     public var className: String?
-    /// The entity that this one inherits from (MOD-4).
+    /// The name of the entity from which this entity inherits (MOD-4).
     public var superentityName: String?
     /// True when only subentities have objects (MOD-3).
     public var isAbstract: Bool
@@ -22,7 +22,7 @@ public struct Entity: Hashable, Sendable {
     public var relationships: [RelationshipDescription]
     /// The fetched properties of the entity itself, without inherited ones.
     public var fetchedProperties: [FetchedPropertyDescription]
-    /// Groups of properties whose values, taken together, are unique (MOD-8).
+    /// Groups of properties. No two objects have the same values for all properties of a group (MOD-8).
     public var uniquenessConstraints: [[String]]
     /// The indexes that make fetches fast (MOD-9).
     public var fetchIndexes: [FetchIndexDescription]
@@ -30,9 +30,9 @@ public struct Entity: Hashable, Sendable {
     public var renamingIdentifier: String?
     /// Text that makes this version differ from an otherwise equal one (MOD-12).
     public var versionHashModifier: String?
-    /// Kept for the platform's search index (MOD-14).
+    /// A setting for the platform's search index (MOD-14).
     public var coreSpotlightDisplayNameExpression: String?
-    /// Notes of the app; not part of the version hash (MOD-7).
+    /// The app's own texts by key; not part of the version hash (MOD-7).
     public var userInfo: [String: String]
 
     /// An entity with the given parts.

@@ -26,10 +26,10 @@ public struct EntityPart: Sendable {
     }
 }
 
-/// Requires that no two objects have the same values for the named properties (MOD-8).
+/// Requires that no two objects have the same values for all named properties (MOD-8).
 public struct Unique: Sendable {
     let names: [String]
-    /// A constraint over the named properties. Objects without one of the values never conflict.
+    /// A constraint over the named properties. An object never conflicts while one of these properties has no value.
     public init(_ names: String...) { self.names = names }
 }
 

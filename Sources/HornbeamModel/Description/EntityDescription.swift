@@ -1,7 +1,7 @@
 /// An entity of a compiled model: its properties, inherited ones included, and its position in the hierarchy.
 ///
-/// Immutable. A compiled model and its parts refer to one another and live until the process ends, so a part
-/// stays valid without a reference to its model.
+/// Immutable. A compiled model and its parts refer to one another and live until the process ends. A part
+/// therefore stays valid without a reference to its model.
 public final class EntityDescription: Sendable {
     /// The name, unique within the model.
     public let name: String
@@ -28,11 +28,11 @@ public final class EntityDescription: Sendable {
     /// The superentity; nil for a root (MOD-4).
     public let superentity: EntityDescription?
 
-    /// Property indexes by the number of the property's name, minus `firstNameID`; −1 for names of other entities.
+    /// The index of each property, at the position `nameID.number - firstNameID`; −1 for a name that is not a property of this entity.
     @usableFromInline package let indexByNameID: [Int32]
     @usableFromInline package let firstNameID: Int
 
-    // The compiler sets it once, before the model is published; later it is only read.
+    // Unchecked access: the compiler sets it once, before other threads can see the model, and then it is only read.
     nonisolated(unsafe) private var link: Link?
 
     private struct Link {
@@ -52,7 +52,7 @@ public final class EntityDescription: Sendable {
         attributes = properties.filter(\.isAttribute)
         relationships = properties.filter(\.isRelationship)
         fetchedProperties = (superentity?.fetchedProperties ?? []) + definition.fetchedProperties
-        // Of properties with the same name, the first is used; the compiler reports the others.
+        // If several properties have the same name, the first is used here, and the compiler reports the others.
         propertiesByName = Dictionary(properties.map { ($0.name, $0) }) { first, _ in first }
         attributesByName = Dictionary(attributes.map { ($0.name, $0) }) { first, _ in first }
         relationshipsByName = Dictionary(relationships.map { ($0.name, $0) }) { first, _ in first }
@@ -84,7 +84,7 @@ public final class EntityDescription: Sendable {
     /// The entities directly below this one, in the order of the model.
     public var subentities: [EntityDescription] { resolved.subentities }
 
-    /// The index of the property with that name; nil when the entity has none. One array access.
+    /// The index of the property with this name; nil when the entity has no such property. One array access.
     @inlinable package func index(of name: PropertyNameID) -> Int? {
         let place = name.number - firstNameID
         guard place >= 0, place < indexByNameID.count else { return nil }
@@ -92,10 +92,10 @@ public final class EntityDescription: Sendable {
         return index < 0 ? nil : Int(index)
     }
 
-    /// The constraints of this entity and of all above it, the topmost first (MOD-8).
+    /// The constraints of this entity and of its superentities, those of the root first (MOD-8).
     public var uniquenessConstraints: [UniquenessConstraint] { resolved.constraints }
 
-    /// The indexes of this entity and of all above it, the topmost first (MOD-9).
+    /// The indexes of this entity and of its superentities, those of the root first (MOD-9).
     public var fetchIndexes: [FetchIndex] { resolved.indexes }
 }
 
@@ -106,7 +106,7 @@ extension EntityDescription {
     public var isAbstract: Bool { definition.isAbstract }
     /// The name of the entity in older versions of the model (MOD-13).
     public var renamingIdentifier: String { definition.renamingIdentifier ?? name }
-    /// Notes of the app; not part of the version hash (MOD-7).
+    /// The app's own texts by key; not part of the version hash (MOD-7).
     public var userInfo: [String: String] { definition.userInfo }
 
     /// The entities directly below this one, by name. O(number of subentities).
@@ -114,7 +114,7 @@ extension EntityDescription {
         Dictionary(uniqueKeysWithValues: subentities.map { ($0.name, $0) })
     }
 
-    /// True for the entity itself and for all entities above it (MOD-4).
+    /// True when the other entity is this entity or one of its superentities (MOD-4).
     public func isKind(of other: EntityDescription) -> Bool {
         var entity: EntityDescription? = self
         while let current = entity {
@@ -127,7 +127,7 @@ extension EntityDescription {
     /// The topmost entity of the hierarchy.
     public var rootEntity: EntityDescription { superentity?.rootEntity ?? self }
 
-    /// The relationships whose destination is an entity (MOD-5).
+    /// The relationships whose destination is the given entity (MOD-5).
     public func relationships(forDestination entity: EntityDescription) -> [PropertyDescription] {
         relationships.filter { $0.destinationEntity === entity }
     }
@@ -135,7 +135,7 @@ extension EntityDescription {
     /// The concrete entities among this one and its descendants, in depth-first order.
     public var concreteDescendants: [EntityDescription] { resolved.concrete }
 
-    /// The property of that name.
+    /// The property with the given name.
     ///
     /// - Throws: `HornbeamError` with code `unknownKey`. The message suggests a similar name.
     public func property(named name: String) throws -> PropertyDescription {

@@ -16,11 +16,11 @@ public struct FetchIndexElement: Hashable, Sendable, ExpressibleByStringLiteral 
     public enum Kind: String, Hashable, Sendable, Codable, CaseIterable {
         /// An index ordered by its values.
         case binary
-        /// Core Data's spatial index. The model keeps it; stores ignore it.
+        /// Core Data's spatial index. Stores ignore it.
         case rTree
     }
 
-    /// A property's name, a key path into a composite, or `self` or `entity` in old models (MOD-10).
+    /// A property's name, a key path into a composite, an expression, or `self` or `entity` in old models (MOD-10).
     public var property: String
     /// True if the smallest value is first.
     public var isAscending: Bool

@@ -1,6 +1,6 @@
 /// A fetch request template of a model (MDL-1), or the request of a fetched property (REL-9).
 public struct FetchRequestTemplate: Hashable, Sendable {
-    /// The kind of results. Raw values are those of Xcode's files.
+    /// The kinds of results. Raw values are those of Xcode's files.
     public enum ResultKind: Int, Hashable, Sendable, Codable {
         /// Managed objects.
         case objects = 0
@@ -32,7 +32,7 @@ public struct FetchRequestTemplate: Hashable, Sendable {
     public var includesPendingChanges: Bool
     /// True to read the values of the results at first access.
     public var returnsObjectsAsFaults: Bool
-    /// True to return each dictionary once.
+    /// True to return equal dictionaries only once.
     public var returnsDistinctResults: Bool
 
     /// A request for objects of an entity; the other settings have their defaults.
@@ -63,13 +63,13 @@ public struct FetchedPropertyDescription: Hashable, Sendable {
     public var name: String
     /// The request whose results are the value.
     public var request: FetchRequestTemplate
-    /// True if there may be no objects.
+    /// True if the result may be empty.
     public var isOptional: Bool
     /// The name of the property in older versions of the model; nil means `name` (MOD-13).
     public var renamingIdentifier: String?
     /// Text that makes this version differ from an otherwise equal one (MOD-12).
     public var versionHashModifier: String?
-    /// Notes of the app; not part of the version hash (MOD-7).
+    /// The app's own texts by key; not part of the version hash (MOD-7).
     public var userInfo: [String: String]
 
     /// A fetched property for objects of an entity.
@@ -98,7 +98,7 @@ public struct CompositeDescription: Hashable, Sendable {
         self.name = name
         self.elements = elements
     }
-    /// A composite whose elements are listed in a block, attributes only: `CompositeDescription("Point") { Attribute<Double>("x") }`.
+    /// A composite whose attributes are listed in a block: `CompositeDescription("Point") { Attribute<Double>("x") }`.
     public init(_ name: String, @EntityBuilder _ elements: () -> [EntityPart]) {
         self.name = name
         var entity = Entity(name)

@@ -4,7 +4,7 @@ extension ManagedObjectModel {
     /// The names of the configurations, sorted (MDL-2).
     public var configurations: [String] { definition.configurations.keys.sorted() }
 
-    /// The entities of a configuration, in the order of the model; all of them for nil.
+    /// The entities of a configuration, in the order of the model; all entities for nil.
     ///
     /// - Throws: `HornbeamError` with code `unknownName`.
     public func entities(forConfigurationName name: String?) throws -> [EntityDescription] {
@@ -19,10 +19,10 @@ extension ManagedObjectModel {
         return entities.filter { members.contains($0.name) }
     }
 
-    /// A model with only the entities of a configuration, for a store that contains only those (MDL-2).
+    /// A model with only the entities of a configuration, for a store that contains no other entities (MDL-2).
     ///
-    /// Fetched properties are kept, also those that fetch other entities: `externalEntities` lists these. Fetching such a property
-    /// requires a coordinator with the whole model, and throws `unknownEntity` otherwise.
+    /// The model has all fetched properties of its entities. If one fetches an entity outside the configuration, `externalEntities` lists
+    /// that entity. Fetching the property then requires a coordinator with the whole model, and throws `unknownEntity` otherwise.
     ///
     /// - Throws: `HornbeamError` with code `unknownName`; `invalidModel` when one of the entities inherits from, or has a relationship to,
     ///   an entity outside the configuration.
@@ -41,11 +41,11 @@ extension ManagedObjectModel {
 extension ModelDefinition {
     /// A definition with all entities, configurations and templates of several definitions (MDL-5).
     ///
-    /// Equal entities, composites and templates are merged. Configurations with the same name are united.
-    /// Of localised texts with the same key, the last one is used.
+    /// Equal entities, composites and templates occur once in the result. A configuration has the members of all configurations with
+    /// its name. If several localised texts have the same key, the last one is used.
     ///
     /// - Throws: `HornbeamError` with code `modelsDiffer`, with one detail for each name that has
-    ///   two different meanings.
+    ///   two different definitions.
     public init(merging definitions: [ModelDefinition]) throws {
         self.init()
         var problems: [HornbeamError] = []
@@ -97,7 +97,7 @@ extension ManagedObjectModel {
         try self.init(ModelDefinition(merging: models.map(\.definition)))
     }
 
-    /// Merges the models whose entities have the given version hashes; nil when some are missing (MDL-5).
+    /// A model of the entities with the given version hashes, found in several models; nil when an entity is missing (MDL-5).
     public static func merged(_ models: [ManagedObjectModel], for hashes: [String: Data]) throws -> ManagedObjectModel? {
         var found: [String: Entity] = [:]
         var definition = ModelDefinition()

@@ -9,7 +9,7 @@ extension ManagedObjectModel {
         localizationDictionary["Entity/\(entity)"]
     }
 
-    /// The localised name of a property: for its entity or a superentity, else for every entity.
+    /// The localised name of a property: the text for its entity or the nearest superentity, else the text for all entities.
     public func localizedName(ofProperty property: String, entity: String) -> String? {
         if localizationDictionary.isEmpty { return nil }
         var line = entitiesByName[entity]
@@ -28,14 +28,14 @@ extension ManagedObjectModel {
 
 /// A strings file in the format of Apple's tools: `"key" = "value";` with comments, in UTF-8 or UTF-16.
 public enum StringsFile {
-    /// The texts by key. A key without a value (`"key";`) is its own text; of a repeated key the last one is used.
+    /// The texts by key. The text of a key without a value (`"key";`) is the key. If a key is repeated, its last text is used.
     ///
     /// - Throws: `HornbeamError` with code `malformedModelFile`; the message contains the line.
     public static func parse(_ data: Data) throws -> [String: String] {
         try parse(text(of: data))
     }
 
-    /// The texts by key, from a text instead of a file's bytes.
+    /// The texts by key, from the text of a file instead of its bytes.
     ///
     /// - Throws: `HornbeamError` with code `malformedModelFile`; the message contains the line.
     public static func parse(_ text: String) throws -> [String: String] {
@@ -60,7 +60,7 @@ public enum StringsFile {
     }
 }
 
-/// Reads the pairs of a strings file, counting lines.
+/// Reads the keys and texts of a strings file, and counts its lines for error messages.
 private struct StringsScanner {
     private let scalars: [Unicode.Scalar]
     private var position = 0

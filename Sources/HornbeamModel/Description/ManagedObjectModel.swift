@@ -21,7 +21,7 @@ public final class ManagedObjectModel: Sendable {
     public let entities: [EntityDescription]
     /// The entities by name.
     public let entitiesByName: [String: EntityDescription]
-    /// The parts of a model file that its reader left out or interpreted, with lines; empty for a model in Swift or JSON.
+    /// The parts of an Xcode model file that its reader ignored or interpreted, with lines; empty for a model in Swift or JSON.
     public let notes: [ModelIssue]
 
     /// Makes a model of entities that were compiled from the definition.
@@ -32,7 +32,7 @@ public final class ManagedObjectModel: Sendable {
         entitiesByName = Dictionary(uniqueKeysWithValues: entities.map { ($0.name, $0) })
     }
 
-    /// Checks entities and makes a model of them.
+    /// Makes a model of the given entities and checks it.
     ///
     /// - Throws: `invalidModel`, with every problem among its details.
     public convenience init(entities: [Entity]) throws {
@@ -44,7 +44,7 @@ public final class ManagedObjectModel: Sendable {
         try self.init(ModelDefinition(parts))
     }
 
-    /// The entity of that name.
+    /// The entity with the given name.
     ///
     /// - Throws: `HornbeamError` with code `unknownEntity`. The message suggests a similar name.
     public func entity(named name: String) throws -> EntityDescription {
@@ -53,7 +53,7 @@ public final class ManagedObjectModel: Sendable {
             throw HornbeamError(
                 .unknownEntity,
                 "ManagedObject is the class of the objects of every entity, and no entity was named. Name one, as in "
-                    + "FetchRequest<ManagedObject>(entityName: “\(entities.first?.name ?? "Book")”), or ask for a class of your own.",
+                    + "FetchRequest<ManagedObject>(entityName: “\(entities.first?.name ?? "Book")”), or fetch a class of your own.",
                 entity: name)
         }
         throw HornbeamError(
@@ -64,7 +64,7 @@ public final class ManagedObjectModel: Sendable {
 }
 
 extension ManagedObjectModel {
-    /// The current names of renamed entities by former names, so that stored URIs of IDs stay valid.
+    /// The current names of renamed entities by their former names, so that stored URIs of IDs stay valid.
     package var formerEntityNames: [String: String] {
         let renamed = entities.filter { $0.renamingIdentifier != $0.name && entitiesByName[$0.renamingIdentifier] == nil }
         return Dictionary(renamed.map { ($0.renamingIdentifier, $0.name) }) { first, _ in first }

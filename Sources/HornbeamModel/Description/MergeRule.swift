@@ -1,12 +1,12 @@
 internal import Foundation
 
-/// The merge of a property that two contexts changed. It takes precedence over the merge policy.
+/// The rule that merges a property that two contexts changed. It takes precedence over the merge policy.
 ///
 /// ```swift
 /// static let likes = Attribute<Int>("likes", default: 0, merge: .sum)
 /// static let lastSeen = Attribute<Date?>("lastSeen", merge: .maximum)
 /// ```
-/// Not part of the version hash: changing a rule requires no migration. Source: MRG-6.
+/// Not part of the version hash: changing a rule requires no migration (MRG-6).
 public enum MergeRule: String, Hashable, Sendable, CaseIterable {
     /// The value of the context that saves last.
     case mine
@@ -16,10 +16,10 @@ public enum MergeRule: String, Hashable, Sendable, CaseIterable {
     case maximum
     /// The smaller value. A missing value is the largest.
     case minimum
-    /// The old number plus both changes, so that no increment is lost.
+    /// The base value plus the changes of both contexts, so that no increment is lost.
     case sum
-    /// For lists and sets stored as `Coded`: the elements that either side added, without those that either side removed.
-    /// To-many relationships are always merged in this way.
+    /// For lists and sets stored as `Coded`: the old elements and those that either context added, without those that either
+    /// context removed. To-many relationships are always merged in this way.
     case union
     /// The result of `mergedValue(for:)` of the object's class.
     case custom
@@ -36,7 +36,7 @@ extension MergeRule {
         }
     }
 
-    /// The merged value; nil when the rule does not apply, and the policy decides.
+    /// The merged value; nil when the rule does not apply, so that the merge policy decides.
     package func merged(
         base: PropertyValue, mine: PropertyValue, theirs: PropertyValue, type: AttributeType
     ) -> PropertyValue? {

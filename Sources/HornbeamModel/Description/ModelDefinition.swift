@@ -8,13 +8,13 @@ public struct ModelDefinition: Hashable, Sendable {
     public var composites: [CompositeDescription]
     /// Named subsets of the entities' names (MDL-2).
     public var configurations: [String: [String]]
-    /// The names of entities outside the model that its fetched properties may fetch: those of other stores.
+    /// The names of entities outside the model that its fetched properties may fetch. Other stores contain their objects.
     public var externalEntities: Set<String> = []
     /// The fetch request templates (MDL-1).
     public var fetchRequestTemplates: [FetchRequestTemplate]
     /// Localised texts, by keys such as `Property/name/Entity/Author` (MDL-3).
     public var localizationDictionary: [String: String]
-    /// Labels of the developer for this version (MDL-10).
+    /// The developer's own labels for this version (MDL-10).
     public var versionIdentifiers: Set<String>
 
     /// A model of the given parts. `ManagedObjectModel(_:)` checks it.

@@ -1,4 +1,4 @@
-/// An error in a model, or a part that is probably not intended.
+/// An error in a model, or a warning about a part that is probably not intended.
 public struct ModelIssue: Hashable, Sendable {
     /// The severity of an issue.
     public enum Severity: String, Hashable, Sendable, Codable, Comparable {

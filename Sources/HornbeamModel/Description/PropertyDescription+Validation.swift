@@ -6,7 +6,7 @@ extension PropertyDescription {
         rules?.errors(for: value) { place } ?? []
     }
 
-    /// Validates a value of this attribute like a save does (VAL-1).
+    /// Validates a value of this attribute as a save does (VAL-1).
     ///
     /// - Throws: `HornbeamError`; code `multipleErrors` when the value violates several rules.
     public func validate(_ value: PropertyValue) throws {
@@ -22,12 +22,12 @@ extension PropertyDescription {
         return rules.takes(value) ? value : try rules.coerced(value, entity: entity.name, key: name)
     }
 
-    /// The elements of a stored composite that this model has.
+    /// The value of a stored composite without the elements that were removed from the model.
     package func knownElements(_ parts: [String: PropertyValue]) -> [String: PropertyValue] { rules?.known(parts) ?? parts }
 
-    /// The error of the number of objects of this relationship; nil when it is valid (REL-2).
+    /// The error for a number of objects in this relationship; nil when the number is valid (REL-2).
     ///
-    /// An empty optional relationship is valid with any minimum, and an empty required to-many without one.
+    /// An empty relationship is valid if it is optional, or if it is a to-many without a minimum.
     package func error(forCount count: Int) -> HornbeamError? {
         guard let relationship else { return nil }
         if count == 0 {
@@ -46,7 +46,7 @@ extension PropertyDescription {
         return nil
     }
 
-    /// The error of a deletion that the deny rule of this relationship forbids (REL-6).
+    /// The error for a deletion that the deny rule of this relationship prevents (REL-6).
     package func denial(count: Int) -> HornbeamError {
         HornbeamError(
             .deleteDenied,

@@ -3,7 +3,7 @@
 /// An inherited property is the same instance in the declaring entity and in all its descendants,
 /// with the same `index`.
 public final class PropertyDescription: Sendable {
-    /// The property as declared.
+    /// The kinds of property, with the declaration.
     public enum Kind: Sendable {
         /// The property is an attribute.
         case attribute(AttributeDescription)
@@ -29,7 +29,7 @@ public final class PropertyDescription: Sendable {
     public let isTransient: Bool
     /// True for a to-many relationship.
     public let isToMany: Bool
-    /// True for a to-many relationship that keeps its order (REL-5).
+    /// True for an ordered to-many relationship (REL-5).
     public let isOrdered: Bool
     /// The effect of a deletion on the objects at the other end; `noAction` for an attribute.
     public let deleteRule: DeleteRule
@@ -45,7 +45,7 @@ public final class PropertyDescription: Sendable {
     /// The expression of a derived attribute; nil for other properties (ATT-11).
     public let derivation: Derivation?
 
-    // The compiler sets it once, before the model is published; later it is only read.
+    // Unchecked access: the compiler sets it once, before other threads can see the model, and then it is only read.
     nonisolated(unsafe) private var link: Link?
 
     private struct Link {
@@ -54,7 +54,7 @@ public final class PropertyDescription: Sendable {
         let inverse: PropertyDescription?
     }
 
-    /// The compiler has checked the texts that are parsed here.
+    /// The model compiler has checked the derivation, pattern and predicates that are parsed here.
     init(name: String, index: Int, kind: Kind, composites: [String: CompositeDescription]) {
         self.name = name
         self.index = index
@@ -144,7 +144,7 @@ extension PropertyDescription {
         }
     }
 
-    /// The notes of the app on the property (MOD-7).
+    /// The app's own texts by key (MOD-7).
     public var userInfo: [String: String] {
         switch kind {
         case .attribute(let attribute): attribute.userInfo

@@ -1,13 +1,13 @@
-// Rules and notes that the initialisers of tokens do not have as parameters.
+// Settings of tokens that their initialisers do not have as parameters.
 
 extension Attribute {
-    /// The same attribute with rules, a version hash modifier, and notes of the app.
+    /// The same attribute with rules, a version hash modifier, and texts of the app.
     ///
     /// `Attribute<Int>("pages").noting(rules: [ValidationRule("SELF % 2 == 0")])`
     /// - Parameters:
-    ///   - rules: Predicates over the value, named `SELF` (ATT-8).
+    ///   - rules: Predicates over the value, in which `SELF` is the value (ATT-8).
     ///   - version: Text that makes this version differ from an otherwise equal one (MOD-12).
-    ///   - userInfo: Notes of the app (MOD-7).
+    ///   - userInfo: The app's own texts by key (MOD-7).
     public func noting(rules: [ValidationRule] = [], version: String? = nil, userInfo: [String: String] = [:]) -> Self {
         guard case .attribute(var description, let isUnique, let isIndexed) = part.content else { return self }
         description.rules += rules
@@ -27,7 +27,7 @@ extension RelationshipDescription {
 }
 
 extension Attribute {
-    /// An attribute for a `Codable` value. The default is given as that value.
+    /// An attribute for a `Codable` value, with a default that is not wrapped in `Coded`.
     @_disfavoredOverload
     public init<Coding>(
         _ name: String, default defaultValue: Coding, unique: Bool = false, indexed: Bool = false, transient: Bool = false,
@@ -39,7 +39,7 @@ extension Attribute {
             transformer: transformer, external: external, preserved: preserved, renamedFrom: renamingIdentifier)
     }
 
-    /// An optional attribute for a `Codable` value. The default is given as that value.
+    /// An optional attribute for a `Codable` value, with a default that is not wrapped in `Coded`.
     @_disfavoredOverload
     public init<Coding>(
         _ name: String, default defaultValue: Coding, unique: Bool = false, indexed: Bool = false, transient: Bool = false,

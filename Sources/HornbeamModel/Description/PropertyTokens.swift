@@ -1,4 +1,4 @@
-/// A property declared in Swift. A class uses it to access the property, and the block of an `Entity` to declare it.
+/// A property declared in Swift. A class accesses its property through the token, and the block of an `Entity` declares the property by it.
 public protocol PropertyToken: Sendable {
     /// The name of the property in the model.
     var name: String { get }
@@ -14,7 +14,7 @@ public protocol PropertyToken: Sendable {
 ///     static let born = Attribute<Int?>("born")
 /// }
 /// ```
-/// The type of the attribute and whether it is optional come from `Value`.
+/// `Value` determines the type of the attribute and whether it is optional.
 public struct Attribute<Value: AttributeValue>: PropertyToken {
     public let name: String
     @usableFromInline package let nameID: PropertyNameID
@@ -35,7 +35,7 @@ public struct Attribute<Value: AttributeValue>: PropertyToken {
     /// - Parameters:
     ///   - name: The name of the attribute.
     ///   - defaultValue: The value of a new object.
-    ///   - type: Another attribute type than the default one of `Value`, such as `.integer16` for `Int`.
+    ///   - type: An attribute type instead of the default type of `Value`, such as `.integer16` for `Int`.
     ///   - unique: Adds a uniqueness constraint.
     ///   - indexed: Adds an index, for fetches that compare or sort by this attribute.
     ///   - transient: The value is tracked and never stored.
@@ -46,8 +46,8 @@ public struct Attribute<Value: AttributeValue>: PropertyToken {
     ///   - merge: The merge rule for a value that two contexts changed.
     ///   - composite: The composite that defines the elements, for a dictionary.
     ///   - transformer: The name of the registered transformer that converts the value into bytes.
-    ///   - external: Allows a store to keep large values outside the row.
-    ///   - preserved: History keeps the value of a deleted object.
+    ///   - external: Allows a store to save large values outside the row.
+    ///   - preserved: The history saves the value of a deleted object.
     ///   - renamingIdentifier: The name of the attribute in older versions of the model.
     public init(
         _ name: String, default defaultValue: Value? = nil, type: AttributeType? = nil,
@@ -104,13 +104,13 @@ extension Attribute: AttributeToken {
     package var valueType: any AttributeValue.Type { Value.self }
 }
 
-/// The object type of a relationship that names only its destination entity.
+/// The object type of a relationship that has a destination entity and no destination class.
 public enum UntypedObject: Sendable {}
 
 /// A to-one relationship.
 ///
-/// `static let author = ToOne<Author>("author", inverse: "books")`. The destination is the entity
-/// with the name of the class unless `to` names another.
+/// `static let author = ToOne<Author>("author", inverse: "books")`. The destination is the entity that `to`
+/// names, or the entity with the name of the class if `to` is nil.
 public struct ToOne<Object>: PropertyToken {
     public let name: String
     package let nameID: PropertyNameID
@@ -135,7 +135,7 @@ public struct ToOne<Object>: PropertyToken {
         self.description = Boxed(description)
     }
 
-    /// The same relationship with a version hash modifier (MOD-12) and notes of the app (MOD-7).
+    /// The same relationship with a version hash modifier (MOD-12) and texts of the app (MOD-7).
     public func noting(version: String? = nil, userInfo: [String: String] = [:]) -> Self {
         Self(description.value.noting(version: version, userInfo: userInfo))
     }
@@ -144,7 +144,7 @@ public struct ToOne<Object>: PropertyToken {
 }
 
 extension ToOne where Object == UntypedObject {
-    /// A to-one relationship to the entity of that name: `ToOne("author", to: "Author", inverse: "books")`.
+    /// A to-one relationship to the named entity: `ToOne("author", to: "Author", inverse: "books")`.
     public init(
         _ name: String, to destination: String, inverse: String? = nil, optional: Bool = true,
         deleteRule: DeleteRule = .nullify, merge: MergeRule? = nil, renamedFrom renamingIdentifier: String? = nil
@@ -182,7 +182,7 @@ public struct ToMany<Object>: PropertyToken {
         self.description = Boxed(description)
     }
 
-    /// The same relationship with a version hash modifier (MOD-12) and notes of the app (MOD-7).
+    /// The same relationship with a version hash modifier (MOD-12) and texts of the app (MOD-7).
     public func noting(version: String? = nil, userInfo: [String: String] = [:]) -> Self {
         Self(description.value.noting(version: version, userInfo: userInfo))
     }
@@ -191,7 +191,7 @@ public struct ToMany<Object>: PropertyToken {
 }
 
 extension ToMany where Object == UntypedObject {
-    /// A to-many relationship to the entity of that name.
+    /// A to-many relationship to the named entity.
     public init(
         _ name: String, to destination: String, inverse: String? = nil, optional: Bool = true,
         minCount: Int = 0, maxCount: Int = 0, deleteRule: DeleteRule = .nullify,
@@ -228,7 +228,7 @@ public struct OrderedToMany<Object>: PropertyToken {
         self.description = Boxed(description)
     }
 
-    /// The same relationship with a version hash modifier (MOD-12) and notes of the app (MOD-7).
+    /// The same relationship with a version hash modifier (MOD-12) and texts of the app (MOD-7).
     public func noting(version: String? = nil, userInfo: [String: String] = [:]) -> Self {
         Self(description.value.noting(version: version, userInfo: userInfo))
     }
@@ -237,7 +237,7 @@ public struct OrderedToMany<Object>: PropertyToken {
 }
 
 extension OrderedToMany where Object == UntypedObject {
-    /// An ordered to-many relationship to the entity of that name.
+    /// An ordered to-many relationship to the named entity.
     public init(
         _ name: String, to destination: String, inverse: String? = nil, optional: Bool = true,
         minCount: Int = 0, maxCount: Int = 0, deleteRule: DeleteRule = .nullify,
@@ -254,7 +254,7 @@ package protocol RelationshipToken: PropertyToken {
     var destinationClass: Any.Type { get }
     /// True for a to-many relationship, ordered or not.
     var isToMany: Bool { get }
-    /// True when the destination can have objects of a class.
+    /// True when a class is the destination class or a subclass of it.
     func leads(to type: Any.Type) -> Bool
 }
 
@@ -276,7 +276,7 @@ extension OrderedToMany: RelationshipToken {
     package func leads(to type: Any.Type) -> Bool { type is Object.Type }
 }
 
-/// Keeps a token small, because every property access passes one.
+/// A reference to a large value. It makes tokens small, because every property access passes a token.
 final class Boxed<Value: Sendable>: Sendable {
     let value: Value
     init(_ value: Value) { self.value = value }

@@ -1,5 +1,5 @@
 extension PropertyValue {
-    /// The element of a composite value at a path of names (ATT-13); null when there is none.
+    /// The element of a composite value at a path of names (ATT-13); null when there is no such element.
     package func part(_ steps: [String]) -> PropertyValue {
         var value = self
         for step in steps {
@@ -14,7 +14,7 @@ extension PropertyValue {
 extension Dictionary where Key == String, Value == PropertyValue {
     /// The value of an element by its token: `event.place[Place.latitude] = 59.9`.
     ///
-    /// An element without a value reads as its type's zero, as attributes do.
+    /// The getter returns zero or the empty value of its type for an element without a value, as the getters of attributes do.
     public subscript<Part: AttributeValue>(_ element: Attribute<Part>) -> Part {
         get { self[element.name].flatMap { Part(propertyValue: $0) } ?? Part.unsetValue }
         set {

@@ -1,6 +1,6 @@
 /// The effect of a deletion on the objects at the other end. Raw values are Core Data's (REL-6).
 public enum DeleteRule: Int, Hashable, Sendable, CaseIterable {
-    /// None: the other end keeps a reference to the deleted object.
+    /// None: the objects at the other end still refer to the deleted object.
     case noAction = 0
     /// The reference at the other end is removed. The default.
     case nullify = 1
@@ -24,17 +24,17 @@ public struct RelationshipDescription: Hashable, Sendable {
     public var inverseName: String?
     /// True for a to-many relationship, false for a to-one (REL-1).
     public var isToMany: Bool
-    /// True when a to-many keeps the order of its objects (REL-5).
+    /// True for an ordered to-many relationship (REL-5).
     public var isOrdered: Bool
     /// True when the relationship may be empty at save.
     public var isOptional: Bool
     /// True when the relationship is tracked but never stored (REL-7).
     public var isTransient: Bool
-    /// The minimum number of objects of a to-many at save; not enforced on an empty optional one (REL-2).
+    /// The minimum number of objects of a to-many at save; not enforced on an empty optional relationship (REL-2).
     public var minCount: Int
     /// The maximum number of objects of a to-many at save; 0 for no limit (REL-2).
     public var maxCount: Int
-    /// The effect of deleting an object on the objects at the other end.
+    /// The effect of an object's deletion on the objects at the other end.
     public var deleteRule: DeleteRule
     /// The merge rule for a to-one that two contexts changed: `mine`, `theirs` or `custom`; nil applies the
     /// merge policy (MRG-6). To-many relationships are always merged member by member (MRG-11).
@@ -43,7 +43,7 @@ public struct RelationshipDescription: Hashable, Sendable {
     public var renamingIdentifier: String?
     /// Text that makes this version differ from an otherwise equal one (MOD-12).
     public var versionHashModifier: String?
-    /// Notes of the app; not part of the version hash (MOD-7).
+    /// The app's own texts by key; not part of the version hash (MOD-7).
     public var userInfo: [String: String]
 
     /// A relationship to the named entity; a to-one unless `toMany` is true.
@@ -70,7 +70,7 @@ public struct RelationshipDescription: Hashable, Sendable {
     }
 }
 
-/// Encoded as Xcode's word in camel case (`"noAction"`).
+/// Encoded as the name of Xcode in camel case (`"noAction"`).
 extension DeleteRule: Codable, CustomStringConvertible {
     public var description: String {
         switch self {

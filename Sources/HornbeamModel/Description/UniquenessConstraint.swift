@@ -5,7 +5,7 @@ public struct PropertyPath: Hashable, Sendable {
     /// The steps into a composite attribute; empty for the property itself.
     public let compositeSteps: [String]
 
-    /// The value at a name or a path in an entity; nil when there is none.
+    /// The value with a name or a path such as `place.lat`; nil when the entity does not have its property.
     package init?(_ path: String, in entity: EntityDescription) {
         let steps = path.split(separator: ".").map(String.init)
         guard let first = steps.first, let property = entity.propertiesByName[first] else { return nil }
@@ -21,7 +21,7 @@ extension PropertyPath: CustomStringConvertible {
 /// Attributes and to-one relationships whose combination of values is unique in an entity and its
 /// subentities (MOD-8).
 ///
-/// Objects without one of the values never conflict.
+/// An object never conflicts while one of its values is missing.
 public struct UniquenessConstraint: Hashable, Sendable {
     /// The entity that declares the constraint.
     public let entity: EntityDescription

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// The migration of the objects of one entity (MIG-6).
+/// A description of the migration of one entity's objects (MIG-6).
 public struct EntityMapping: Hashable, Sendable {
     /// The kinds of mapping. Raw values are Core Data's.
     public enum Kind: Int, Hashable, Sendable {
@@ -14,13 +14,13 @@ public struct EntityMapping: Hashable, Sendable {
         case remove = 3
         /// The objects do not change.
         case copy = 4
-        /// The objects stay; properties are added, removed, renamed or moved.
+        /// The objects remain with their IDs; properties are added, removed, renamed or moved.
         case transform = 5
     }
 
     /// `Source->Destination`.
     public var name: String
-    /// The treatment of the objects.
+    /// The kind of mapping.
     public var kind: Kind
     /// The entity in the old version; nil for a new entity.
     public var sourceEntityName: String?
@@ -38,7 +38,7 @@ public struct EntityMapping: Hashable, Sendable {
     public var removedProperties: [String]
     /// Selects the objects that are migrated; nil for all.
     public var sourcePredicate: FetchPredicate?
-    /// Notes of the app.
+    /// The app's own texts by key.
     public var userInfo: [String: String]
 
     /// A mapping between two entities; one of them is nil for an entity that is new or removed.
@@ -59,13 +59,13 @@ public struct EntityMapping: Hashable, Sendable {
         self.userInfo = userInfo
     }
 
-    /// A mapping for `MappingModel.init(from:to:changing:)`, which infers the properties that it does not name.
+    /// A mapping for `MappingModel.init(from:to:changing:)`. Properties without a mapping are inferred.
     ///
     /// - Parameters:
     ///   - destination: The entity of the new version.
     ///   - source: The entity of the old version; nil for the predecessor of the destination.
-    ///   - kind: `.transform` keeps the objects with their IDs; `.custom` lets a policy create and fill objects. A custom mapping from
-    ///     an entity that is not the predecessor creates new objects, so that entities can be split and merged.
+    ///   - kind: With `.transform`, the objects remain with their IDs; with `.custom`, a policy creates and fills objects. A custom mapping
+    ///     from an entity that is not the predecessor creates new objects, to split and merge entities.
     ///   - predicate: Selects the old objects that are migrated.
     public init(
         to destination: String, from source: String? = nil, kind: Kind = .transform, where predicate: FetchPredicate? = nil,
@@ -78,13 +78,13 @@ public struct EntityMapping: Hashable, Sendable {
         sourcePredicate = predicate
     }
 
-    /// True when old objects are read and new ones written one by one.
+    /// True when old objects are read and new objects written one by one.
     package var needsObjects: Bool {
         kind == .custom || sourcePredicate != nil
             || relationshipMappings.contains { if case .expression = $0.source { true } else { false } }
     }
 
-    /// The mapping of a property of the destination entity; nil for a transient one.
+    /// The mapping of a property of the destination entity; nil for a transient property.
     public func mapping(ofPropertyNamed name: String) -> PropertyMapping? {
         attributeMappings.first { $0.name == name } ?? relationshipMappings.first { $0.name == name }
     }

@@ -1,4 +1,4 @@
-/// Compares the mappings of an app with the two models, and collects all contradictions.
+/// Checks the mappings that an app declares against the two models, and collects all contradictions.
 struct MappingCheck {
     private let source: ManagedObjectModel
     private let destination: ManagedObjectModel
@@ -109,7 +109,7 @@ extension MappingInference {
 }
 
 extension FetchExpression {
-    /// The expression with `SELF` in place of `$source`, Core Data's name of the old object in mapping models (MIG-7).
+    /// The expression with `SELF` in place of `$source`, which is the old object in Core Data's mapping models (MIG-7).
     package var readingSource: FetchExpression {
         FetchExpression(
             node: node.mapExpressions { node in

@@ -29,7 +29,7 @@ extension MappingInference {
     private mutating func requireDefault(_ attribute: PropertyDescription, _ what: String) {
         guard !attribute.isOptional, attribute.defaultValue.isNull else { return }
         obstacle(
-            "There is no value for objects without one: \(what). Give it a default value, or make it optional.",
+            "Existing objects may have no value for it: \(what). Give it a default value, or make it optional.",
             attribute.entity.name, attribute.name, .missingValue)
     }
 
@@ -42,7 +42,7 @@ extension MappingInference {
                         + "in code.", attribute.entity.name, key)
             } else if !pair.new.isOptional, pair.old?.isOptional ?? true, pair.new.defaultValue.isNull {
                 obstacle(
-                    "The element is required, and values without it have none. Give it a default value, or make it optional.",
+                    "The element is required, and existing values may not have it. Give it a default value, or make it optional.",
                     attribute.entity.name, key, .missingValue)
             }
         }
@@ -71,7 +71,7 @@ package struct CompositeMatch {
         }
     }
 
-    /// A stored value with the new names, and with default values for missing required ones.
+    /// A stored value with the new names of its elements, and with default values for missing required elements.
     package func converted(_ parts: [String: PropertyValue]) -> [String: PropertyValue] {
         var result: [String: PropertyValue] = [:]
         for pair in pairs {

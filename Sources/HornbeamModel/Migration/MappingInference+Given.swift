@@ -1,6 +1,6 @@
-/// The part of a mapping that the app declares, and the part that is left to its code.
+/// The part of a mapping that the app declares, and the part that its code executes.
 extension MappingInference {
-    /// The source that the app declares for a property. The mapping of the entity takes precedence over that of a superentity.
+    /// The source that the app declares for a property. The mapping of the entity takes precedence over the mapping of a superentity.
     func givenSource(of property: PropertyDescription, in entity: EntityDescription) -> PropertyMapping.Source? {
         var current: EntityDescription? = entity
         while let candidate = current {
@@ -12,13 +12,13 @@ extension MappingInference {
         return nil
     }
 
-    /// True for the mapping of an entity to its successor; false for one that creates new objects.
+    /// True for the mapping of an entity to its successor; false for a mapping that creates new objects.
     func keepsObjects(_ mapping: EntityMapping) -> Bool {
         guard let name = mapping.destinationEntityName else { return true }
         return mapping.sourceEntityName == nil || predecessors[name]?.name == mapping.sourceEntityName
     }
 
-    /// A mapping whose objects a policy creates: properties without a mapping get their default values.
+    /// A mapping for objects that a policy creates. Properties without a mapping have their default values.
     func mappingOfNewObjects(_ written: EntityMapping) -> EntityMapping? {
         guard let entity = written.destinationEntityName.flatMap({ destination.entitiesByName[$0] }),
             let old = written.sourceEntityName.flatMap({ source.entitiesByName[$0] })
@@ -33,9 +33,9 @@ extension MappingInference {
         return mapping
     }
 
-    // MARK: What code does
+    // MARK: Properties that code sets
 
-    /// Marks properties whose values cannot be copied, and their inverses, as set by code.
+    /// Marks the properties whose values cannot be copied, and their inverses, as properties that code sets.
     func leaveToCode(_ mappings: inout [EntityMapping]) {
         for finding in findings where finding.kind == .needsCode {
             guard let name = finding.error.entity, let entity = destination.entitiesByName[name],

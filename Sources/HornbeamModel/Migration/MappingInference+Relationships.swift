@@ -11,7 +11,7 @@ extension MappingInference {
         }
         if old.isToMany, !relationship.isToMany {
             obstacle(
-                "It was to many and is to one now: which of several objects stays takes code.", relationship.entity.name,
+                "It was to many and is to one now: code must choose the object that remains.", relationship.entity.name,
                 relationship.name)
         }
         checkDestination(relationship, old)
@@ -19,7 +19,7 @@ extension MappingInference {
         return .property(old.name)
     }
 
-    /// All surviving objects of the relationship must belong to its new destination.
+    /// Checks that all objects of the relationship that remain belong to its new destination.
     private mutating func checkDestination(_ relationship: PropertyDescription, _ old: PropertyDescription) {
         guard let before = old.destinationEntity, let after = relationship.destinationEntity else { return }
         let kept = before.concreteDescendants.compactMap { successor(of: $0) }
@@ -35,7 +35,7 @@ extension MappingInference {
         }
     }
 
-    /// Both ends must still be inverses of each other.
+    /// Checks that a relationship and its inverse were inverses of each other before.
     private mutating func checkInverse(_ relationship: PropertyDescription) {
         guard let inverse = relationship.inverse else { return }
         let own = allSources(of: relationship)
@@ -43,7 +43,7 @@ extension MappingInference {
         guard !other.isEmpty else {
             if relationship.isToOne, inverse.isToOne {
                 obstacle(
-                    "Its inverse “\(inverse.name)” is new and to one: which of several objects it leads to takes code.",
+                    "Its inverse “\(inverse.name)” is new and to one: code must choose its object.",
                     relationship.entity.name, relationship.name)
             }
             return
@@ -58,7 +58,7 @@ extension MappingInference {
     }
 
     private func newRelationshipSource(_ relationship: PropertyDescription) -> PropertyMapping.Source {
-        // If the superentity already has the relationship, objects that did not have it before get none.
+        // The inverse fills the relationship only if no entity had it before. If a superentity had it, it is empty in the objects that are new to it.
         guard let inverse = relationship.inverse, !allSources(of: inverse).isEmpty, allSources(of: relationship).isEmpty else { return .empty }
         return .inverse
     }

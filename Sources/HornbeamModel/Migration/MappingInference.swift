@@ -7,13 +7,13 @@ struct MappingInference {
     /// The mappings that the app declares.
     let given: [EntityMapping]
     private(set) var findings: [Finding] = []
-    /// Source entities by the name of their successor.
+    /// The source entities, by the name of the destination entity that succeeds each.
     private(set) var predecessors: [String: EntityDescription] = [:]
-    /// Successors by the name of the source entity.
+    /// The destination entities, by the name of the source entity that precedes each.
     private(set) var successors: [String: EntityDescription] = [:]
-    /// Source properties by entity and name of their successor; inherited ones under each entity that has them.
+    /// The source properties, by the names of the destination entity and of its property. Inherited properties occur in each entity.
     private(set) var sources: [String: [String: PropertyDescription]] = [:]
-    /// The names of the source properties with a successor, also of those whose values are not copied.
+    /// The names of source properties whose values are converted and not copied, by destination entity.
     private var used: [String: Set<String>] = [:]
 
     /// A reason why a mapping cannot be inferred.
@@ -65,7 +65,7 @@ struct MappingInference {
             if given.contains(where: { $0.destinationEntityName == entity.name }) { continue }
             obstacle(
                 "“\(entity.name)” is renamed from “\(source.entities[rival.old].name)”, and so is another entity. One entity "
-                    + "becomes one entity; splitting it takes code.", entity.name, nil, .ambiguous)
+                    + "has one successor; splitting it requires code.", entity.name, nil, .ambiguous)
         }
     }
 
@@ -146,7 +146,7 @@ struct MappingInference {
         return relationshipSource(property, old, entity)
     }
 
-    // MARK: What the parts ask
+    // MARK: For the extensions
 
     /// The source properties of a property, in all concrete entities that have it.
     func allSources(of property: PropertyDescription) -> Set<PropertyDescription> {

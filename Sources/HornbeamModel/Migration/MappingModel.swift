@@ -1,14 +1,14 @@
-/// The migration of objects from one version of a model to another (MIG-6).
+/// A description of the migration of objects from one version of a model to another (MIG-6).
 ///
 /// ```swift
 /// let mapping = try MappingModel.inferred(from: old, to: new)
 /// print(mapping)
 /// ```
-/// It is a value. The store reads it during the migration.
+/// The store executes it during the migration.
 public struct MappingModel: Sendable {
     /// The model of the stored objects.
     public let source: ManagedObjectModel
-    /// The model that the store is migrated to.
+    /// The model to which the store is migrated.
     public let destination: ManagedObjectModel
     /// One for each entity of the destination, in its order, then one for each removed entity.
     public var entityMappings: [EntityMapping]
@@ -41,9 +41,9 @@ public struct MappingModel: Sendable {
         try self.init(source, destination, changes, leavesRestToCode: false)
     }
 
-    /// The mapping of a custom stage. Its code migrates the values that cannot be inferred.
+    /// The mapping of a custom stage. The code of the stage migrates the values that cannot be inferred.
     ///
-    /// - Throws: As above; `inferredMappingFailed` only when two parts are renamed from the same part.
+    /// - Throws: `invalidMigrationPlan` as above; `inferredMappingFailed` only when two parts are renamed from the same part.
     package static func forCode(
         from source: ManagedObjectModel, to destination: ManagedObjectModel, changing changes: [EntityMapping] = []
     ) throws -> MappingModel {
@@ -61,7 +61,7 @@ public struct MappingModel: Sendable {
             throw HornbeamError(
                 .inferredMappingFailed,
                 "The migration cannot be inferred: \(obstacles.count == 1 ? "there is one obstacle" : "there are \(obstacles.count) obstacles"), "
-                    + "which \(obstacles.count == 1 ? "is" : "are") among the details. Change the new model, go there in two versions, or write "
+                    + "which \(obstacles.count == 1 ? "is" : "are") among the details. Change the new model, migrate in two steps, or write "
                     + "a migration plan.",
                 details: obstacles)
         }
@@ -72,7 +72,7 @@ public struct MappingModel: Sendable {
     /// True when policies read old objects and write new ones one by one.
     package var needsObjects: Bool { entityMappings.contains(where: \.needsObjects) }
 
-    /// The mapping to an entity of the destination; of several, the one that keeps the objects.
+    /// The mapping to an entity of the destination. If there are several, the mapping whose objects keep their IDs.
     public func mapping(toEntityNamed name: String) -> EntityMapping? {
         entityMappings.first { $0.destinationEntityName == name }
     }

@@ -12,11 +12,11 @@ public struct PropertyMapping: Hashable, Sendable {
         case defaultValue
         /// The store computes the attribute, because its derivation is new or changed.
         case derivation
-        /// The inverse relationship, which has a source itself.
+        /// The inverse relationship, which has its own source.
         case inverse
         /// A new relationship, empty in migrated objects.
         case empty
-        /// A policy or the closure of a custom stage sets it. Before that it has its default value or null.
+        /// A policy or the closure of a custom stage sets the property. Before, it has its default value or null.
         case code
     }
 
@@ -43,7 +43,7 @@ public struct PropertyMapping: Hashable, Sendable {
         self.init(name, from: .expression(.block { object, _ in try body(object) }))
     }
 
-    /// The name of the source property whose values are copied unchanged; nil when there is none.
+    /// The name of the source property whose values are copied unchanged; nil for other sources.
     public var sourceName: String? {
         if case .property(let name) = source { name } else { nil }
     }

@@ -3,9 +3,9 @@ import Foundation
 extension PropertyValue {
     /// The value converted to another attribute type; nil when that type has no equivalent value.
     ///
-    /// Texts are parsed as numbers, dates (ISO 8601), booleans, UUIDs and URIs, without white space around them, and these are
-    /// formatted as texts. A number must be in the range of the type, and integral for an integer type. A date is the seconds since 2001.
-    /// Binary data is a text in Base64. Null stays null.
+    /// Texts are parsed as numbers, dates (ISO 8601), booleans, UUIDs and URIs, without white space around them; values of these types are
+    /// formatted as texts. A number must be in the range of the type, and integral for an integer type. A date as a number is the seconds
+    /// since 2001, and binary data as a text is Base64. Null stays null.
     public func converted(to type: AttributeType) -> PropertyValue? {
         if isNull { return .null }
         if case .double(let number) = self, !number.isFinite, type != .double, type != .float { return nil }

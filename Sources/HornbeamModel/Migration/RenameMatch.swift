@@ -6,9 +6,9 @@ struct RenameMatch {
         var identifier: String?
     }
 
-    /// For each new part the index of the old one; nil for a part without a predecessor.
+    /// For each new part, the index of the old part; nil for a part without a predecessor.
     private(set) var matches: [Int?]
-    /// New parts whose predecessor is already matched: their index, and the old part's.
+    /// New parts whose predecessor was already matched with another part: the indexes of the new and the old part.
     private(set) var rivals: [(new: Int, old: Int)] = []
     private var taken: Set<Int> = []
 
@@ -41,7 +41,7 @@ struct RenameMatch {
 }
 
 extension PropertyDescription {
-    /// The declared identifier; nil when there is none.
+    /// The declared renaming identifier; nil if none is declared.
     var writtenIdentifier: String? {
         switch kind {
         case .attribute(let attribute): attribute.renamingIdentifier

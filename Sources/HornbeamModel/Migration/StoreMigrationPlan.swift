@@ -1,4 +1,4 @@
-/// A description of the migration of one store, to be read or printed before it is executed.
+/// A description of the migration of one store. It can be examined or printed before the migration is executed.
 public struct StoreMigrationPlan: Sendable {
     /// The migration of the objects of one entity.
     public struct Step: Hashable, Sendable {
@@ -42,14 +42,14 @@ public struct StoreMigrationPlan: Sendable {
     public var builtIndexes: [String]
     /// Rows and entries that are written.
     public var rowCount: Int
-    /// The approximate number of bytes written; as much must be free on the disk.
+    /// The approximate number of bytes written. The disk needs as much free space.
     public var byteCount: Int
-    /// The name of the stage of a migration plan.
+    /// The name of the stage, if the migration follows a migration plan.
     public var label: String?
     /// True when all objects are copied and the app's code changes the copy.
     public var runsCode = false
-    /// The later steps of a chain of versions or of a migration plan, in order. Their cost is known after the earlier steps are
-    /// executed (MIG-14).
+    /// The later steps of a chain of versions or of a migration plan, in order. Their cost is not known before the earlier steps
+    /// are executed (MIG-14).
     public var laterMappings: [MappingModel] = []
 
     /// A plan with the given parts.
@@ -75,7 +75,7 @@ extension StoreMigrationPlan: CustomStringConvertible {
                 switch step.way {
                 case .altered: "no row is touched"
                 case .removed: "removed with \(step.rows == 1 ? "1 object" : "\(step.rows) objects")"
-                default: "\(step.rows == 1 ? "1 row is" : "\(step.rows) rows are") written anew: \(step.reasons.joined(separator: "; "))"
+                default: "\(step.rows == 1 ? "1 row is" : "\(step.rows) rows are") rewritten: \(step.reasons.joined(separator: "; "))"
                 }
             lines.append("\(step.entity): \(what)")
         }

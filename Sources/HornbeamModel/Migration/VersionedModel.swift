@@ -7,17 +7,17 @@ public import Foundation
 /// let container = try PersistentContainer(name: "Company", versions: versions)
 /// ```
 /// A store of an older version is migrated from version to version, one step at a time (MIG-14). A completed step is durable:
-/// an interrupted migration continues with the next one.
+/// an interrupted migration continues with the next step.
 public struct VersionedModel: Sendable {
     /// The versions, the oldest first.
     public let versions: [ManagedObjectModel]
-    /// The name of each version: the name of its file, else its identifiers, else its number.
+    /// The name of each version: the name of its file, else its version identifiers, else its number.
     public let names: [String]
     private let currentIndex: Int
 
     /// The versions of a model, the oldest first; the last is the current one.
     ///
-    /// - Throws: `modelsDiffer` when there is none, or when two versions have equal version hashes.
+    /// - Throws: `modelsDiffer` when `versions` is empty, or when two versions have equal version hashes.
     public init(_ versions: [ManagedObjectModel]) throws {
         let names = versions.enumerated().map { position, version in
             version.versionIdentifiers.isEmpty ? "\(position + 1)" : version.versionIdentifiers.sorted().joined(separator: ", ")
@@ -32,7 +32,7 @@ public struct VersionedModel: Sendable {
             if let other = seen.updateValue(position, forKey: version.versionChecksum) {
                 throw HornbeamError(
                     .modelsDiffer,
-                    "Versions “\(names[other])” and “\(names[position])” describe the same rows, so that no store tells which it has. Leave one "
+                    "Versions “\(names[other])” and “\(names[position])” have equal version hashes, so a store could have either. Leave one "
                         + "out, or give an entity a version hash modifier.")
             }
         }
@@ -40,7 +40,7 @@ public struct VersionedModel: Sendable {
         guard let index = current.map({ names.firstIndex(of: $0) }) ?? versions.count - 1 else {
             throw HornbeamError(
                 .modelReferenceNotFound,
-                "The current version is to be “\(current ?? "")”, which is not there: there are "
+                "The current version “\(current ?? "")” does not exist: there are "
                     + names.map { "“\($0)”" }.joined(separator: ", ") + ".")
         }
         self.versions = versions
@@ -48,10 +48,10 @@ public struct VersionedModel: Sendable {
         currentIndex = index
     }
 
-    /// The models in the JSON files of a folder, ordered by name with numbers by value: `Shop`, `Shop 2`, `Shop 10`.
+    /// The models in the JSON files of a folder, sorted by name, with numbers by value: `Shop`, `Shop 2`, `Shop 10`.
     ///
     /// - Parameter current: The name of the current version's file, without its extension; nil for the last one.
-    /// - Throws: `malformedModelFile` for an unreadable folder; `modelReferenceNotFound` when no file has that name; the errors of
+    /// - Throws: `malformedModelFile` for an unreadable folder; `modelReferenceNotFound` when no file has the name `current`; the errors of
     ///   `ManagedObjectModel(contentsOf:)` and `init`.
     public init(contentsOf folder: URL, current: String? = nil) throws {
         let files: [URL]
@@ -68,17 +68,17 @@ public struct VersionedModel: Sendable {
             current: current)
     }
 
-    /// The version that the app works with.
+    /// The version that the app uses.
     public var current: ManagedObjectModel { versions[currentIndex] }
 
-    /// The name of the version that the app works with.
+    /// The name of the version that the app uses.
     public var currentName: String { names[currentIndex] }
 
-    /// The version with a checksum; nil when there is none.
+    /// The version with a checksum; nil when no version has it.
     public func version(withChecksum checksum: String) -> ManagedObjectModel? { versions.first { $0.versionChecksum == checksum } }
 }
 
-/// The name of a version's file. Numbers order by value: `Shop`, `Shop 2`, `Shop 10`.
+/// The name of a version's file, sorted with its number by value: `Shop`, `Shop 2`, `Shop 10`.
 package struct VersionName: Comparable {
     private let text: String
     private let number: Int

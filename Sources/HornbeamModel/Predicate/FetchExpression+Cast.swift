@@ -10,7 +10,7 @@ extension FetchExpression.CastType {
         return nil
     }
 
-    /// Casts a constant while parsing; nil when the cast must be computed or refused later.
+    /// The cast of a constant, computed at parse time; nil when the constant cannot be converted.
     package func folded(_ value: PropertyValue) -> PropertyValue? {
         cast(value).map(FetchExpression.normalized)
     }

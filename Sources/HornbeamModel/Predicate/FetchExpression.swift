@@ -93,7 +93,7 @@ public struct FetchExpression: Sendable, Hashable {
     }
 }
 
-/// A calculation as a closure. As with `PredicateBlock`, two are equal when they are the same instance.
+/// A calculation as a closure. Like `PredicateBlock`, it equals itself only.
 package final class ExpressionBlock: Hashable, Sendable {
     package let body: @Sendable (EvaluatedValue, [String: PropertyValue]) throws -> PropertyValue
 

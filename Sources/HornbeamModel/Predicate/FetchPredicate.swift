@@ -64,7 +64,7 @@ public struct FetchPredicate: Sendable, Hashable {
         case typeEquals = 201
     }
 
-    /// The comparison of strings: the letters in brackets after an operator.
+    /// Options for comparing strings, written as letters in brackets after an operator.
     public struct Options: OptionSet, Hashable, Sendable {
         public let rawValue: Int
         public init(rawValue: Int) { self.rawValue = rawValue }
@@ -73,7 +73,7 @@ public struct FetchPredicate: Sendable, Hashable {
         public static let caseInsensitive = Options(rawValue: 1)
         /// `[d]`: accents and other marks are ignored.
         public static let diacriticInsensitive = Options(rawValue: 2)
-        /// `[n]`: strings compare byte by byte, regardless of the other letters.
+        /// `[n]`: strings compare byte by byte, regardless of the other options.
         public static let normalized = Options(rawValue: 4)
         /// `[l]`: ordering operators such as `<` order like `FetchSort` with `.localizedStandard`.
         public static let localeSensitive = Options(rawValue: 8)
@@ -88,7 +88,7 @@ public struct FetchPredicate: Sendable, Hashable {
 }
 
 /// A condition as a closure. It is evaluated in memory after the rows were read, and
-/// cannot be printed or archived. Two are equal when they are the same instance.
+/// cannot be printed or archived. It equals itself only.
 package final class PredicateBlock: Hashable, Sendable {
     package let body: @Sendable (EvaluatedValue, [String: PropertyValue]) throws -> Bool
 

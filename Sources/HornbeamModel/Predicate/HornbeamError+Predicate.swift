@@ -1,5 +1,5 @@
 extension HornbeamError.Code {
-    /// A predicate format that does not parse; the message shows the place with a caret.
+    /// A predicate format that does not parse; the message marks the position with a caret.
     public static let predicateSyntax = Self(rawValue: 9_201)
     /// A predicate that does not fit the model: an unknown key, a wrong type, an impossible operator.
     public static let predicateInvalid = Self(rawValue: 9_202)

@@ -1,4 +1,4 @@
-/// An object on which predicates are evaluated by reading values by key: a managed object, a
+/// An object for which predicates can be evaluated, because its values can be read by key: a managed object, a
 /// dictionary or a plain Swift value.
 public protocol KeyedValues {
     /// The value of one key. A key without a value returns `.value(.null)`.

@@ -1,5 +1,5 @@
-/// The functions of the predicate language. There are no others, so that a format from an untrusted
-/// source cannot call code.
+/// The functions of the predicate language. A format can call no other code, so formats from untrusted
+/// sources are safe.
 package enum PredicateFunction: String, Hashable, Sendable, CaseIterable {
     case sum = "sum:"
     case count = "count:"

@@ -52,8 +52,8 @@ extension FetchExpression.Node {
         }
     }
 
-    /// Calls `body` with this expression and every one below, parents before children. The elements of
-    /// a constant list count as expressions.
+    /// Calls `body` with this expression and every expression below it, parents before children. The elements of
+    /// a constant list are expressions too.
     package func forEachExpression(_ body: (FetchExpression.Node) throws -> Void) rethrows {
         try body(self)
         switch self {

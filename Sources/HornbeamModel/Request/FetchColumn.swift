@@ -2,7 +2,7 @@
 public enum FetchColumn: Hashable, Sendable, Codable, ExpressibleByStringLiteral {
     /// A key path to an attribute or a to-one relationship.
     case property(String)
-    /// A computed value, with its name in the dictionary. With a nil type, the type is inferred.
+    /// A computed value, with its name in the dictionary. A nil type means the type of the value.
     case expression(name: String, FetchExpression, type: AttributeType?)
 
     public init(stringLiteral keyPath: String) { self = .property(keyPath) }
@@ -24,7 +24,7 @@ public enum FetchColumn: Hashable, Sendable, Codable, ExpressibleByStringLiteral
 }
 
 extension FetchColumn {
-    /// The number of objects in the group, or of all results without groups.
+    /// The number of objects in the group; without groups, the number of all results.
     public static func count(as name: String) -> Self { total(.count, .evaluatedObject, name) }
 
     /// The number of objects with a value at the key path.

@@ -1,8 +1,8 @@
 extension FetchDescription {
     /// Validates all settings of the request for its entity.
     ///
-    /// - Throws: `HornbeamError` with code `predicateInvalid`; each of several problems is one of
-    ///   its details.
+    /// - Throws: `HornbeamError` with code `predicateInvalid`; if there are several problems, they are its
+    ///   details.
     public func validate(for entity: EntityDescription) throws {
         if isPlainLookUp(in: entity) { return }
         var check = RequestCheck(request: self, entity: entity)
@@ -22,7 +22,7 @@ extension FetchDescription {
 }
 
 extension FetchDescription {
-    /// The property and the value of a request whose only condition is equality with one value, the most common request.
+    /// The property and the value of a lookup: a request whose only condition is equality with one value. It is the most common request.
     package var lookUp: (name: String, value: PropertyValue)? {
         guard sortDescriptors.isEmpty, fetchOffset == 0, case .comparison(let comparison)? = predicate?.node,
             comparison.comparator == .equal, comparison.modifier == .direct, comparison.options.isEmpty,
@@ -32,7 +32,7 @@ extension FetchDescription {
         return (name, value)
     }
 
-    /// True when a check of one property is sufficient to validate the request.
+    /// True for a lookup whose property has the type of the value. Such a request needs no further validation.
     private func isPlainLookUp(in entity: EntityDescription) -> Bool {
         guard isPlain, let (name, value) = lookUp, fetchLimit >= 0, fetchBatchSize >= 0, resultType != .dictionaries,
             !returnsDistinctResults,
@@ -68,7 +68,7 @@ private struct RequestCheck {
         for sort in request.sortDescriptors where !isColumn(sort.keyPath) { attempt { try sort.validated(for: $1) } }
     }
 
-    /// Dictionaries may be sorted by computed columns.
+    /// True for the name of a column. Dictionaries can be sorted by computed columns too.
     private func isColumn(_ name: String) -> Bool {
         request.resultType == .dictionaries && request.propertiesToFetch.contains { $0.name == name }
     }
@@ -77,17 +77,17 @@ private struct RequestCheck {
         let counts = [
             ("fetchLimit", request.fetchLimit), ("fetchOffset", request.fetchOffset), ("fetchBatchSize", request.fetchBatchSize),
         ]
-        for (name, count) in counts where count < 0 { report("The \(name) of a request is 0 or more, and \(count) was given.") }
+        for (name, count) in counts where count < 0 { report("The \(name) of a request must be 0 or more, and \(count) was given.") }
     }
 
-    /// Every step of a prefetched path is a relationship (FET-11).
+    /// Checks that every step of a prefetched path is a relationship (FET-11).
     mutating func prefetching() {
         for path in request.relationshipKeyPathsForPrefetching {
             var current = entity
             for step in path.split(separator: ".", omittingEmptySubsequences: false).map(String.init) {
                 guard let property = find(step, in: current, path: path) else { break }
                 guard let destination = property.destinationEntity else {
-                    report("“\(path)” cannot be prefetched: “\(step)” is an attribute, and relationships can be.", key: path)
+                    report("“\(path)” cannot be prefetched: “\(step)” is an attribute, and only relationships can be.", key: path)
                     break
                 }
                 current = destination
@@ -95,12 +95,12 @@ private struct RequestCheck {
         }
     }
 
-    /// Columns are attributes, to-one relationships and expressions, each with a distinct name (FET-12, FET-16).
+    /// Checks that columns are attributes, to-one relationships or expressions with distinct names (FET-12, FET-16).
     mutating func columns() {
         var names: Set<String> = []
         for column in request.propertiesToFetch {
             if !names.insert(column.name).inserted {
-                report("The column “\(column.name)” is asked for twice: name it once, or give an expression another name.")
+                report("The column “\(column.name)” occurs twice: name it once, or give an expression another name.")
             }
             switch column {
             case .property(let path): checkValue(path, as: "fetched as a column")
@@ -116,10 +116,10 @@ private struct RequestCheck {
         }
     }
 
-    /// Groups need dictionary results whose plain columns are all grouped (FET-14, FET-15).
+    /// Checks that groups have dictionary results, and that all plain columns are grouped (FET-14, FET-15).
     mutating func grouping() {
         if request.havingPredicate != nil, request.propertiesToGroupBy.isEmpty {
-            report("A having predicate is about groups: say what to group by.")
+            report("A having predicate needs groups: set the propertiesToGroupBy.")
         }
         guard !request.propertiesToGroupBy.isEmpty else { return }
         for path in request.propertiesToGroupBy { checkValue(path, as: "grouped by") }
@@ -133,7 +133,7 @@ private struct RequestCheck {
         }
     }
 
-    /// A path over to-one relationships to one stored value.
+    /// Checks that a path leads over to-one relationships to one stored value.
     private mutating func checkValue(_ path: String, as use: String) {
         let steps = path.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
         var current = entity

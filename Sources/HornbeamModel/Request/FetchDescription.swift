@@ -1,6 +1,6 @@
 public import Foundation
 
-/// The kind of results of a fetch (FET-6). Raw values are Core Data's.
+/// The kinds of results of a fetch (FET-6). Raw values are Core Data's.
 public enum FetchResultType: Int, Hashable, Sendable, Codable {
     /// Managed objects.
     case objects = 0
@@ -16,15 +16,15 @@ public enum FetchResultType: Int, Hashable, Sendable, Codable {
 ///
 /// It is a `Sendable` value. The defaults are Core Data's.
 public struct FetchDescription: Hashable, Sendable, Codable {
-    /// The entity to fetch; found in the model of the context when the request is executed (FET-1).
+    /// The name of the entity to fetch, in the model of the context that executes the request (FET-1).
     public var entityName: String
     /// The condition on the objects; nil for all objects (FET-2).
     public var predicate: FetchPredicate?
-    /// The order of the results, the first criterion first. Without any, by ID (FET-3).
+    /// The order of the results, the first criterion first. If empty, results are ordered by ID (FET-3).
     public var sortDescriptors: [FetchSort] = []
     /// The maximum number of results; 0 for all (FET-4).
     public var fetchLimit = 0
-    /// The number of first results to skip (FET-4).
+    /// The number of results to skip at the start (FET-4).
     public var fetchOffset = 0
     /// The number of rows to read at a time as results are accessed; 0 for all (FET-5).
     public var fetchBatchSize = 0
@@ -38,14 +38,14 @@ public struct FetchDescription: Hashable, Sendable, Codable {
     public var returnsObjectsAsFaults = true
     /// False to ignore the context's unsaved changes (FET-10).
     public var includesPendingChanges = true
-    /// True to return equal dictionaries once (FET-13).
+    /// True to return equal dictionaries only once (FET-13).
     public var returnsDistinctResults = false
     /// True to update objects that the context already has with the values of the store (FET-18).
     public var shouldRefreshRefetchedObjects = false
-    /// Nil when all of them have their defaults, so that common requests are cheap to copy.
+    /// The settings that few requests have; nil when all have their defaults, so that common requests are cheap to copy.
     private var rare: RareSettings?
 
-    /// A request for the objects of an entity that satisfy a predicate; for nil, all of them.
+    /// A request for the objects of an entity that satisfy a predicate; for nil, for all objects.
     public init(entityName: String, predicate: FetchPredicate? = nil) {
         self.entityName = entityName
         self.predicate = predicate
@@ -85,7 +85,7 @@ extension FetchDescription {
         set { change { $0.stores = newValue } }
     }
 
-    /// True when all of these settings have their defaults.
+    /// True when these rarely used settings have their defaults.
     var isPlain: Bool { rare == nil }
 
     private mutating func change(_ body: (inout RareSettings.Values) -> Void) {
@@ -95,7 +95,7 @@ extension FetchDescription {
     }
 }
 
-/// Rarely used settings, kept outside the request, which is copied often. Immutable, so that requests can share them.
+/// Rarely used settings. They are stored outside the request, because requests are copied often. Immutable, so that copies can share them.
 private final class RareSettings: Hashable, Sendable, Codable {
     struct Values: Hashable, Sendable, Codable {
         var prefetching: [String] = []

@@ -14,7 +14,7 @@ extension FetchRequest where Result: PredicateSubject {
     /// ```swift
     /// FetchRequest<Book>().where { $0.year < 1900 && $0.author.name.contains("shelley", .caseInsensitive) }
     /// ```
-    /// A member that is not a property of the model is refused when the request is executed.
+    /// If the condition uses a member that is not a property of the model, executing the request throws an error.
     public func `where`(_ condition: (FetchPath<Result>) -> FetchPredicate) -> Self { `where`(condition(.root)) }
 
     /// The request with an additional sort criterion at the end: `.sorted(by: \.author.name, .descending)`.
@@ -41,10 +41,10 @@ extension KeyPath {
 }
 
 extension FetchExpression {
-    /// The names of a plain path, joined by dots; else the format. Key paths of a request contain reserved words unescaped.
+    /// The names of a plain path, joined by dots; else the format. In key paths of a request, reserved words are not escaped.
     package var requestKey: String { plainPath ?? expressionFormat }
 
-    /// Nil when it is not a path of plain names.
+    /// The names of a path without operators, joined by dots; nil for other expressions.
     package var plainPath: String? {
         guard case .keyPath(.evaluatedObject, let steps) = node else { return nil }
         var names: [String] = []

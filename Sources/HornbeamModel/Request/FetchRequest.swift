@@ -17,7 +17,7 @@ public struct FetchRequest<Result>: Sendable {
     /// The settings without the type of the results.
     public var untyped: FetchDescription
 
-    /// A request with the settings of another one. The caller must ensure that the type of the results is correct.
+    /// A request with the given settings. The caller must ensure that `Result` is the type of their results.
     public init(_ untyped: FetchDescription) { self.untyped = untyped }
 
     /// A request for the objects of an entity, with a condition and an order.
@@ -60,15 +60,15 @@ extension FetchRequest {
     /// The request that reads `count` rows at a time as results are accessed.
     public func batches(of count: Int) -> Self { changing { $0.fetchBatchSize = count } }
 
-    /// The request with prefetching of these relationships.
+    /// The request with prefetching of the given relationships.
     public func prefetching(_ keyPaths: String...) -> Self {
         changing { $0.relationshipKeyPathsForPrefetching += keyPaths }
     }
 
     /// Validates the request for a model and returns it. A context validates it again before it reads.
     ///
-    /// - Throws: `HornbeamError` with code `unknownEntity`; `predicateInvalid` for unknown keys, incomparable types and
-    ///   impossible settings, all of them together.
+    /// - Throws: `HornbeamError` with code `unknownEntity`; `predicateInvalid` with all unknown keys, incomparable types and
+    ///   impossible settings.
     public func validated(in model: ManagedObjectModel) throws -> Self {
         try untyped.validate(for: model.entity(named: untyped.entityName))
         return self
@@ -114,7 +114,7 @@ extension FetchRequest where Result == [String: PropertyValue] {
         return changing { $0.havingPredicate = $0.havingPredicate.map { $0 && predicate } ?? predicate }
     }
 
-    /// The request with equal dictionaries returned once (FET-13).
+    /// The request that returns equal dictionaries only once (FET-13).
     public func distinct() -> Self { changing { $0.returnsDistinctResults = true } }
 }
 

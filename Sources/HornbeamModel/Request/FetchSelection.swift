@@ -4,7 +4,7 @@
 /// let rows = try context.fetch(Book.select(\.author.name, \.count, \.year.max).grouped(by: \.author.name).having { $0.count > 3 })
 /// for (author, count, last) in rows { … }
 /// ```
-/// Reads no objects. A missing value of a non-optional column reads as the type's unset value: zero, the empty text.
+/// Makes no objects. A missing value in a non-optional column becomes the type's unset value: zero or the empty text.
 public struct FetchSelection<Object: PredicateSubject, each Column: AttributeValue>: Sendable {
     /// The settings without the types of the columns.
     public var untyped: FetchDescription
@@ -33,12 +33,12 @@ extension FetchSelection {
         changing { $0.predicate = $0.predicate.map { $0 && predicate } ?? predicate }
     }
 
-    /// One row per combination of values of these paths (FET-14).
+    /// The selection with one row per combination of values of these paths (FET-14).
     public func grouped<each Key>(by paths: repeat KeyPath<FetchPath<Object>, FetchPath<each Key>>) -> Self {
         changing { description in for path in repeat each paths { description.propertiesToGroupBy.append(path.format()) } }
     }
 
-    /// A condition on the groups, over grouped values and totals (FET-15).
+    /// The selection with an additional condition on the groups, over grouped values and totals (FET-15).
     public func having(_ condition: (FetchGroup<Object>) -> FetchPredicate) -> Self {
         let predicate = condition(FetchGroup<Object>())
         return changing { $0.havingPredicate = $0.havingPredicate.map { $0 && predicate } ?? predicate }
@@ -55,13 +55,13 @@ extension FetchSelection {
         }
     }
 
-    /// Equal rows are returned once (FET-13).
+    /// The selection that returns equal rows only once (FET-13).
     public func distinct() -> Self { changing { $0.returnsDistinctResults = true } }
 
-    /// At most `count` rows; 0 for all.
+    /// The selection with at most `count` rows; 0 for all.
     public func limit(_ count: Int) -> Self { changing { $0.fetchLimit = count } }
 
-    /// Skips the first `count` rows.
+    /// The selection without its first `count` rows.
     public func offset(_ count: Int) -> Self { changing { $0.fetchOffset = count } }
 
     /// The tuple of one dictionary of the untyped request.
@@ -82,7 +82,7 @@ extension FetchSelection {
 public struct FetchGroup<Object: PredicateSubject> {
     package init() {}
 
-    /// The number of objects in the group, or of all objects without groups. A property named `count` is `[\.count]`.
+    /// The number of objects in the group; without groups, of all objects. A property named `count` is written `[\.count]`.
     public var count: FetchPath<Int> { FetchPath<Int>(.function(.count, [.evaluatedObject])) }
 
     /// A property of the objects, or of objects at the end of to-one relationships.
@@ -105,18 +105,18 @@ extension FetchPath where Value: AttributeValue {
     /// The average over the objects of a group; nil when no object has a value.
     public var average: FetchPath<Double?> { FetchPath<Double?>(.function(.average, [operand.node])) }
 
-    /// The least value of a group; nil where no object has one.
+    /// The least value of a group; nil when no object has a value.
     public var min: FetchPath<Value?> { FetchPath<Value?>(.function(.min, [operand.node])) }
 
-    /// The greatest value of a group; nil where no object has one.
+    /// The greatest value of a group; nil when no object has a value.
     public var max: FetchPath<Value?> { FetchPath<Value?>(.function(.max, [operand.node])) }
 }
 
 extension FetchPath where Value: AttributeValue & ExpressibleByNilLiteral {
-    /// The least value of a group; nil where no object has one.
+    /// The least value of a group; nil when no object has a value.
     public var min: FetchPath { FetchPath(.function(.min, [operand.node])) }
 
-    /// The greatest value of a group; nil where no object has one.
+    /// The greatest value of a group; nil when no object has a value.
     public var max: FetchPath { FetchPath(.function(.max, [operand.node])) }
 }
 
@@ -133,7 +133,7 @@ extension FetchColumn {
 }
 
 extension AttributeValue {
-    /// The value of a column in the form that an object's property returns.
+    /// The value of a column as the property of an object returns it.
     fileprivate static func read(_ values: [String: PropertyValue], _ name: String?) -> Self {
         name.flatMap { values[$0] }.flatMap(Self.init(propertyValue:)) ?? unsetValue
     }

@@ -1,6 +1,6 @@
-/// The part of a fetch's results after offset and limit (FET-4).
+/// The part of a fetch's results that its offset and limit select (FET-4).
 package struct FetchWindow: Hashable, Sendable {
-    /// The number of first results to skip.
+    /// The number of results to skip at the start.
     package let offset: Int
     /// The maximum number of results; nil for all.
     package let limit: Int?
@@ -13,12 +13,12 @@ package struct FetchWindow: Hashable, Sendable {
     /// True when every result is in the window.
     package var isWhole: Bool { offset == 0 && limit == nil }
 
-    /// The number of leading results that must be known; nil for all.
+    /// The number of results from the first to the end of the window; nil without a limit.
     package var end: Int? { limit.map { Self.sum(offset, $0) } }
 
     /// The range of the window in `count` results.
     ///
-    /// - Parameter leftOut: The number of skipped results that are not included in `count`.
+    /// - Parameter leftOut: The number of results that were skipped before, which `count` does not include.
     package func range(of count: Int, leftOut: Int = 0) -> Range<Int> {
         let start = min(max(offset - leftOut, 0), count)
         return start ..< min(limit.map { Self.sum(start, $0) } ?? count, count)
@@ -33,7 +33,7 @@ package struct FetchWindow: Hashable, Sendable {
         return results[results.startIndex + range.lowerBound ..< results.startIndex + range.upperBound]
     }
 
-    /// Offset and limit may be as large as `Int.max`.
+    /// The sum, at most `Int.max`: offset and limit may be very large.
     private static func sum(_ a: Int, _ b: Int) -> Int {
         let (sum, isOverflow) = a.addingReportingOverflow(b)
         return isOverflow ? .max : sum
@@ -52,7 +52,7 @@ extension FetchDescription {
         return request
     }
 
-    /// The request for the results up to the end of the window, for callers that merge results of several sources first.
+    /// The request for the results up to the end of the window, for callers that merge results of several sources before they apply the offset.
     package var upToWindow: FetchDescription {
         var request = withoutWindow
         request.fetchLimit = window.end ?? 0

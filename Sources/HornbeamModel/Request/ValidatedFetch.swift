@@ -26,7 +26,7 @@ package struct ValidatedFetch: Sendable {
         }
     }
 
-    /// The fetch of all objects that may be results.
+    /// The fetch of all objects that can be results, whatever their values are.
     package var withoutPredicate: ValidatedFetch {
         replacing { request in
             let stores = request.affectedStores
@@ -37,7 +37,7 @@ package struct ValidatedFetch: Sendable {
         }
     }
 
-    /// Removing parts of a valid request gives a valid request.
+    /// The fetch with fewer settings. A valid request without some of its parts is still valid.
     func replacing(_ change: (inout FetchDescription) -> Void) -> ValidatedFetch {
         var result = self
         change(&result.request)

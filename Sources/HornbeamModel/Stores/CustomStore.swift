@@ -9,24 +9,24 @@ public import Foundation
 /// A coordinator calls one method at a time, on any thread. An error of a method is thrown by the fetch or save that called it. A
 /// `save` that throws must not have written anything. `StoreConformance` of the product `HornbeamConformance` tests these requirements.
 public protocol CustomStore: AnyObject, Sendable {
-    /// The identity in the IDs of the store's objects. It must be the same each time the same rows are opened.
+    /// The identity of the store, which is part of its objects' IDs. It must be the same each time the same rows are opened.
     var identifier: UUID { get }
 
-    /// True when all rows are read once, as the store is added; false when rows are requested as needed.
+    /// True when all rows are read once, when the store is added; false when rows are requested as needed.
     ///
-    /// For a store that is not atomic, others may change the rows at any time. The changes appear at the next fetch that reads them.
+    /// In a store that is not atomic, other programs may change rows at any time. The next fetch that reads a row sees its change.
     var isAtomic: Bool { get }
 
     /// The program's own values that are stored with the store (PSC-8).
     var metadata: [String: PropertyValue] { get }
 
-    /// Called once, as the store is added. Throw `modelMismatch` when the rows do not fit the model.
+    /// Called once, when the store is added. Throw `modelMismatch` when the rows do not fit the model.
     func open(_ model: ManagedObjectModel) throws
 
-    /// The required rows. Additional rows are allowed.
+    /// The rows that the coordinator requires. The result may contain additional rows.
     func rows(for need: CustomStoreNeed) throws -> [CustomStoreRow]
 
-    /// Keys for new objects of these entities, in their order: at least 1, below 2⁴⁸, and never reused.
+    /// Keys for new objects, one for each entity name and in the same order: at least 1, below 2⁴⁸, and never reused.
     func newKeys(for entityNames: [String]) throws -> [UInt64]
 
     /// Writes changes atomically, and durably if the store is durable.
@@ -46,7 +46,7 @@ extension CustomStore {
     public var metadata: [String: PropertyValue] { [:] }
 
     public func setMetadata(_ metadata: [String: PropertyValue]) throws {
-        throw HornbeamError(.unsupportedRequest, "The store keeps no metadata. Implement setMetadata(_:) and metadata in its class.")
+        throw HornbeamError(.unsupportedRequest, "The store does not support metadata. Implement setMetadata(_:) and metadata in its class.")
     }
 
     public func close() throws {}
@@ -73,7 +73,7 @@ public enum CustomStoreNeed: Sendable {
     /// The objects that satisfy a request, and the objects that the predicate and the order read through relationships. The store may ignore
     /// limit, order or predicate and return more rows; Hornbeam applies them.
     case fetch(FetchDescription)
-    /// These objects; deleted ones are left out.
+    /// These objects. The result has no row for a deleted object.
     case objects([CustomStoreKey])
     /// The members of a to-many relationship, and the owner's own row with all of them in `members`.
     case members(of: CustomStoreKey, relationship: String)
@@ -83,13 +83,13 @@ public enum CustomStoreNeed: Sendable {
 public struct CustomStoreRow: Hashable, Sendable, Codable {
     /// The object that the row belongs to.
     public var object: CustomStoreKey
-    /// Attributes by name; a missing one is null. Derived attributes are ignored.
+    /// Attributes by name; a missing attribute is null. Derived attributes are ignored.
     public var values: [String: PropertyValue]
-    /// To-one relationships by name; a missing one has no destination.
+    /// To-one relationships by name; a missing relationship has no destination.
     public var destinations: [String: CustomStoreKey]
     /// To-many relationships by name, with all their members, in order if the relationship is ordered.
     ///
-    /// Required when the inverse is not a to-one, on one side of the pair, and for the order. A missing relationship stays unchanged.
+    /// Required for ordered relationships, and on one side of each pair without a to-one. Missing relationships stay unchanged.
     public var members: [String: [CustomStoreKey]]
 
     /// A row with the given values and relationships.
@@ -106,7 +106,7 @@ public struct CustomStoreRow: Hashable, Sendable, Codable {
 
 /// The changes of a save in a custom store.
 public struct CustomStoreChanges: Hashable, Sendable {
-    /// Changed members of a to-many relationship whose inverse is not a to-one, and the order of an ordered one.
+    /// Changed members of a to-many relationship whose inverse is not a to-one, and the order of an ordered relationship.
     public struct Members: Hashable, Sendable {
         /// The object whose relationship changed.
         public var owner: CustomStoreKey

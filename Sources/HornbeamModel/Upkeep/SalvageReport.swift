@@ -6,8 +6,8 @@ public struct SalvageReport: Sendable, Hashable, CustomStringConvertible {
         public var name: String
         /// The number of lost objects or entries.
         public var count: Int
-        /// How many of them were found in pages outside the trees. If this is less than `count`, some of those found may be older
-        /// than the state, or deleted.
+        /// The number of these objects or entries that were found in pages outside the trees. If it is less than `count`, some of the
+        /// found ones may be older than the newest state, or deleted in it.
         public var found: Int
         /// For objects: the range of their keys, both ends included. A key is the number in an ID's URI.
         public var keys: ClosedRange<UInt64>?
@@ -29,7 +29,7 @@ public struct SalvageReport: Sendable, Hashable, CustomStringConvertible {
             return "\(name): \(count)\(place)\(rest). \(reason)"
         }
 
-        /// The last part of a table is unbounded: its range ends at the largest key.
+        /// An upper bound of `UInt64.max` means that the part is the last one of its table and has no known end.
         private static func describe(_ keys: ClosedRange<UInt64>) -> String {
             guard keys.upperBound < .max else { return keys.lowerBound == 0 ? "" : " with keys from \(keys.lowerBound) on" }
             return " with keys from \(keys.lowerBound) to \(keys.upperBound)"

@@ -1,6 +1,6 @@
 /// The result of a backup.
 public struct StoreBackupReport: Sendable, Hashable {
-    /// The number of the newest save in it.
+    /// The number of the newest save in the backup.
     public var transaction: UInt64
     /// The number of files copied.
     public var files: Int

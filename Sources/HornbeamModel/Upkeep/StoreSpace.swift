@@ -6,7 +6,7 @@ public struct StoreSpace: Sendable, Hashable, CustomStringConvertible {
     public var pageBytes = 0
     /// Bytes of pages that the newest state needs.
     public var liveBytes = 0
-    /// Bytes that are needed only for older states with a reader or for retained states.
+    /// Bytes that only older states need: states with a reader, and retained states.
     public var pinnedBytes = 0
     /// The time since the oldest state in use was replaced; nil when only the newest is in use.
     public var oldestSnapshotAge: Duration?

@@ -75,7 +75,7 @@ extension AttributeType: Codable, CustomStringConvertible {
         }
     }
 
-    /// The type of that word; nil when there is none.
+    /// The type with this name; nil for an unknown name.
     public init?(name: String) {
         guard let type = Self.allCases.first(where: { $0.description == name }) else { return nil }
         self = type

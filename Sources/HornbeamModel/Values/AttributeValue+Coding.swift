@@ -35,7 +35,7 @@ extension AttributeValue {
         let value = try decodeStored(from: decoder)
         guard Self(propertyValue: value) != nil else {
             throw DecodingError.dataCorrupted(
-                .init(codingPath: decoder.codingPath, debugDescription: "The value is none of type \(Self.self)."))
+                .init(codingPath: decoder.codingPath, debugDescription: "The value is not of type \(Self.self)."))
         }
         return value
     }
@@ -59,6 +59,6 @@ extension AttributeValue {
         }
     }
 
-    /// True for types whose values may have any type.
+    /// True for attribute types that allow values of any type. Such values are coded with the name of their type.
     private static var isCodedByKind: Bool { attributeType == .undefined || attributeType == .transformable }
 }

@@ -8,7 +8,7 @@ public enum CellForm: Sendable {
     case double
     /// As text.
     case string
-    /// In a form of its own; read it as a `PropertyValue`.
+    /// In another form. Read such a value as a `PropertyValue`.
     case other
 }
 
@@ -39,7 +39,7 @@ public protocol AttributeValue: Sendable {
     init?(integerCell: Int64)
     /// The value of a double cell; nil when the type has another form.
     init?(doubleCell: Double)
-    /// The value of a text cell; nil when the type has another form, or there is no such case.
+    /// The value of a text cell; nil when the type has another form, or the enum has no case with this raw value.
     init?(stringCell: String)
     /// The value of an empty cell; nil unless the type is optional.
     static var nullCell: Self? { get }
@@ -206,7 +206,7 @@ extension ManagedObjectID: AttributeValue {
         origin: Origin(entityName: "", storeIdentifier: nil, entityNumber: -1), reference: 0)
 }
 
-/// Any value; for attributes whose type only the model defines.
+/// Any value. For attributes that have a type in the model and no type in Swift.
 extension PropertyValue: AttributeValue {
     public static var attributeType: AttributeType { .undefined }
     public static var isOptionalValue: Bool { true }

@@ -1,14 +1,14 @@
 internal import Foundation
 
-/// A `Codable` value kept in a transformable attribute, as JSON (ATT-12).
+/// A `Codable` value that is stored in a transformable attribute, as JSON (ATT-12).
 ///
 /// ```swift
 /// static let tags = Attribute<Coded<[String]>>("tags")
 /// book[Book.tags] = Coded(["crime", "Paris"])
 /// ```
 /// The value is a copy: set it again to change it. `Value.encode` must not
-/// throw. Decoding other bytes gives nil: a getter then returns the default or the empty value, and the context
-/// reports the object as unreadable. Numbers without a JSON form (infinity, NaN) are supported.
+/// throw. Bytes that cannot be decoded give nil: a getter then returns the default or the empty value, and the context
+/// reports the object as unreadable. Infinity and NaN, which JSON does not have, are stored as text.
 public struct Coded<Value: Codable & Sendable>: AttributeValue {
     /// The value itself.
     public var value: Value
@@ -26,7 +26,7 @@ public struct Coded<Value: Codable & Sendable>: AttributeValue {
         do {
             return .data(try encoder.encode(value))
         } catch {
-            misuse("A value of type \(Value.self) cannot be kept in an attribute: \(error)")
+            misuse("A value of type \(Value.self) cannot be stored in an attribute: \(error)")
         }
     }
 
@@ -45,7 +45,7 @@ public struct Coded<Value: Codable & Sendable>: AttributeValue {
 
     /// The empty value: zeros, empty texts and lists, nil, the first case of an enum with `CaseIterable`.
     ///
-    /// Some types have none. Opening a container refuses a required attribute of such a type without a default.
+    /// Some types have no empty value. A container does not open if a required attribute of such a type has no default.
     public static var unsetValue: Self {
         do { return Self(try EmptyValueDecoder.value(of: Value.self)) } catch {
             misuse(
@@ -54,7 +54,7 @@ public struct Coded<Value: Codable & Sendable>: AttributeValue {
     }
 }
 
-/// The properties of a `Coded` type that a container checks when it is opened.
+/// Access to a `Coded` type whose `Value` is not known at compile time: for checks at opening, and for coding.
 package protocol CodedType {
     static var hasUnsetValue: Bool { get }
     /// Encodes the decoded form of a stored JSON value.

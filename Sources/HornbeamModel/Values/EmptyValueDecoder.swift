@@ -3,16 +3,16 @@
 /// A getter must return a value for an attribute without a value, or with one that its type cannot decode. This decoder
 /// supplies zeros and empty values to the type's own `init(from:)`.
 struct EmptyValueDecoder: Decoder {
-    /// Types that contain themselves have no empty value.
+    /// Limits the recursion: a type that contains itself has no empty value.
     private static let depthMax = 32
-    /// Tuples and vectors decode some elements of a list without checking its length.
+    /// Limits the elements that a type decodes from an empty list. Vectors decode a fixed number of elements without checking for the end.
     fileprivate static let elementsMax = 64
 
     fileprivate let depth: Int
     var codingPath: [any CodingKey] { [] }
     var userInfo: [CodingUserInfoKey: Any] { [:] }
 
-    /// - Throws: `DecodingError` when the type accepts no zeros.
+    /// - Throws: `DecodingError` when the type's `init(from:)` refuses zeros and empty values.
     static func value<Value: Decodable>(of type: Value.Type) throws -> Value { try EmptyValueDecoder(depth: 0).value(of: type) }
 
     fileprivate func value<Value: Decodable>(of type: Value.Type) throws -> Value {

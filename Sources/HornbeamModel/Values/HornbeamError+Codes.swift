@@ -1,4 +1,4 @@
-/// The codes of Core Data, with its numbers (section 1.12 of its error table: VAL-3).
+/// The codes of Core Data, with its numbers (VAL-3).
 extension HornbeamError.Code {
     // Values that cannot be saved.
 
@@ -6,7 +6,7 @@ extension HornbeamError.Code {
     public static let validation = Self(rawValue: 1550)
     /// A unique value occurs twice (MOD-8).
     public static let constraintValidation = Self(rawValue: 1551)
-    /// Several errors at once; see `details` (VAL-3).
+    /// Several errors; see `details` (VAL-3).
     public static let multipleErrors = Self(rawValue: 1560)
     /// A required property has no value (ATT-3).
     public static let missingRequiredValue = Self(rawValue: 1570)

@@ -44,7 +44,7 @@ extension HornbeamError: LocalizedError {
     public var errorDescription: String? { description }
 }
 
-/// As an `NSError`, it has the code of section 1.12, and its parts are in the user info under Core Data's keys.
+/// As an `NSError`, it has the same code, and its parts are in the user info under Core Data's keys.
 extension HornbeamError: CustomNSError {
     public static var errorDomain: String { "HornbeamErrorDomain" }
     public var errorCode: Int { code.rawValue }
@@ -71,7 +71,7 @@ extension HornbeamError: CustomNSError {
     public static let entityKey = "HornbeamEntity"
     /// All objects concerned, `[ManagedObjectID]`.
     public static let affectedObjectsKey = "NSAffectedObjectsErrorKey"
-    /// The single failures, `[NSError]`.
+    /// The individual errors, `[NSError]`.
     public static let detailedErrorsKey = "NSDetailedErrors"
 }
 

@@ -21,14 +21,14 @@ public struct HornbeamError: Error, Sendable {
     public var value: PropertyValue?
     /// The objects concerned.
     public var objectIDs: [ManagedObjectID]
-    /// The single errors, if there are several (code `multipleErrors`, VAL-3).
+    /// The individual errors, if there are several (code `multipleErrors`, VAL-3).
     public var details: [HornbeamError]
     /// The text of the underlying error.
     public var cause: String?
     /// The underlying error itself, if it has another type, such as an error of a class's hook. `==` does not compare it.
     public var underlyingError: (any Error)?
 
-    /// An error of the given kind. Custom stores throw it too.
+    /// An error of the given kind. Custom stores throw errors of this type too.
     public init(
         _ code: Code, _ message: String, entity: String? = nil, key: String? = nil,
         value: PropertyValue? = nil, objectIDs: [ManagedObjectID] = [],

@@ -1,7 +1,7 @@
 public import Foundation
 
 extension ManagedObjectID {
-    /// The parts of an ID's URI, before its store is found (PSC-12).
+    /// The parts of an ID's URI. The store of the ID need not be open (PSC-12).
     public struct URIParts: Hashable, Sendable {
         /// The identity of the store; nil for a temporary ID.
         public var storeIdentifier: UUID?
@@ -39,12 +39,12 @@ extension ManagedObjectID {
         parts.host = storeIdentifier?.uuidString ?? ""
         parts.path = "/\(entityName)/\(isTemporaryID ? "t" : "p")\(reference)"
         guard let url = parts.url else {
-            misuse("The entity name “\(entityName)” cannot stand in a URI.")
+            misuse("The entity name “\(entityName)” cannot be part of a URI.")
         }
         return url
     }
 
-    /// The ID of a URI; nil for a URI of another form. Does not check whether a store contains the object.
+    /// The ID that a URI represents; nil for a URI of another form. Does not check whether a store contains the object.
     public init?(uriRepresentation uri: URL) {
         guard let parts = URIParts(uri) else { return nil }
         let origin = Origin(

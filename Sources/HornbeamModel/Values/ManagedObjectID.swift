@@ -3,9 +3,9 @@ public import Foundation
 /// The identity of a managed object: its entity, its store and a number that is never reused.
 ///
 /// An ID is a `Sendable` value that can be stored as a URI. It is temporary
-/// until the first save of the object. Source: PSC-11, PSC-12.
+/// until the first save of the object (PSC-11, PSC-12).
 public struct ManagedObjectID: Hashable, Sendable {
-    /// The shared part of the IDs of one entity and store, so that an ID takes 16 bytes.
+    /// The part that all IDs of one entity and store share. An ID holds a reference to it and thus takes 16 bytes.
     package final class Origin: Sendable, Hashable {
         package let entityName: String
         /// The store's identity; nil for temporary IDs.

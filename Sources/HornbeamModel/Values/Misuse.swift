@@ -1,7 +1,7 @@
 /// Ends the process after a programmer error, with a sentence on standard error.
 ///
-/// For errors of programs that use the library. Release builds print the sentence too, unlike that of
-/// `preconditionFailure`.
+/// For errors of programs that use the library. Unlike `preconditionFailure`, it also prints the sentence in
+/// release builds.
 package func misuse(_ sentence: String, file: StaticString = #fileID, line: UInt = #line) -> Never {
     fatalError(sentence, file: file, line: line)
 }

@@ -1,11 +1,11 @@
 internal import HornbeamThreads
 
-/// The number of a property's name, equal for equal names in the whole process.
+/// A number for the name of a property. Equal names have equal numbers in the whole process.
 ///
-/// Typed tokens contain it, and each entity has a table from it to the property's index, so that
-/// access by token hashes no text.
+/// Typed tokens contain this number, and each entity maps it to the index of its property. Access by token
+/// therefore hashes no text.
 public struct PropertyNameID: Hashable, Sendable {
-    /// Counted from 0 in the order of first use.
+    /// Assigned from 0 in the order of first use.
     @usableFromInline package let number: Int
 
     /// The ID of a name. Takes a lock: call it once per name, not per access.

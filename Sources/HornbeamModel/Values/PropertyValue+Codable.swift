@@ -1,8 +1,8 @@
 internal import Foundation
 
 /// Encoded as plain JSON if JSON has the type (nil, booleans, integers, texts, lists), else as an
-/// object with one member that names the type: `{"double": 1.5}`, `{"date": 757382400}` (seconds since
-/// 1970; `{"instant": 0.1}`, seconds since 2001, where those are not exact), `{"data": "<base64>"}`, `{"dictionary": {…}}`.
+/// object with one member that names the type: `{"double": 1.5}`, `{"data": "<base64>"}`, `{"dictionary": {…}}`.
+/// A date is `{"date": 757382400}` in seconds since 1970, or `{"instant": 0.1}` in seconds since 2001 if only these are exact.
 extension PropertyValue: Codable {
     private enum Kind: String, CodingKey {
         case double, decimal, date, instant, data, uuid, uri, objectID, set, dictionary

@@ -3,9 +3,9 @@ internal import Foundation
 extension PropertyValue {
     /// The value converted to an attribute type, or an error with the reason.
     ///
-    /// Numbers convert to other numeric types if they keep their value: `3.0` becomes an integer, `3.5`
-    /// does not, and an integer must be in the range of its width. Floats and doubles are rounded to
-    /// their precision, −0 becomes 0. Nothing else converts. Every type accepts `.null`.
+    /// Numbers convert to other numeric types without change of value: `3.0` becomes an integer, `3.5`
+    /// does not, and an integer must be in the range of its type. For a float or double the number is rounded to
+    /// its precision, and −0 becomes 0. Values of other types do not convert. Every type accepts `.null`.
     ///
     /// - Throws: `HornbeamError` with code `typeMismatch`, `numberTooLarge` or `numberTooSmall`.
     public func coerced(to type: AttributeType, entity: String? = nil, key: String? = nil) throws -> PropertyValue {

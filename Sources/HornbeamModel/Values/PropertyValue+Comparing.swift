@@ -19,7 +19,7 @@ extension PropertyValue {
     }
 
     /// The position of this value relative to another in a sorted list. The order is total. Missing
-    /// values come first, then numbers (NaN before all), texts, dates, data, UUIDs, URIs,
+    /// values come first, then numbers (NaN before the others), texts, dates, data, UUIDs, URIs,
     /// object IDs, collections.
     public func sortOrder(to other: PropertyValue) -> ValueOrder {
         if let order = compared(to: other) { return order }
@@ -112,7 +112,7 @@ package func compareUTF8(_ a: String, _ b: String) -> ValueOrder {
     return a.utf8.lexicographicallyPrecedes(b.utf8) ? .less : .greater
 }
 
-/// The order of an integer and a double, exact where a conversion to double would round.
+/// The order of an integer and a double. Exact also for integers that a conversion to double would round.
 package func orderOf(integer: Int64, double: Double) -> ValueOrder? {
     if double.isNaN { return nil }
     if double >= 0x1p63 { return .less }

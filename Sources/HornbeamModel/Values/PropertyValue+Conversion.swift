@@ -93,7 +93,7 @@ extension Decimal {
         guard !isNaN else { return nil }
         let number = Int64(truncating: self as NSDecimalNumber)
         if Decimal(number) == self { return number }
-        // Above 2⁵³, the bridged conversion goes through a double.
+        // The bridged conversion passes through a double, which rounds numbers above 2⁵³.
         return Int64(description)
     }
 }

@@ -31,7 +31,7 @@ extension PropertyValue: CustomStringConvertible {
 }
 
 extension Date {
-    /// The instant as `2026-11-20T22:58:00Z`, with milliseconds if it has any, proleptic Gregorian, UTC.
+    /// The instant as `2026-11-20T22:58:00Z`, in UTC and the proleptic Gregorian calendar, with milliseconds if there are any.
     package var internetText: String {
         let seconds = timeIntervalSince1970
         guard seconds.isFinite, abs(seconds) < 1e13 else { return "\(seconds) s since 1970" }
@@ -52,7 +52,7 @@ private func padded(_ number: Int, _ width: Int) -> String {
     return (number < 0 ? "-" : "") + String(repeating: "0", count: max(0, width - digits.count)) + digits
 }
 
-/// Counts in eras of 400 years, whose days repeat; a year begins with March.
+/// The calendar date of a day. Counts in periods of 400 years, which all have the same number of days, and in years that begin in March.
 private func civilDate(daysSince1970: Int) -> (year: Int, month: Int, day: Int) {
     let days = daysSince1970 + 719_468
     let era = (days >= 0 ? days : days - 146_096) / 146_097

@@ -2,11 +2,11 @@ public import Foundation
 
 /// A value of a property, an argument of a predicate, or the result of an expression.
 ///
-/// Integers of every width are `int`; values of `Float` attributes are `double` and rounded to their
-/// width when they are stored. Collections occur in predicates and as to-many values only.
+/// Integers of every width are `int`. Values of `Float` attributes are `double` and are rounded to the precision
+/// of a float when they are stored. Collections occur in predicates and as to-many values only.
 ///
-/// `==` compares type and content, texts by their UTF-8 bytes; a NaN is
-/// equal to itself. `isEqual(to:)` has the equality of predicates (`1` and `1.0`).
+/// `==` compares type and content, texts by their UTF-8 bytes; NaN is
+/// equal to NaN. `isEqual(to:)` compares as predicates do: `1` equals `1.0`.
 public enum PropertyValue: Sendable {
     /// No value.
     case null

@@ -2,7 +2,7 @@
 public enum ValueOrder: Int, Hashable, Sendable {
     /// The first value is smaller.
     case less = -1
-    /// The values are equal in order.
+    /// Neither value is smaller.
     case same = 0
     /// The first value is larger.
     case greater = 1

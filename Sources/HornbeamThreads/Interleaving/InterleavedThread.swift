@@ -1,10 +1,10 @@
-// One thread of an interleaving: what it waits for, and how it locks and waits while others take turns.
+// One thread of an interleaving: its state, and the operations of monitors on it.
 
 import Glibc
 
 /// A thread that runs only while it has the turn.
 ///
-/// `@unchecked Sendable`: its fields are touched by the thread that has the turn.
+/// `@unchecked Sendable`: only the thread that has the turn accesses its fields.
 @safe final class InterleavedThread: @unchecked Sendable {
     enum State {
         case ready
@@ -65,7 +65,7 @@ import Glibc
         interleaving.pass(from: self, reason: "has ended")
     }
 
-    // MARK: What monitors do here
+    // MARK: Operations of monitors
 
     func point(_ place: StaticString) { interleaving.point(self, place) }
 
@@ -76,7 +76,7 @@ import Glibc
 
     private func take(_ monitor: Monitor) {
         while !monitor.tryLock() {
-            // Held by a thread outside the interleaving, which releases it by itself.
+            // A thread outside the interleaving holds the lock. It needs no turn to release it.
             guard interleaving.owners[monitor.address] != nil else {
                 monitor.lockDirectly()
                 break
@@ -102,7 +102,7 @@ import Glibc
         take(monitor)
     }
 
-    /// A wait with a limit of time: here the time is always over, which is as if it had been woken for nothing.
+    /// A wait with a time limit. In an interleaving the limit has always passed, so the wait returns without a signal.
     func waitShortly(_ monitor: Monitor) {
         unlock(monitor)
         interleaving.point(self, "a wait with a limit")
@@ -118,9 +118,9 @@ import Glibc
     }
 }
 
-/// Passes the turn to one thread.
+/// A semaphore that passes the turn to one thread.
 @safe final class TurnSemaphore: Sendable {
-    nonisolated(unsafe) private let cell: UnsafeMutablePointer<sem_t>  // fixed at init; a semaphore guards itself
+    nonisolated(unsafe) private let cell: UnsafeMutablePointer<sem_t>  // fixed at init; a semaphore is thread-safe
 
     init() {
         unsafe cell = .allocate(capacity: 1)

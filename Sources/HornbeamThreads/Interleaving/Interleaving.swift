@@ -1,18 +1,18 @@
-// Runs threads one at a time, in an order that follows from a schedule: every lock, every condition and every point
-// that code names is a place where another thread may go on. So a race, a lost wake-up or a deadlock that needs an
-// unlucky moment happens at will, and again.
+// Runs threads one at a time, in an order that a schedule determines. Every lock, every wait for a condition and every
+// named point in the code is a scheduling point, at which another thread may run. A race, a lost wake-up or a deadlock
+// that needs a rare timing can thus be produced and repeated.
 //
-// Invariant: only the thread that has the turn touches an interleaving or its threads; the turn passes through
-// semaphores. Other threads of the process take no part, and pay one load of an atomic at each lock.
+// Invariant: only the thread that has the turn accesses an interleaving or its threads. Semaphores pass the turn.
+// Other threads of the process do not take part; each lock costs them one atomic load.
 
 import Glibc
 import Synchronization
 
-/// Threads that take turns.
+/// Threads that run in turns.
 ///
-/// `@unchecked Sendable`: touched by the thread that has the turn, see above.
+/// `@unchecked Sendable`: only the thread that has the turn accesses it, see above.
 @safe package final class Interleaving: @unchecked Sendable {
-    /// One of the threads.
+    /// The name and the body of one thread.
     package struct Part: Sendable {
         let name: String
         let body: @Sendable () throws -> Void
@@ -20,7 +20,7 @@ import Synchronization
         package init(_ name: String, _ body: @escaping @Sendable () throws -> Void) { (self.name, self.body) = (name, body) }
     }
 
-    /// The turn went from one thread to another.
+    /// A change of the turn from one thread to another.
     package struct Switch: Sendable, CustomStringConvertible {
         let point: Int
         let from: String
@@ -31,16 +31,16 @@ import Synchronization
 
     /// The outcome of an interleaving.
     package struct Outcome: Sendable {
-        /// The places where a preemption was possible.
+        /// The number of points at which a preemption was possible.
         package var points = 0
         package var switches: [Switch] = []
-        /// Why no thread could go on, or why all went on for ever; nil if all ended.
+        /// The reason why the run was stopped: no thread could continue, or the threads did not end. Nil if all ended.
         package var stuck: String?
         /// The errors of the bodies, by name.
         package var failures: [(name: String, error: any Error)] = []
     }
 
-    /// Interleavings under way in the process: while there is none, no thread looks for its own.
+    /// The number of interleavings in the process. While it is 0, a lock does not look for the thread's interleaving.
     private static let underWay = Atomic<Int>(0)
     private static let key: pthread_key_t = {
         var key = pthread_key_t()
@@ -48,20 +48,20 @@ import Synchronization
         return key
     }()
 
-    /// A schedule that goes on longer than this many points goes on for ever.
+    /// The maximum number of points. A run with more points is stopped as endless.
     private static let pointsMax = 1_000_000
 
     private let schedule: Schedule
-    /// Those still to come.
+    /// The preemptions that are still to come.
     private var preemptions: ArraySlice<Schedule.Preemption>
     private var random: UInt64
     var threads: [InterleavedThread] = []
-    /// Which thread holds a lock, by the lock's address.
+    /// The number of the thread that holds a lock, by the lock's address.
     var owners: [UInt: Int] = [:]
     private var outcome = Outcome()
     private let end = TurnSemaphore()
 
-    /// Make the objects of an interleaving after this call: some read `isUnderWay` only once, for speed.
+    /// Call this before you make the objects that the threads use: for speed, some objects read `isUnderWay` only once.
     package init(_ schedule: Schedule) {
         self.schedule = schedule
         preemptions = schedule.preemptions[...]
@@ -71,8 +71,8 @@ import Synchronization
 
     deinit { Interleaving.underWay.wrappingSubtract(1, ordering: .sequentiallyConsistent) }
 
-    /// Runs the parts on threads of their own until all have ended or none can go on; the threads of a run that is
-    /// stuck stay behind. Called once.
+    /// Runs each part on its own thread until all have ended or none can continue. If the run is stopped, its threads
+    /// are not ended. Called once.
     package func run(_ parts: [Part]) -> Outcome {
         precondition(threads.isEmpty, "An interleaving runs once.")
         threads = parts.enumerated().map { InterleavedThread($0.offset, $0.element, self) }
@@ -88,7 +88,7 @@ import Synchronization
 
     // MARK: The calling thread
 
-    /// The calling thread as one of an interleaving; nil for all other threads.
+    /// The calling thread if it belongs to an interleaving; nil for other threads.
     @inline(__always)
     static var current: InterleavedThread? {
         guard underWay.load(ordering: .relaxed) > 0, let thread = unsafe pthread_getspecific(key) else { return nil }
@@ -99,15 +99,15 @@ import Synchronization
         unsafe pthread_setspecific(key, Unmanaged.passUnretained(thread).toOpaque())
     }
 
-    /// True while there is any interleaving in the process.
+    /// True while an interleaving exists in the process.
     package static var isUnderWay: Bool { underWay.load(ordering: .relaxed) > 0 }
 
-    /// A place where another thread may go on; for hand-overs by atomics. Does nothing outside of an interleaving.
+    /// A scheduling point, for code that synchronises threads with atomics. Does nothing outside an interleaving.
     package static func point(_ place: StaticString) { current?.point(place) }
 
     // MARK: Turns
 
-    /// A place where the running thread can go on and another may.
+    /// A scheduling point: the running thread continues, or a preemption passes the turn to another thread.
     func point(_ thread: InterleavedThread, _ place: StaticString) {
         let others = ready(after: thread)
         guard !others.isEmpty else { return }
@@ -121,7 +121,7 @@ import Synchronization
         thread.turn.wait()
     }
 
-    /// The running thread waits, or has ended: another goes on.
+    /// Passes the turn to another thread, because the running thread waits or has ended.
     func pass(from thread: InterleavedThread?, reason: String) {
         let candidates = ready(after: thread)
         if candidates.isEmpty {
@@ -159,7 +159,7 @@ import Synchronization
         return Int(random >> 33) % count
     }
 
-    /// Ends the run with the threads where they are.
+    /// Stops the run. The threads remain blocked.
     private func stop(_ thread: InterleavedThread?, _ why: String) {
         outcome.stuck = why
         end.signal()

@@ -1,22 +1,22 @@
 // The order in which threads run, as a few numbers that can be printed and replayed.
 
-/// An order in which threads take turns: each goes on until it must wait, except at the preemptions.
+/// An order in which threads run: each thread runs until it must wait, ends or is preempted.
 ///
-/// As text: `12>0,40>1/7` preempts at the 12th and the 40th point and lets seed 7 choose who follows a thread that waits.
+/// The text `12>0,40>1/7` means: preempt at the points 12 and 40, and choose with seed 7 the thread that follows a waiting thread.
 package struct Schedule: Hashable, Sendable, LosslessStringConvertible {
-    /// A thread is stopped although it could go on.
+    /// A point at which a thread is stopped although it could continue.
     package struct Preemption: Hashable, Sendable {
-        /// The number of the point, from 0, among those where another thread could go on instead.
+        /// The number of the point, from 0. Only points at which another thread is ready are counted.
         package var point: Int
-        /// Which of the others goes on, counted from the thread that is stopped.
+        /// The thread that runs next: its position among the other ready threads, counted from the stopped thread.
         package var target: Int
 
         package init(point: Int, target: Int) { (self.point, self.target) = (point, target) }
     }
 
-    /// Ascending by point.
+    /// The preemptions, in the order of their points.
     package var preemptions: [Preemption]
-    /// Chooses who follows a thread that waits or ends; 0 takes the next in the order in which they were given.
+    /// The seed for the choice of the thread that follows a waiting or ended thread. With 0 it is the next thread in the order of the parts.
     package var seed: UInt64
 
     package init(preemptions: [Preemption] = [], seed: UInt64 = 0) {

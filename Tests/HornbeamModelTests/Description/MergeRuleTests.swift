@@ -75,8 +75,8 @@ import Testing
             }
         }
         let text = error?.description ?? ""
-        #expect(text.contains("“Post.title” has the merge rule sum, which means nothing for the type string."))
-        #expect(text.contains("“Post.bytes” has the merge rule maximum, which means nothing for the type binary."))
+        #expect(text.contains("“Post.title” has the merge rule sum, which does not apply to the type string."))
+        #expect(text.contains("“Post.bytes” has the merge rule maximum, which does not apply to the type binary."))
         #expect(text.contains("“Post.place” has the merge rule sum: a relationship to one has mine, theirs, custom."))
     }
 }

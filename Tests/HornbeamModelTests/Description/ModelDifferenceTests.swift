@@ -52,19 +52,19 @@ import Testing
             composites: [CompositeDescription("Point", [AttributeDescription("x", .double)])])
         #expect(
             ModelLint.issues(in: definition).map(\.description) == [
-                "warning: The entity name “person” begins with a small letter: entities are named as classes are.",
-                "warning: “person.any” has the name of a word of the predicate language: write it #any there.",
-                "warning: “person.Code” is unique and optional: objects without a value never collide, "
-                    + "so make it required if there must be one of each.",
-                "warning: “person.Code” begins with a capital letter: properties are named as Swift's are.",
-                "warning: “person.age” has a default value that is below its own minimum: a new object cannot be saved as it is.",
-                "warning: “person.tags” is transformable and names no transformer: values are kept as JSON of a Codable type.",
-                "warning: “person.size” is derived and required: it has a value only once it is computed at save, so make it optional.",
+                "warning: The entity name “person” begins with a lower-case letter: entity names follow the rules of class names.",
+                "warning: “person.any” is a keyword of the predicate language: write it there as #any.",
+                "warning: “person.Code” is unique and optional: objects without a value never conflict, "
+                    + "so make it required if each object must have a value.",
+                "warning: “person.Code” begins with a capital letter: property names follow the rules of Swift names.",
+                "warning: “person.age” has a default value that is below its own minimum: a new object cannot be saved with it.",
+                "warning: “person.tags” is transformable and names no transformer: values are stored as JSON of a Codable type.",
+                "warning: “person.size” is derived and required: it has no value before its first save, so make it optional.",
                 "warning: “person.friends” is optional and has a minimum count, which is not enforced while it is empty.",
                 "warning: “person.friends” and its inverse both cascade: deleting one object deletes all that are connected.",
                 "warning: “person.boss” has no inverse: deleted objects can leave dangling references, "
                     + "so name one, or leave it out on purpose for a one-way relationship.",
-                "warning: “person.boss” does nothing on deletion: the other end keeps references to deleted objects.",
+                "warning: “person.boss” has the delete rule “no action”: the other end keeps references to deleted objects.",
                 "warning: The composite “Point” is not used.",
             ])
         _ = try ManagedObjectModel(definition)

@@ -46,7 +46,7 @@ import Testing
             ]),
         Mistake(
             title: "ATT-1: no type", entities: [Entity("Book") { Attribute("title", .undefined) }],
-            problems: ["“Book.title” has no type: only a transient attribute may do without one."]),
+            problems: ["“Book.title” has no type: only a transient attribute may have none."]),
         Mistake(
             title: "ATT-4: a default that does not fit",
             entities: [Entity("Book") { Attribute("pages", .integer16, default: 40_000) }],
@@ -69,7 +69,7 @@ import Testing
         Mistake(
             title: "ATT-13: a composite in itself", entities: [],
             composites: [CompositeDescription("A", [AttributeDescription("a", .composite, composite: "A")])],
-            problems: ["The composite “A” contains itself: remove the element that leads back."]),
+            problems: ["The composite “A” contains itself: remove the element that closes the cycle."]),
         Mistake(
             title: "ATT-13: names of composites and elements that no key path could say", entities: [],
             composites: [
@@ -93,10 +93,10 @@ import Testing
                 ])
             ],
             problems: [
-                "“Book.pages” has a minimum above all that an integer of 16 bits can be: no value would be allowed.",
-                "“Book.year” has a maximum below all that an integer of 16 bits can be: no value would be allowed.",
-                "“Book.size” has a minimum above all that a float can be: no value would be allowed.",
-                "“Book.sold” has a minimum above all that a boolean can be: no value would be allowed.",
+                "“Book.pages” has a minimum above the range of an integer of 16 bits: no value would be allowed.",
+                "“Book.year” has a maximum below the range of an integer of 16 bits: no value would be allowed.",
+                "“Book.size” has a minimum above the range of a float: no value would be allowed.",
+                "“Book.sold” has a minimum above the range of a boolean: no value would be allowed.",
             ]),
         Mistake(
             title: "ATT-8: rules that the values cannot answer",

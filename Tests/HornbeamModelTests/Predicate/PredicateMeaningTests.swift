@@ -152,7 +152,7 @@ struct PredicateMeaningTests {
         let error = #expect(throws: HornbeamError.self) {
             try FetchPredicate(format: "SELF MATCHES '(a+)+b'").evaluate(with: .string(text))
         }
-        #expect(error?.message.hasPrefix("MATCHES gave up on the regular expression \"(a+)+b\"") == true)
+        #expect(error?.message.hasPrefix("MATCHES stopped evaluating the regular expression \"(a+)+b\"") == true)
     }
 
     @Test func brokenRegularExpressionIsShown() {

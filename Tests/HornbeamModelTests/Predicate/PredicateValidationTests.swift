@@ -78,7 +78,7 @@ struct PredicateValidationTests {
             The predicate does not fit the entity “Book”: “tags.name” leads to many values, which == cannot compare with a string; \
             write ANY tags.name or ALL tags.name.
             """)
-        #expect(try complaint("tags == nil")?.contains("tags.@count == 0 asks for an empty one") == true)
+        #expect(try complaint("tags == nil")?.contains("tags.@count == 0 tests for an empty collection") == true)
         #expect(try complaint("ANY title == 'x'") == """
             The predicate does not fit the entity “Book”: ANY, SOME and NONE needs a collection, but “title” is a string. \
             Leave the word out, or start with a to-many relationship.

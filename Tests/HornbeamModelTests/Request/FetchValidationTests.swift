@@ -41,15 +41,15 @@ import Testing
 
     @Test("FET-4, FET-11, FET-12: counts, paths and columns that cannot be are named")
     func impossibleSettingsAreNamed() throws {
-        #expect(try problems { $0.fetchLimit = -1 } == ["The fetchLimit of a request is 0 or more, and -1 was given."])
+        #expect(try problems { $0.fetchLimit = -1 } == ["The fetchLimit of a request must be 0 or more, and -1 was given."])
         #expect(try problems { $0.relationshipKeyPathsForPrefetching = ["autor", "author.name"] } == [
             "The entity “Book” has no property “autor” (did you mean “author”?).",
-            "“author.name” cannot be prefetched: “name” is an attribute, and relationships can be.",
+            "“author.name” cannot be prefetched: “name” is an attribute, and only relationships can be.",
         ])
         #expect(try problems { $0.propertiesToFetch = ["chapters", "title.x", "pages", "pages"] } == [
             "“chapters” cannot be fetched as a column: “chapters” leads to many objects.",
             "“title.x” cannot be fetched as a column: “title” is an attribute and has no “x”.",
-            "The column “pages” is asked for twice: name it once, or give an expression another name.",
+            "The column “pages” occurs twice: name it once, or give an expression another name.",
         ])
         #expect(try problems { $0.propertiesToFetch = [try .expression("n", "pages + 1")] } == [
             "The expression “n” is a column of dictionaries: set the resultType to dictionaries."
@@ -62,7 +62,7 @@ import Testing
             "Distinct results are dictionaries of named columns: set the resultType and the propertiesToFetch."
         ])
         #expect(try problems { $0.havingPredicate = try FetchPredicate(format: "pages > 1") } == [
-            "A having predicate is about groups: say what to group by."
+            "A having predicate needs groups: set the propertiesToGroupBy."
         ])
         #expect(try problems { $0.propertiesToGroupBy = ["author.books.title"] } == [
             "“author.books.title” cannot be grouped by: “books” leads to many objects.",

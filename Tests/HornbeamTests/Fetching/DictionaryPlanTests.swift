@@ -100,7 +100,7 @@ import Testing
         #expect(
             message { _ = try context.fetch(FetchRequest<ManagedObject>()) }
                 == "ManagedObject is the class of the objects of every entity, and no entity was named. Name one, as in "
-                + "FetchRequest<ManagedObject>(entityName: “Department”), or ask for a class of your own.")
+                + "FetchRequest<ManagedObject>(entityName: “Department”), or fetch a class of your own.")
         withExtendedLifetime(stack) {}
     }
 

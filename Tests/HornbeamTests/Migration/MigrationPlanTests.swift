@@ -125,7 +125,7 @@ import Testing
                 Stage “numbers”
                 Note: changed
                   ~ b, converted
-                Note: 1 row is written anew: “b” is converted
+                Note: 1 row is rewritten: “b” is converted
                 About 1 row or entry and 2 MiB are written.
                 Then:
                 Note: changed

@@ -50,7 +50,7 @@ private func drafts(_ kind: StoreKind) throws -> Stack {
         #expect(draft.mood == "glad", "it stays with the object")
         #expect(try stack.newContext().existingObject(Draft.self, with: draft.objectID).mood == nil, "and is in no store")
         let request = try FetchRequest<Draft>(entityName: "Draft").where("mood == 'glad'")
-        #expect(hornbeamError { _ = try context.fetch(request) }?.message.contains("is transient, so no store knows its values") == true)
+        #expect(hornbeamError { _ = try context.fetch(request) }?.message.contains("is transient, so no store contains its values") == true)
         #expect(throws: HornbeamError.self) { try context.fetch(FetchRequest<Draft>(entityName: "Draft").sorted(by: "mood")) }
         #expect(try FetchPredicate(format: "mood == 'glad'").evaluate(with: draft), "in memory it is asked as any other")
     }

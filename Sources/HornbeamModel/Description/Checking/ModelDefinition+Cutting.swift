@@ -1,8 +1,8 @@
 extension ModelCompiler {
-    /// All problems of the definition, each with its entity and property; empty for a valid one.
+    /// All problems of the definition, each with its entity and property; empty for a valid definition.
     ///
-    /// Predicates can only be checked against a consistent model. In an inconsistent one, the faulty parts are removed from a
-    /// copy and the predicates are checked against the rest, so that one pass reports all problems.
+    /// Predicates can be checked only against a consistent model. If the model is inconsistent, this method removes the faulty
+    /// parts from a copy and checks the predicates of that copy, so that one call reports all problems.
     static func problems(of definition: ModelDefinition) -> [HornbeamError] {
         let found = details(of: definition)
         if found.isEmpty { return [] }
@@ -26,7 +26,7 @@ extension ModelCompiler {
 }
 
 extension ModelDefinition {
-    /// A copy without the faulty parts on which nothing else depends, and the names of the removed properties.
+    /// A copy without faulty derivations, constraints, indexes and relationships, and the names of the removed relationships.
     fileprivate func cut(at problems: [HornbeamError]) -> (ModelDefinition, lost: [String]) {
         var copy = self
         var lost: [String] = []

@@ -16,7 +16,7 @@ public struct ModelDifference: Sendable {
         public var kind: Kind
         /// The changed part: `Book`, `Book.title`, `fetchRequests.recent`.
         public var subject: String
-        /// The changed members with their old and new values; empty for an added or removed part.
+        /// The changed settings with their old and new values; empty for an added or removed part.
         public var details: [String]
 
         public var description: String {

@@ -3,9 +3,9 @@ public import Foundation
 extension ModelLint {
     /// All errors and warnings of a model in JSON, errors first, each with file and line.
     ///
-    /// A syntax error is the only issue reported, with its position. When parts cannot be decoded, only these errors are reported, because the
-    /// meaning of the rest depends on them.
-    /// - Parameter file: The path that issues name.
+    /// For a file with a syntax error, only that error is reported. For a file with parts that cannot be decoded, only the errors of these
+    /// parts are reported, because other parts depend on them.
+    /// - Parameter file: The path of the file, for the issues.
     public static func issues(inJSON json: Data, file: String) -> [ModelIssue] {
         let lines = JSONLines(json)
         do {
@@ -24,7 +24,7 @@ extension ModelLint {
         }
     }
 
-    /// The issues with their lines, errors first, then by line.
+    /// The issues with their lines: errors before warnings, each group sorted by line.
     package static func located(
         _ issues: [ModelIssue], file: String, line: (_ entity: String?, _ key: String?) -> Int?
     ) -> [ModelIssue] {

@@ -1,6 +1,6 @@
 /// Finds all errors and doubtful parts of a model.
 ///
-/// `ManagedObjectModel(definition)` throws the errors. Warnings are parts that Xcode accepts:
+/// `ManagedObjectModel(definition)` throws the errors. Warnings concern parts that Xcode accepts:
 /// missing inverses, defaults outside their own limits, delete rules that leave dangling references …
 public enum ModelLint {
     /// The issues of a definition, errors first, then in the order of the definition.
@@ -25,7 +25,7 @@ public enum ModelLint {
             found.append(ModelIssue(.warning, message, entity: entity.name, key: key))
         }
         if let first = entity.name.first, first.isLowercase {
-            warn("The entity name “\(entity.name)” begins with a small letter: entities are named as classes are.")
+            warn("The entity name “\(entity.name)” begins with a lower-case letter: entity names follow the rules of class names.")
         }
         let unique = Set(entity.uniquenessConstraints.map(Set.init))
         if unique.count < entity.uniquenessConstraints.count {
@@ -33,14 +33,14 @@ public enum ModelLint {
         }
         for name in entity.propertyNames where !isPlainInFormats(name) {
             warn(
-                "“\(entity.name).\(name)” has the name of a word of the predicate language: write it #\(name) there.", key: name)
+                "“\(entity.name).\(name)” is a keyword of the predicate language: write it there as #\(name).", key: name)
         }
         let optional = Set(entity.attributes.filter(\.isOptional).map(\.name))
         for constraint in entity.uniquenessConstraints {
             for name in constraint where optional.contains(name) {
                 warn(
-                    "“\(entity.name).\(name)” is unique and optional: objects without a value never collide, so make it "
-                        + "required if there must be one of each.",
+                    "“\(entity.name).\(name)” is unique and optional: objects without a value never conflict, so make it "
+                        + "required if each object must have a value.",
                     key: name)
             }
         }
@@ -84,28 +84,28 @@ public enum ModelLint {
                 .warning, "“\(owner).\(attribute.name)” \(message)", entity: owner, key: attribute.name))
         }
         if attribute.type == .transformable, attribute.valueTransformerName == nil {
-            warn("is transformable and names no transformer: values are kept as JSON of a Codable type.")
+            warn("is transformable and names no transformer: values are stored as JSON of a Codable type.")
         }
         if attribute.isDerived, !attribute.isOptional {
-            warn("is derived and required: it has a value only once it is computed at save, so make it optional.")
+            warn("is derived and required: it has no value before its first save, so make it optional.")
         }
         if attribute.allowsExternalBinaryDataStorage, attribute.type != .binary {
-            warn("allows external storage, which has a meaning for binary data only.")
+            warn("allows external storage, which applies to binary data only.")
         }
         if attribute.isTransient, attribute.preservesValueInHistoryOnDeletion {
-            warn("is transient, so that there is no value to preserve after deletion.")
+            warn("is transient, so there is no stored value to preserve after deletion.")
         }
         if !attribute.defaultValue.isNull, let reason = reasonAgainstDefault(of: attribute) {
-            warn("has a default value that \(reason): a new object cannot be saved as it is.")
+            warn("has a default value that \(reason): a new object cannot be saved with it.")
         }
         if let (least, greatest) = attribute.type.extremes {
             let limits = [(attribute.minimum, ValueOrder.less, least, "minimum"), (attribute.maximum, .greater, greatest, "maximum")]
             for (limit, order, extreme, word) in limits where limit?.compared(to: extreme) == order {
-                warn("has a \(word) that \(attribute.type.withArticle) cannot reach, so that it limits nothing: remove it.")
+                warn("has a \(word) outside the range of \(attribute.type.withArticle), so it has no effect: remove it.")
             }
         }
         if let first = attribute.name.first, first.isUppercase {
-            warn("begins with a capital letter: properties are named as Swift's are.")
+            warn("begins with a capital letter: property names follow the rules of Swift names.")
         }
         return found
     }
@@ -135,7 +135,7 @@ public enum ModelLint {
                     + "purpose for a one-way relationship.")
         }
         if relationship.deleteRule == .noAction {
-            warn("does nothing on deletion: the other end keeps references to deleted objects.")
+            warn("has the delete rule “no action”: the other end keeps references to deleted objects.")
         }
         if relationship.isOptional, relationship.minCount > 0, relationship.isToMany {
             warn("is optional and has a minimum count, which is not enforced while it is empty.")

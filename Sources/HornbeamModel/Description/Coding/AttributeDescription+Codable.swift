@@ -81,7 +81,7 @@ extension ValidationRule: Codable {
 }
 
 extension KeyedEncodingContainer {
-    /// Encodes a value of an attribute. A double is a plain number, because the attribute's type determines its type.
+    /// Encodes a value of an attribute. A double is encoded as a plain number, because decoding converts it to the attribute's type.
     fileprivate mutating func encode(_ value: PropertyValue, of type: AttributeType, forKey key: Key) throws {
         switch value {
         case .null: break

@@ -59,7 +59,7 @@ extension FetchIndexDescription: Codable {
     }
 }
 
-/// An ascending binary element is encoded as the property's name.
+/// An ascending element with binary collation is encoded as the property's name, other elements as an object.
 extension FetchIndexElement: Codable {
     private enum Key: String, CodingKey, CaseIterable { case property, expression, descending, collation, kind }
 

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// The line of each part of a JSON document, to locate the problems of a model file.
+/// The line of each part of a JSON document, for the messages about a model file.
 ///
 /// Parts are identified by their path: `entities/0/attributes/2`.
 struct JSONLines {
@@ -15,7 +15,7 @@ struct JSONLines {
         faultLine = isSound ? nil : scanner.line
     }
 
-    /// The line of a part, or of its nearest existing ancestor.
+    /// The line of a part; if the path does not exist, the line of its nearest ancestor.
     func line(_ path: [String]) -> Int {
         var path = path
         while !path.isEmpty {
@@ -31,7 +31,7 @@ struct JSONLines {
         var line = 1
         var lines: [String: Int] = [:]
 
-        /// The maximum depth; no model is deeper.
+        /// The maximum nesting depth. It limits recursion; no model is nested more deeply.
         private static let depthMax = 64
 
         init(bytes: [UInt8]) { self.bytes = bytes }
@@ -55,7 +55,7 @@ struct JSONLines {
             return true
         }
 
-        /// Skips a value; false when there is none.
+        /// Reads a value and records the lines of its parts; false at a syntax error.
         mutating func readValue(_ path: String, depth: Int) -> Bool {
             skipSpace()
             guard depth < Self.depthMax else { return false }
@@ -85,7 +85,7 @@ struct JSONLines {
             return take("]")
         }
 
-        /// The raw text between quotes.
+        /// The text between quotes, with escapes not decoded; nil at a syntax error.
         private mutating func readString() -> String? {
             guard place < bytes.count, bytes[place] == UInt8(ascii: "\"") else { return nil }
             let start = place + 1
@@ -98,7 +98,7 @@ struct JSONLines {
             return String(decoding: bytes[start..<end], as: UTF8.self)
         }
 
-        /// A number, `true`, `false` or `null`. The decoder checks it.
+        /// Skips a number, `true`, `false` or `null`, without a check of its spelling: the decoder checks it.
         private mutating func readWord() -> Bool {
             let start = place
             while place < bytes.count, "+-.".utf8.contains(bytes[place]) || Self.isAlphanumeric(bytes[place]) { place += 1 }

@@ -16,7 +16,7 @@ struct JSONTreeEncoder: Encoder {
 
     func singleValueContainer() -> any SingleValueEncodingContainer { Single(slot: slot, codingPath: codingPath) }
 
-    /// Encodes one value into a slot, leaves directly.
+    /// Encodes one value into a slot. Booleans, texts and numbers are stored without another encoder.
     static func encode(_ value: some Encodable, into slot: JSONSlot, path: [any CodingKey]) throws {
         switch value {
         case let value as Bool: slot.set(.bool(value))

@@ -58,7 +58,7 @@ extension ModelDefinition {
     }
 
     /// The model as readable JSON: entities in their order, members in a fixed order, without defaults.
-    /// Equal definitions give equal bytes.
+    /// Equal definitions have equal JSON.
     public func json() throws -> Data { Data(try OrderedJSON(encoding: self).pretty().utf8) }
 }
 
@@ -84,14 +84,14 @@ extension ManagedObjectModel {
     /// The model as JSON; see `ModelDefinition.json()`.
     public func json() throws -> Data { try definition.json() }
 
-    /// The stored form of the model in a store.
+    /// The form in which a store contains the model.
     package func encoded() throws -> [UInt8] { Array(try OrderedJSON(encoding: definition).compact().utf8) }
 
     /// Decodes the stored model of a store.
     package convenience init(decoding bytes: [UInt8]) throws { try self.init(json: Data(bytes)) }
 
-    /// Decodes the stored model of a store. Equal bytes return the same instance: compiled models live until the process
-    /// ends, and a process may open stores of one model any number of times.
+    /// Decodes the stored model of a store. Returns the same instance for equal bytes: compiled models live until the process
+    /// ends, so a new instance at each opening of a store would leak memory.
     package static func decoded(_ bytes: [UInt8]) throws -> ManagedObjectModel {
         let digest = SHA256.hash(bytes)
         if let model = decodedModels.withLock({ $0[digest] }) { return model }

@@ -2,15 +2,15 @@ internal import Foundation
 
 /// Finds all faults of a JSON document that is not a valid model.
 ///
-/// The decoder stops at the first fault. The faulty part is then removed and the rest is decoded again, so that each fault
-/// is found once. Parts inside a removed part are not checked.
+/// The decoder stops at the first fault. The faulty part is then removed, and the rest is decoded again to find the next
+/// fault. Parts inside a removed part are not checked.
 struct ModelFaults {
     private let json: Data
     private let document: Any?
     /// The removed parts, by their path in the original document.
     private var omitted: Set<[String]> = []
 
-    /// The maximum number of faults reported; each one costs another decoding.
+    /// The maximum number of faults reported. Each fault requires another decoding.
     private static let faultsMax = 25
 
     init(_ json: Data) {
@@ -18,7 +18,7 @@ struct ModelFaults {
         document = try? JSONSerialization.jsonObject(with: json)
     }
 
-    /// One error for all faults, or the single fault itself.
+    /// One error with all faults as details; for a single fault, its own error.
     func error(first: DecodingError) -> HornbeamError {
         var search = self
         var faults: [HornbeamError] = []
@@ -29,7 +29,7 @@ struct ModelFaults {
             let fault = Fault(error)
             let path = search.originalPath(fault.place)
             let culprit = path + (fault.unknown.map { [$0] } ?? [])
-            // A member that is missing after a removal was itself removed as misspelled or of the wrong type.
+            // A member that is now reported as missing may have been removed before, as misspelled or of the wrong type. It is not reported twice.
             if fault.unknown != nil || !search.hasOmitted(from: path) { faults.append(search.error(fault, path, culprit)) }
             guard !culprit.isEmpty, search.omitted.insert(culprit).inserted else { break }
             next = search.nextError()
@@ -62,7 +62,7 @@ struct ModelFaults {
         return Dictionary(uniqueKeysWithValues: members.filter { !omitted.contains(path + [$0.key]) }.map { ($0.key, kept($0.value, path + [$0.key])) })
     }
 
-    /// The path in the original document of a place in the reduced one.
+    /// Converts a path of the reduced document into the path of the same part in the original document.
     private func originalPath(_ place: [any CodingKey]) -> [String] {
         var path: [String] = []
         for key in place {
@@ -108,7 +108,7 @@ struct ModelFaults {
     private struct Fault {
         let place: [any CodingKey]
         let text: String
-        /// The unknown member.
+        /// The name of an unknown member; nil for other faults.
         var unknown: String?
 
         init(_ error: DecodingError) {

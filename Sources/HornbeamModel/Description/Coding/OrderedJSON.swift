@@ -1,9 +1,9 @@
 internal import Foundation
 
-/// A JSON document that keeps the order of its members, so that a model file reads like its source.
+/// A JSON document whose members have an order, so that a model file has the order of its declaration.
 ///
-/// Foundation's encoder sorts members or returns them in any order. Models are read by people and
-/// compared line by line, so they are printed from this tree.
+/// Foundation's encoder sorts members or writes them in any order. Developers read model files and
+/// compare them line by line, so they are written from this tree.
 indirect enum OrderedJSON {
     case null
     case bool(Bool)
@@ -55,7 +55,7 @@ indirect enum OrderedJSON {
         }
     }
 
-    /// False for a value that contains a list of objects: each object gets its own line, so that files compare well.
+    /// False for a value that contains a list of objects. Each object of such a list begins a new line, so that line-by-line comparisons are useful.
     private var isFlat: Bool {
         switch self {
         case .array(let elements): elements.allSatisfy { if case .object = $0 { false } else { $0.isFlat } }
@@ -107,7 +107,7 @@ indirect enum OrderedJSON {
     }
 }
 
-/// A value of a tree under construction.
+/// A value of an `OrderedJSON` tree under construction.
 final class JSONSlot {
     private enum Content {
         case leaf(OrderedJSON)

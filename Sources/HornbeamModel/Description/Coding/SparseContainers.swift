@@ -1,4 +1,4 @@
-/// Encoding without members that have their default, and decoding that refuses unknown members.
+/// Encoding that omits members with their default value, and decoding that refuses unknown members.
 extension KeyedEncodingContainer {
     /// Writes a value unless it is the default.
     mutating func encode<T: Encodable & Equatable>(_ value: T, forKey key: Key, unless standard: T) throws {
@@ -16,7 +16,7 @@ extension KeyedEncodingContainer {
 }
 
 extension KeyedDecodingContainer {
-    /// Reads a value; the default when there is none.
+    /// Reads a value; returns the default when the member is missing.
     func decode<T: Decodable>(_ type: T.Type = T.self, forKey key: Key, default standard: T) throws -> T {
         try decodeIfPresent(T.self, forKey: key) ?? standard
     }
@@ -31,7 +31,7 @@ struct TextKey: CodingKey {
     init?(intValue: Int) { return nil }
 }
 
-/// An unknown member of an object.
+/// The cause of a decoding error: an unknown member of an object.
 struct UnknownMember: Error {
     let key: String
 }

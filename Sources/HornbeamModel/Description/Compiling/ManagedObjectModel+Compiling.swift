@@ -8,7 +8,7 @@ extension ManagedObjectModel {
         try self.init(definition, notes: [])
     }
 
-    /// A model with the notes of the reader of its file.
+    /// A model with the notes of the reader of its file. Shares the entities of an equal model that was compiled recently.
     package convenience init(_ definition: ModelDefinition, notes: [ModelIssue]) throws {
         if let known = Self.compiledLast.withLock({ $0.first { $0.definition == definition } }) {
             self.init(known.definition, compiled: known.entities, notes: notes)
@@ -24,8 +24,8 @@ extension ManagedObjectModel {
         }
     }
 
-    /// The models compiled last. A container that compiles an equal definition again shares their entities, because comparing two definitions
-    /// takes a tenth of the time and compiled entities are never freed.
+    /// The most recently compiled models. A model with an equal definition shares the entities of one of them: comparing two definitions
+    /// takes a tenth of the time of compiling, and compiled entities are never freed.
     private static let compiledLast = Guarded<[ManagedObjectModel]>([])
     private static let compiledMost = 8
 }

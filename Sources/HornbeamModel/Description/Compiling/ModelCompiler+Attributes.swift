@@ -6,7 +6,7 @@ extension ModelCompiler {
         checkLengths(of: attribute, in: entity)
         checkPattern(of: attribute, in: entity)
         if let rule = attribute.mergeRule, !rule.fits(attribute.type) {
-            report("has the merge rule \(rule), which means nothing for the type \(attribute.type).", attribute, entity)
+            report("has the merge rule \(rule), which does not apply to the type \(attribute.type).", attribute, entity)
         }
         for rule in attribute.rules { check(rule, of: attribute, in: entity) }
     }
@@ -37,7 +37,7 @@ extension ModelCompiler {
 
     private mutating func checkType(of attribute: AttributeDescription, in entity: String) {
         if attribute.type == .undefined, !attribute.isTransient {
-            report("has no type: only a transient attribute may do without one.", attribute, entity)
+            report("has no type: only a transient attribute may have none.", attribute, entity)
         }
         if attribute.type == .composite {
             checkComposite(of: attribute, in: entity)
@@ -48,10 +48,10 @@ extension ModelCompiler {
             report("names a transformer, and its type is \(attribute.type): make it transformable.", attribute, entity)
         }
         if attribute.isDerived, attribute.isTransient {
-            report("is derived and transient at once: a derived value is stored, so drop one of them.", attribute, entity)
+            report("is both derived and transient: a derived value is stored, so remove one of the two.", attribute, entity)
         }
         if attribute.isDerived, !attribute.defaultValue.isNull {
-            report("is derived, so its default value would never be seen: remove it.", attribute, entity)
+            report("is derived, so its default value would never be used: remove it.", attribute, entity)
         }
     }
 
@@ -98,10 +98,10 @@ extension ModelCompiler {
         }
         guard let (least, greatest) = attribute.type.extremes else { return }
         if attribute.minimum?.compared(to: greatest) == .greater {
-            report("has a minimum above all that \(attribute.type.withArticle) can be: no value would be allowed.", attribute, entity)
+            report("has a minimum above the range of \(attribute.type.withArticle): no value would be allowed.", attribute, entity)
         }
         if attribute.maximum?.compared(to: least) == .less {
-            report("has a maximum below all that \(attribute.type.withArticle) can be: no value would be allowed.", attribute, entity)
+            report("has a maximum below the range of \(attribute.type.withArticle): no value would be allowed.", attribute, entity)
         }
     }
 
@@ -174,7 +174,7 @@ extension ModelCompiler {
         }
     }
 
-    /// The maximum number of composites inside a composite, and the maximum number of its elements in total.
+    /// The maximum number of composites inside a composite, and the maximum number of its elements, inner ones included.
     private static let innerCompositesMax = 100
     private static let innerElementsMax = 10_000
 
@@ -183,11 +183,11 @@ extension ModelCompiler {
         var seen: Set<String> = []
         while let name = open.popLast() {
             for inner in compositesByName[name]?.elements.compactMap(\.compositeName) ?? [] {
-                if inner == composite.name { return "contains itself: remove the element that leads back." }
+                if inner == composite.name { return "contains itself: remove the element that closes the cycle." }
                 if seen.insert(inner).inserted { open.append(inner) }
             }
             if seen.count > Self.innerCompositesMax {
-                return "leads to more than \(Self.innerCompositesMax) others: use fewer."
+                return "contains more than \(Self.innerCompositesMax) other composites: use fewer."
             }
         }
         var counts: [String: Int] = [:]
@@ -195,7 +195,7 @@ extension ModelCompiler {
         return "has more than \(Self.innerElementsMax) elements with those of the composites in it: use fewer."
     }
 
-    /// The number of elements of a composite and of those inside it. Stops counting at the maximum.
+    /// The number of elements of a composite, inner ones included. Stops counting above the maximum.
     private func elementCount(_ name: String, _ level: Int, _ counts: inout [String: Int]) -> Int {
         if let known = counts[name] { return known }
         guard level <= Self.innerCompositesMax else { return Self.innerElementsMax + 1 }
@@ -210,7 +210,7 @@ extension ModelCompiler {
 }
 
 extension AttributeType {
-    /// The least and the greatest number of the type; nil when the type holds every number.
+    /// The least and the greatest number of the type; nil when the type has no limits.
     var extremes: (least: PropertyValue, greatest: PropertyValue)? {
         if let range = integerRange { return (.int(range.lowerBound), .int(range.upperBound)) }
         switch self {

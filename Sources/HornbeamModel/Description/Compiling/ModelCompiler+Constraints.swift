@@ -1,5 +1,5 @@
 extension ModelCompiler {
-    /// The resolved name of a constraint or an index.
+    /// The declaration that a path of a constraint or an index names.
     private enum Target {
         case attribute(AttributeDescription)
         case relationship(RelationshipDescription)
@@ -29,7 +29,7 @@ extension ModelCompiler {
     mutating func checkConstraints(of entity: Entity) {
         for constraint in entity.uniquenessConstraints {
             if constraint.isEmpty {
-                report("“\(entity.name)” has a uniqueness constraint over nothing: name a property or remove it.", entity: entity.name)
+                report("“\(entity.name)” has a uniqueness constraint without properties: name a property or remove it.", entity: entity.name)
             }
             if Set(constraint).count < constraint.count {
                 report(
@@ -118,7 +118,7 @@ extension ModelCompiler {
         }
     }
 
-    /// Indexes over a to-many relationship are left out: its members have an index of their own.
+    /// The resolved indexes. Omits indexes over a to-many relationship: the members of a to-many are always indexed.
     func indexes(of entity: EntityDescription) -> [FetchIndex] {
         entity.definition.fetchIndexes.filter { index in
             !index.elements.contains { entity.propertiesByName[$0.property]?.isToMany == true }
@@ -136,6 +136,6 @@ extension ModelCompiler {
 }
 
 extension FetchIndexElement {
-    /// True for the special names `self` and `entity` of old models, which mean the keys of object and entity (MOD-10).
+    /// True for the special names `self` and `entity` of old models, which mean the object's key and the entity's number (MOD-10).
     var standsForObject: Bool { property == "self" || property == "entity" }
 }

@@ -44,7 +44,7 @@ extension ModelCompiler {
         }
     }
 
-    /// The attribute at the end of a path of to-one relationships; reports a problem when there is none.
+    /// The attribute at the end of a path of to-one relationships. Reports a problem and returns nil when there is no such attribute.
     private mutating func source(
         _ path: [String], of attribute: AttributeDescription, in entity: Entity
     ) -> AttributeDescription? {
@@ -61,7 +61,7 @@ extension ModelCompiler {
         return stored(path.last ?? "", in: current, of: attribute, entity)
     }
 
-    /// A stored attribute that is not derived; reports a problem when there is none.
+    /// The attribute with a name. Reports a problem and returns nil when there is no such attribute, or it is transient or derived.
     private mutating func stored(
         _ name: String, in owner: String, of attribute: AttributeDescription, _ entity: Entity
     ) -> AttributeDescription? {
@@ -83,7 +83,7 @@ extension ModelCompiler {
         return found
     }
 
-    /// The destination of a to-many relationship; reports a problem when there is none.
+    /// The destination of a to-many relationship. Reports a problem and returns nil when there is no such relationship.
     private mutating func toMany(_ name: String, of attribute: AttributeDescription, in entity: Entity) -> String? {
         let relationships = lineage(of: entity.name).flatMap(\.relationships)
         guard let found = relationships.first(where: { $0.name == name }) else {

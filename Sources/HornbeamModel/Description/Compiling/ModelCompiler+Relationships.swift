@@ -68,7 +68,7 @@ extension ModelCompiler {
             report(
                 "has the inverse “\(destination).\(inverseName)”, which leads to "
                     + "“\(inverse.destinationEntityName)” and not to “\(entity.name)”: "
-                    + "let it lead to the entity that declares the relationship.",
+                    + "change its destination to the entity that declares the relationship.",
                 relationship, entity)
         }
         if inverse.isTransient != relationship.isTransient {

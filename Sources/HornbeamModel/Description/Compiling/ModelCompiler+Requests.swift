@@ -42,7 +42,7 @@ extension ModelCompiler {
             property.request.predicate, of: "“\(entity.name).\(property.name)”", entity: entity.name, key: property.name)
     }
 
-    /// Reports a predicate that does not parse. A nil or empty one matches all objects.
+    /// Reports a predicate that does not parse. A nil or empty format matches all objects.
     mutating func checkFormat(_ format: String?, of owner: String, entity: String? = nil, key: String? = nil) {
         guard let format, !format.isEmpty else { return }
         do {
@@ -52,7 +52,7 @@ extension ModelCompiler {
         }
     }
 
-    // MARK: Against the resolved model
+    // MARK: Checks against the resolved model
 
     /// Validates every predicate and sort order of the model against its entities.
     mutating func checkRequests(in model: ManagedObjectModel) throws {

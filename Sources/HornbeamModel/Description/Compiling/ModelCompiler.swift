@@ -1,16 +1,16 @@
 /// Compiles a declared model into entities, and collects all problems.
 ///
-/// After a problem, unaffected parts are still checked, so that one error reports all problems.
+/// After a problem, the other parts are still checked, so that one error reports all problems.
 struct ModelCompiler {
     let definition: ModelDefinition
     var problems: [HornbeamError] = []
 
-    /// The declared entities by name; of several with one name, the first.
+    /// The declared entities by name. If several have the same name, the first.
     let entitiesByName: [String: Entity]
     let compositesByName: [String: CompositeDescription]
-    /// The existing superentities outside cycles, by the name of the subentity.
+    /// The names of superentities by the name of the subentity, without unknown superentities and without cycles.
     private(set) var parents: [String: String] = [:]
-    /// The number of suggestions left. Each one compares all names, so a model with many unknown names gets only a few.
+    /// The number of suggestions that may still be made. Each suggestion compares all names, so a model with many unknown names gets only a few.
     private var hintsLeft = 32
 
     init(_ definition: ModelDefinition) {
@@ -54,7 +54,7 @@ struct ModelCompiler {
         problems.append(HornbeamError(.invalidModel, message, entity: entity, key: key))
     }
 
-    /// “ (did you mean “x”?)”, or an empty text.
+    /// The hint “ (did you mean “x”?)”, or an empty text if no known name is similar or no suggestions are left.
     mutating func suggestion(for name: String, among known: some Sequence<String>) -> String {
         guard hintsLeft > 0 else { return "" }
         hintsLeft -= 1
@@ -93,7 +93,7 @@ struct ModelCompiler {
         for entity in definition.entities { checkLine(above: entity.name) }
     }
 
-    /// The maximum depth of the hierarchy, which limits recursion. Real models have fewer levels.
+    /// The maximum depth of the hierarchy. It limits recursion; real models have fewer levels.
     private static let levelsMax = 100
 
     private mutating func checkLine(above name: String) {
@@ -214,7 +214,7 @@ struct ModelCompiler {
     }
 }
 
-/// The message of an error, without its code.
+/// The message of an error of Hornbeam without its code; the description of another error.
 func message(of error: any Error) -> String { (error as? HornbeamError)?.message ?? "\(error)" }
 
 extension Entity {
@@ -224,7 +224,7 @@ extension Entity {
     }
 }
 
-/// Reserved names, because every managed object has a member with that name (MOD-6).
+/// Names that no property may have, because every managed object has a member with that name (MOD-6).
 public let reservedPropertyNames: Set<String> = [
     "Type", "debugDescription", "description", "entity", "hasChanges", "hash", "hashValue", "init",
     "isDeleted", "isFault", "isInserted", "isUpdated", "managedObjectContext", "objectID", "self",

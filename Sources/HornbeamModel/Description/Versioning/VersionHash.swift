@@ -1,7 +1,7 @@
 public import Foundation
 
-/// The input bytes of a version hash: each field as a tag, a length and its content, so that different
-/// descriptions give different bytes.
+/// The input bytes of a version hash: each field as a tag, a length and its content. Different
+/// descriptions therefore have different input bytes.
 private struct HashedFields {
     private(set) var bytes: [UInt8] = []
 
@@ -67,7 +67,7 @@ extension FetchedPropertyDescription {
 }
 
 extension PropertyDescription {
-    /// A 32-byte hash that changes when stored values of the property need a migration (MOD-11, ATT-18, REL-10).
+    /// A 32-byte hash that changes when the stored values of the property need a migration (MOD-11, ATT-18, REL-10).
     public var versionHash: Data {
         switch kind {
         case .attribute(let attribute):
@@ -114,7 +114,7 @@ extension ManagedObjectModel {
         return Data(fields.hash.prefix(16)).base64EncodedString()
     }
 
-    /// Labels of the developer for this version (MDL-10).
+    /// The developer's own labels for this version (MDL-10).
     public var versionIdentifiers: Set<String> { definition.versionIdentifiers }
 
     /// True when a store with these entity hashes can be opened with this model without a migration (MDL-9).

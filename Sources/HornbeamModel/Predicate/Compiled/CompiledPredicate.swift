@@ -2,8 +2,8 @@ import Foundation
 
 /// A predicate prepared for many objects of one type.
 ///
-/// Keys are resolved once, constants prepared, and comparisons of a key with a constant run without
-/// boxing. Other parts use the interpreter, so the results always equal those of `evaluate(with:)`.
+/// Keys are resolved and constants prepared once. Comparisons of a key with a constant run without
+/// boxing; the interpreter evaluates all other parts. The results always equal those of `evaluate(with:)`.
 /// Not `Sendable`: compile the predicate again for another thread.
 /// ```swift
 /// let matches = try CompiledPredicate<Place>(FetchPredicate(format: "latitude > 37 AND name ENDSWITH '7'"))
@@ -91,7 +91,7 @@ struct PredicateCompiler<Object> {
         }
     }
 
-    /// A comparison of one key with a constant; nil for everything else.
+    /// The test of a comparison of one key with a constant; nil for other nodes.
     private func term(_ node: FetchPredicate.Node) throws -> Test? {
         guard let term = PredicateAnalysis.term(node), term.modifier == .direct, let key = term.key else { return nil }
         let accessor = try resolver.accessor(key)

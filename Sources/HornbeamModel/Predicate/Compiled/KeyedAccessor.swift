@@ -14,7 +14,7 @@ public import Foundation
     case string((Object) throws -> String?)
     /// Reads a date.
     case date((Object) throws -> Date?)
-    /// Passes the UTF-8 bytes of a text, or nil, to the test; for objects that store UTF-8 instead of a `String`.
+    /// Passes the UTF-8 bytes of a text, or nil, to a closure. For objects that store UTF-8 instead of a `String`.
     case utf8((Object, (UnsafeBufferPointer<UInt8>?) throws -> Bool) throws -> Bool)
     /// Any other plain value.
     case value((Object) throws -> PropertyValue)
@@ -75,7 +75,7 @@ extension TypedKeyedValues {
 package struct PredicateResolver<Object> {
     /// The accessor of a key; throws when there is no such key.
     package var accessor: (String) throws -> KeyedAccessor<Object>
-    /// The object in the form that the interpreter reads, for parts without an accessor.
+    /// The object in the form that the interpreter reads, for the parts that it evaluates.
     package var evaluated: (Object) -> EvaluatedValue
 
     package init(

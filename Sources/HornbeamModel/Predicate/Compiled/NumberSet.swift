@@ -1,19 +1,19 @@
 import Foundation
 
-/// The numbers of an IN list, sorted as integers and as doubles; other elements never equal a number.
+/// The numbers of an IN list, sorted as integers and as doubles. Other elements are omitted, because they never equal a number.
 package struct NumberSet: Sendable {
     /// True when the list contains nil.
     package let holdsForNil: Bool
     private let integers: [Int64]
     private let doubles: [Double]
 
-    /// Nil when the term is not an IN with a list.
+    /// The numbers of a term; nil when the term is not an IN with a list.
     package init?(_ term: PredicateAnalysis.Term) {
         guard term.modifier == .direct, term.comparator == .in, case .array(let values) = term.value else { return nil }
         self.init(values)
     }
 
-    /// The same for dates, as seconds since 2001.
+    /// The dates of a term, as seconds since 2001; nil when the term is not an IN with a list.
     package init?(dates term: PredicateAnalysis.Term) {
         guard term.modifier == .direct, term.comparator == .in, case .array(let values) = term.value else { return nil }
         self.init(values.compactMap { value in
@@ -26,7 +26,7 @@ package struct NumberSet: Sendable {
         holdsForNil = values.contains(.null)
         let numbers = values.filter { $0.doubleValue != nil }
         integers = numbers.compactMap(\.intValue).sorted()
-        // A number without an equal double is left out: 2⁵³ + 1.
+        // Omits a number without an equal double, such as 2⁵³ + 1.
         doubles = numbers.compactMap { number in
             number.doubleValue.flatMap { PropertyValue.double($0).isEqual(to: number) ? $0 : nil }
         }.sorted()

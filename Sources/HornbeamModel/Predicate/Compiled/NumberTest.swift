@@ -2,9 +2,10 @@ import Foundation
 
 /// A comparison of a number with constants, prepared for integers and for doubles.
 ///
-/// Every such comparison is a closed range of integers and a range of doubles, or the complement of one.
+/// The comparison becomes a closed range of integers and an equivalent range of doubles. Numbers inside the range satisfy it or,
+/// for `!=`, numbers outside.
 package struct NumberTest: Sendable {
-    /// True when nil satisfies it.
+    /// True when nil satisfies the comparison.
     package let holdsForNil: Bool
     private let isOutside: Bool
     private let integers: ClosedRange<Int64>?
@@ -13,7 +14,7 @@ package struct NumberTest: Sendable {
     private let excludesLow: Bool
     private let excludesHigh: Bool
 
-    /// The numbers that satisfy a term; nil when they are not one range: for IN, or a constant that is not a number.
+    /// The test for a term; nil for a term without a range: IN, or a constant that is not a number.
     package init?(_ term: PredicateAnalysis.Term) {
         guard term.modifier == .direct else { return nil }
         self.init(term.comparator, term.value) { value in
@@ -26,7 +27,7 @@ package struct NumberTest: Sendable {
         }
     }
 
-    /// The same for dates, as seconds since 2001.
+    /// The test for a term with dates, which are compared as seconds since 2001.
     package init?(dates term: PredicateAnalysis.Term) {
         guard term.modifier == .direct else { return nil }
         self.init(term.comparator, term.value) { $0.dateValue.map { .double($0.timeIntervalSinceReferenceDate) } }
@@ -73,7 +74,7 @@ package struct NumberTest: Sendable {
         static let least = Bound(.double(-.infinity), excluded: false)
         static let greatest = Bound(.double(.infinity), excluded: false)
 
-        /// The bound as a double that divides the doubles in the same way as the exact value.
+        /// The bound for doubles. If the exact value is not a double, the nearest double with the same doubles inside.
         func double(isLow: Bool) -> (value: Double, excluded: Bool) {
             guard case .int(let integer) = value else { return (value.doubleValue ?? .nan, excluded) }
             let near = Double(integer)
@@ -84,7 +85,7 @@ package struct NumberTest: Sendable {
             }
         }
 
-        /// The least or greatest integer inside the bound; nil when there is none.
+        /// The least or greatest integer inside the bound; nil when there is no such integer.
         func integer(isLow: Bool) -> Int64? {
             if let whole = value.intValue {
                 guard excluded else { return whole }
@@ -122,7 +123,7 @@ package struct NumberTest: Sendable {
         return (number >= integers.lowerBound && number <= integers.upperBound) != isOutside
     }
 
-    /// NaN is inside no range.
+    /// NaN is outside every range.
     @inline(__always)
     package func holds(_ number: Double?) -> Bool {
         guard let number else { return holdsForNil }

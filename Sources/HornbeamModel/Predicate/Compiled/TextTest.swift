@@ -10,10 +10,10 @@ package struct TextTest: Sendable {
     }
 
     private let kind: Kind
-    /// True when nil satisfies it.
+    /// True when nil satisfies the comparison.
     package let holdsForNil: Bool
 
-    /// - Returns: Nil when texts are not compared with constants of this type.
+    /// - Returns: Nil when the operator with this constant has no prepared test for texts.
     /// - Throws: `HornbeamError` when the pattern of MATCHES is not a regular expression.
     package init?(_ term: PredicateAnalysis.Term) throws {
         guard term.modifier == .direct else { return nil }
@@ -22,7 +22,7 @@ package struct TextTest: Sendable {
             kind = .always(term.comparator == .notEqual)
             holdsForNil = term.comparator == .equal
         case .string(let text) where term.comparator == .in:
-            // A test for a text in a constant needs no preparation.
+            // `key IN 'constant'` searches for the value inside the constant. No preparation makes that faster.
             _ = text
             return nil
         case .string(let text):

@@ -1,7 +1,7 @@
 import Foundation
 
-/// Arithmetic on values. Integers stay integers until they overflow. A decimal operand makes the result a
-/// decimal, else a double operand makes it a double. An undefined result is nil.
+/// Arithmetic on values. The result of two integers is an integer, or a double after an overflow. A decimal operand makes
+/// the result a decimal, else a double operand makes it a double. An undefined result is nil.
 enum Arithmetic {
     private enum Operands {
         case integers(Int64, Int64)
@@ -117,7 +117,7 @@ enum Arithmetic {
         return total.doubleValue.map { .double($0 / Double(values.count)) } ?? .null
     }
 
-    /// The least or greatest value; nil for no values. Values of several kinds have the order of sorting.
+    /// The least or greatest value; nil for no values. Values of different types compare as in a sorted list.
     static func extreme(_ values: [PropertyValue], _ wanted: ValueOrder) -> PropertyValue {
         guard var best = values.first else { return .null }
         for value in values.dropFirst() where value.sortOrder(to: best) == wanted { best = value }
@@ -158,7 +158,7 @@ extension Decimal {
     fileprivate func remainder(dividingBy divisor: Decimal) -> Decimal? {
         let size = abs(divisor)
         var rest = abs(self)
-        // A quotient with too many digits is rounded, so that another round is needed.
+        // A quotient with too many digits is rounded. The rest is then divided again.
         for _ in 0..<4 {
             if rest < size { return self < 0 ? -rest : rest }
             var quotient = rest / size

@@ -4,15 +4,15 @@ internal import HornbeamThreads
 /// The pattern of MATCHES: an ICU regular expression that must match the whole text. The work is limited,
 /// so that `(a+)+b` against a long text ends with an error.
 struct BoundedPattern: Sendable {
-    /// The maximum number of progress reports of the regular expression engine. One report stands for ten thousand steps, a
-    /// fifth of a millisecond. After some thousand reports its stack is full, and it would return “no match” instead of
-    /// an error, so the limit must be far below that.
+    /// The maximum number of progress reports of the regular expression engine. It reports every ten thousand steps, about a
+    /// fifth of a millisecond. After some thousand reports its stack is full, and it returns “no match” instead of
+    /// an error, so the limit must be far lower.
     private static let reportsMax = 500
 
-    /// A report costs as much as reading this number of values.
+    /// The cost of the steps between two reports, in values read.
     private static let unitsInReport = PatternCost.unitsInReport
 
-    /// Longer patterns are refused; practical conditions need far less.
+    /// The maximum length of a pattern in bytes. Practical patterns are far shorter.
     private static let lengthMax = 16_384
 
     private let expression: NSRegularExpression
@@ -50,7 +50,7 @@ struct BoundedPattern: Sendable {
         return try cached(pattern, options, &work)
     }
 
-    /// As above, and charges the cost of compiling.
+    /// The compiled pattern, from the cache. Charges the cost of compiling if the cache does not contain it.
     static func cached(
         _ pattern: String, _ options: FetchPredicate.Options, _ work: inout EvaluationWork
     ) throws -> BoundedPattern {
@@ -65,13 +65,13 @@ struct BoundedPattern: Sendable {
         return made
     }
 
-    /// - Throws: `HornbeamError` with code `predicateEvaluation` when it takes too long.
+    /// - Throws: `HornbeamError` with code `predicateEvaluation` when the match needs too many steps.
     func matches(_ text: String) throws -> Bool {
         var work = EvaluationWork()
         return try matches(text, &work)
     }
 
-    /// - Throws: `HornbeamError` with code `predicateEvaluation` when it exceeds a limit of time or work.
+    /// - Throws: `HornbeamError` with code `predicateEvaluation` when the match needs too many steps, or exceeds the limit of work.
     func matches(_ text: String, _ work: inout EvaluationWork) throws -> Bool {
         var isFound = false
         var reports = 0
@@ -90,7 +90,7 @@ struct BoundedPattern: Sendable {
         guard isFound || reports <= Self.reportsMax else {
             throw HornbeamError(
                 .predicateEvaluation,
-                "MATCHES gave up on the regular expression \(pattern.debugDescription), which needs too many steps. "
+                "MATCHES stopped evaluating the regular expression \(pattern.debugDescription), which needs too many steps. "
                     + "Rewrite it without repetitions inside repetitions.")
         }
         return isFound

@@ -24,7 +24,7 @@ struct ComparisonTest {
         case .typeConformsTo:
             throw HornbeamError(
                 .predicateEvaluation,
-                "UTI-CONFORMS-TO needs a registry of type identifiers, which this platform has not; list the types with IN.")
+                "UTI-CONFORMS-TO needs a registry of type identifiers, which this platform does not have; list the types with IN.")
         }
     }
 
@@ -68,7 +68,7 @@ struct ComparisonTest {
         return try a.allSatisfy { try rest.remove($0, &work) }
     }
 
-    /// A missing element counts as nil.
+    /// Compares two dictionaries. A missing key has the value nil.
     private func isEqual(
         _ a: [String: PropertyValue], _ b: [String: PropertyValue], _ work: inout EvaluationWork
     ) throws -> Bool {
@@ -97,7 +97,7 @@ struct ComparisonTest {
 
     // MARK: Membership
 
-    /// IN and CONTAINS: an element of a collection, or a part of a text.
+    /// IN and CONTAINS: true when the value is an element of the collection, or the text is a part of the other text.
     private func isMember(
         _ element: EvaluatedValue, of collection: EvaluatedValue, _ work: inout EvaluationWork
     ) throws -> Bool {

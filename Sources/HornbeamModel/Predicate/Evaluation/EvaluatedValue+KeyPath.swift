@@ -1,7 +1,8 @@
 import Foundation
 
 extension EvaluatedValue {
-    /// Follows the steps of a key path. nil stays nil; a key of a collection gives a flat collection.
+    /// The value at the end of a key path. A key of nil has the value nil. A key of a collection has the values of all its elements, as a
+    /// flat collection.
     func value(
         along steps: ArraySlice<FetchExpression.Step>, _ work: inout EvaluationWork
     ) throws -> EvaluatedValue {

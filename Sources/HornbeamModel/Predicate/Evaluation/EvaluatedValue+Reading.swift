@@ -20,7 +20,7 @@ extension EvaluatedValue {
         if case .value(.null) = self { true } else { false }
     }
 
-    /// In a key path, a dictionary such as a composite is one value, though it has elements.
+    /// True for a dictionary, such as a composite. Key paths treat it as one value, although it has elements.
     var isDictionary: Bool {
         if case .value(.dictionary) = self { true } else { false }
     }
@@ -44,7 +44,7 @@ extension EvaluatedValue {
         }
     }
 
-    /// The elements for an aggregate: empty for nil, the value itself when it is not a collection.
+    /// The elements for an aggregate: no elements for nil, and the value itself when it is not a collection.
     var members: [EvaluatedValue] {
         isNull ? [] : (elements ?? [self])
     }
@@ -72,7 +72,7 @@ extension EvaluatedValue {
 }
 
 extension PropertyValue {
-    /// The same form for all equal numbers: `int` for integers, `double` for others.
+    /// A number in the same form as all equal numbers: `int` if it is integral, else `double`. Other values are unchanged.
     package var normalizedForEquality: PropertyValue {
         switch self {
         case .bool(let flag): .int(flag ? 1 : 0)

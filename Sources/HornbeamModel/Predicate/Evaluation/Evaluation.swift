@@ -1,7 +1,7 @@
 /// Evaluates a predicate for one object with one set of variables.
 ///
-/// The logic has two values: every comparison is true or false, with nil too. This interpreter is the reference;
-/// compiled predicates and stores return the same results. It throws only for undefined results: an unknown
+/// The logic has two values: every comparison is true or false, also for nil. This interpreter is the reference:
+/// compiled predicates and stores return the same results. It throws only if a result is undefined: for an unknown
 /// key, a variable without a value, ANY or ALL over a single value.
 struct Evaluation {
     let object: EvaluatedValue
@@ -46,7 +46,7 @@ struct Evaluation {
         }
     }
 
-    /// The elements on the left side of ANY and ALL. A path that ends at nil has none.
+    /// The elements on the left side of ANY and ALL. A path that ends at nil has no elements.
     private func collection(_ left: EvaluatedValue, _ comparison: FetchPredicate.Comparison) throws -> [EvaluatedValue] {
         if left.isNull { return [] }
         if let elements = left.elements { return elements }
@@ -90,7 +90,7 @@ struct Evaluation {
         return value
     }
 
-    /// Charges the size of the value and returns it, because the next step reads all of it.
+    /// Charges the size of a value and returns the value. The next step reads all of it.
     private mutating func paid(_ value: EvaluatedValue) throws -> EvaluatedValue {
         try work.spend(for: value)
         return value
@@ -135,7 +135,7 @@ struct Evaluation {
             return .collection(pairs.values.map { .value($0) }, isOrdered: false)
         case .value, .collection: break
         }
-        throw HornbeamError(.predicateEvaluation, "ANYKEY needs an object that knows its keys.")
+        throw HornbeamError(.predicateEvaluation, "ANYKEY needs an object whose keys are known.")
     }
 
     private mutating func element(_ index: FetchExpression.Index, of collection: EvaluatedValue) throws -> EvaluatedValue {

@@ -1,12 +1,12 @@
 /// The limit of work for the evaluation of one object.
 ///
 /// A short format can require unlimited work: a key path over five to-many relationships, a SUBQUERY in a SUBQUERY,
-/// a list that contains the same list a thousand times. Every step that reads the elements of a collection is charged first,
-/// and so are the steps of LIKE and MATCHES, whose number does not depend on the length of the text alone.
+/// a list that contains the same list a thousand times. Each step that reads the elements of a collection is charged before it runs.
+/// The steps of LIKE and MATCHES are charged too, because their number does not depend only on the length of the text.
 ///
 /// One unit is the cost of reading a value, about a tenth of a microsecond.
 struct EvaluationWork {
-    /// Far above the cost of practical predicates, and low enough to end within seconds.
+    /// The limit: far above the cost of practical predicates, and low enough that every evaluation ends within seconds.
     static let unitsMax = 10_000_000
 
     /// The maximum depth of nested collections, which limits recursion.
@@ -19,7 +19,7 @@ struct EvaluationWork {
 
     init(units: Int = unitsMax) { left = units }
 
-    /// For existing values that are compared once.
+    /// Without a limit, for one comparison of values that are already in memory.
     static var unbounded: Self {
         var work = Self()
         work.left = .max
@@ -39,7 +39,7 @@ struct EvaluationWork {
         if left < 0 { throw Self.exhausted }
     }
 
-    /// Charges a text that is read as a whole; bytes cost less than values.
+    /// Charges a text that is read as a whole. Reading a byte costs less than reading a value.
     mutating func spend(for text: String) throws { try spend(text.utf8.count >> 4) }
 
     /// Charges the elements of a value, but not their contents.
@@ -92,7 +92,7 @@ struct EvaluationWork {
     private static var exhausted: HornbeamError {
         HornbeamError(
             .predicateEvaluation,
-            "The predicate looks at more than \(unitsMax) values for one object, and was given up. Use fewer to-many "
+            "The predicate reads more than \(unitsMax) values for one object, so its evaluation was stopped. Use fewer to-many "
                 + "relationships in one key path, and fewer SUBQUERYs inside one another.")
     }
 }

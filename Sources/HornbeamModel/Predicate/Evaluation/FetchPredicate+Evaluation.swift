@@ -28,7 +28,7 @@ extension FetchExpression {
         try value(with: EvaluatedValue.object(object), variables: variables)
     }
 
-    /// The value of the expression with a plain value, or nothing, as `SELF`.
+    /// The value of the expression for a plain value as `SELF`; without a value, `SELF` is nil.
     public func value(with value: PropertyValue = .null, variables: [String: PropertyValue] = [:]) throws -> EvaluatedValue {
         try self.value(with: EvaluatedValue.value(value), variables: variables)
     }

@@ -1,6 +1,6 @@
 extension FetchPredicate {
-    /// A copy in which the given variables are replaced by their values. Other variables stay: bind them later, or
-    /// the evaluation throws.
+    /// A copy in which the given variables are replaced by their values. Other variables remain, and evaluation needs
+    /// values for them.
     public func substituting(_ variables: [String: PropertyValue]) -> FetchPredicate {
         FetchPredicate(node: node.substituting(variables))
     }
@@ -15,7 +15,8 @@ extension FetchPredicate {
             "The variable $\(missing) has no value. A fetch needs a value for every variable of its predicate.")
     }
 
-    /// A copy in which a variable is replaced by an object: key paths from it are evaluated now, and the variable itself becomes the object's ID.
+    /// A copy in which a variable is replaced by an object. Key paths that start at the variable become their values, and the variable
+    /// itself becomes the object's ID.
     /// - Throws: The object's error for an unknown key.
     package func binding(_ name: String, to object: EvaluatedValue) throws -> FetchPredicate {
         let followed = try node.mapExpressions { expression in

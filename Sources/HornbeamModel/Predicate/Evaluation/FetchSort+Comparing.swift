@@ -1,7 +1,7 @@
 extension FetchSort {
     /// The order of two values of the key path, with direction and comparison.
     ///
-    /// nil is the least value: it comes first ascending and last descending.
+    /// nil is the least value: it comes first in ascending order and last in descending order.
     package func order(_ a: PropertyValue, _ b: PropertyValue) -> ValueOrder {
         let order = ascendingOrder(a, b)
         return isAscending ? order : order.reversed
@@ -39,7 +39,7 @@ extension FetchSort {
 
 extension Sequence where Element: KeyedValues {
     /// The elements sorted by the criteria. Elements that are equal in all criteria are ordered by ID, or
-    /// keep their order when they have none. Reads every key once; n log n comparisons.
+    /// stay in their order if they have no ID. Reads every key once and makes O(n log n) comparisons.
     /// - Throws: The element's error for an unknown key.
     public func sorted(by criteria: [FetchSort]) throws -> [Element] {
         let paths = try criteria.map { try $0.steps }

@@ -8,7 +8,7 @@ struct LikePattern: Sendable {
     /// Bytes, and the two wildcards as values above 255.
     private let tokens: [UInt16]
 
-    /// Longer patterns are refused, which bounds the work on a text.
+    /// The maximum length of a pattern in bytes. It limits the work on a text.
     private static let lengthMax = 4096
 
     /// - Throws: `HornbeamError` with code `predicateEvaluation` for a pattern that is too long.
@@ -49,7 +49,7 @@ struct LikePattern: Sendable {
         return isFound
     }
 
-    /// Stops one step after the maximum number of steps.
+    /// Stops when `steps` exceeds the maximum, and returns false.
     private func matches(_ text: UnsafeBufferPointer<UInt8>, _ steps: inout Int, stepsMax: Int) -> Bool {
         var place = 0
         var index = 0

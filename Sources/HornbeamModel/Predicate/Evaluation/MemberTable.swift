@@ -1,6 +1,6 @@
-/// A hash table of collection elements, so that an equal element is found without comparing all of them.
+/// A hash table of collection elements. It finds an equal element without a comparison with each element.
 ///
-/// `ComparisonTest` determines equality, as everywhere.
+/// `ComparisonTest` determines equality, as in comparisons.
 struct MemberTable {
     private let test: ComparisonTest
     private var buckets: [EvaluatedValue.EqualityKey: [EvaluatedValue]] = [:]
@@ -10,7 +10,7 @@ struct MemberTable {
         for member in members { buckets[key(of: member), default: []].append(member) }
     }
 
-    /// Equal for equal values, and different for most others; all collections share one key.
+    /// The bucket of a value: the same for equal values, and different for most others. All collections share one bucket.
     private func key(of value: EvaluatedValue) -> EvaluatedValue.EqualityKey {
         switch value {
         case .value(.string(let text)): .text(TextFolding(test.options, isOrdering: false).folded(text))
@@ -24,7 +24,7 @@ struct MemberTable {
         try place(of: value, in: key(of: value), &work) != nil
     }
 
-    /// False when an equal element already exists. A NaN is added once, though it equals no value.
+    /// Adds an element; false when an equal element exists. NaN is added only once, although it equals no value.
     mutating func insert(_ value: EvaluatedValue, _ work: inout EvaluationWork) throws -> Bool {
         let key = key(of: value)
         if value.isNaN, buckets[key] != nil { return false }
@@ -33,7 +33,7 @@ struct MemberTable {
         return true
     }
 
-    /// False when there is no equal element.
+    /// Removes an equal element; false when there is no such element.
     mutating func remove(_ value: EvaluatedValue, _ work: inout EvaluationWork) throws -> Bool {
         let key = key(of: value)
         guard let place = try place(of: value, in: key, &work) else { return false }
@@ -66,7 +66,7 @@ extension PropertyValue {
 }
 
 extension FetchExpression.SetOperator {
-    /// The result of a set operation on two collections; nil counts as empty.
+    /// The result of a set operation on two collections. nil is an empty collection.
     func combine(
         _ left: EvaluatedValue, _ right: EvaluatedValue, _ work: inout EvaluationWork
     ) throws -> EvaluatedValue {

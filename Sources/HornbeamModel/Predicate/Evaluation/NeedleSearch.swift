@@ -2,8 +2,8 @@ import Foundation
 
 /// Searches a sequence of bytes in texts, in time proportional to the text in every case.
 ///
-/// Short needles are searched by their first byte. For long needles that would allow a quadratic worst case, so they use the failure
-/// function of Knuth, Morris and Pratt.
+/// Finds a short sequence (needle) by its first byte. For a long needle, that method is quadratic in the worst case, so the search uses
+/// the failure function of Knuth, Morris and Pratt.
 struct NeedleSearch: Sendable {
     private static let shortMax = 32
 

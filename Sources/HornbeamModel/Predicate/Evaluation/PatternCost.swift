@@ -1,10 +1,10 @@
 /// The maximum cost of a regular expression before the engine's first progress report.
 ///
-/// The engine reports every ten thousand steps. The cost of fewer steps is estimated from the pattern, high
-/// rather than low: a pattern with k choices, each with up to n positions in
+/// The engine reports every ten thousand steps. The cost of fewer steps is an upper estimate from the
+/// pattern: a pattern with k choices, each with up to n positions in
 /// a text of n characters, has (n + k over k) paths; nested repetitions have no such bound.
 struct PatternCost: Sendable {
-    /// Ten thousand steps take a fifth of a millisecond, the time of two thousand values.
+    /// The cost of ten thousand steps: a fifth of a millisecond, the time to read two thousand values.
     static let unitsInReport = 2_000
 
     private static let stepsInUnit = 5

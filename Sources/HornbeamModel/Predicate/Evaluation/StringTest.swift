@@ -3,7 +3,7 @@ import Foundation
 /// A string operator with a prepared right side, such as `ENDSWITH[c] 'x'`, that tests the bytes of a text.
 ///
 /// The evaluator and the scans of a store both use it, so that they always agree.
-/// Texts are UTF-8; `nil` satisfies none of these operators except `!=`.
+/// Texts are UTF-8. nil satisfies only `!=`.
 package struct StringTest: Sendable {
     private enum Kind: Sendable {
         case equal, notEqual, less, lessOrEqual, greater, greaterOrEqual
@@ -96,7 +96,7 @@ package struct StringTest: Sendable {
         return difference == 0 ? text.count - needle.count : difference
     }
 
-    /// `[c]` at a fixed position of an ASCII text needs no folded copy; nil when a copy is needed.
+    /// The result for `[c]` at a fixed position of an ASCII text, without a folded copy; nil when a copy is needed.
     private func holdsInASCII(_ text: UnsafeBufferPointer<UInt8>) -> Bool? {
         let start: Int
         switch kind {
@@ -150,7 +150,7 @@ extension FetchPredicate.Comparator {
         }
     }
 
-    /// True when an order of left and right satisfies an ordering operator or an equality.
+    /// True when the operator is true for operands in this order. For ordering operators, `==` and `!=`.
     package func holds(for order: ValueOrder) -> Bool {
         switch self {
         case .lessThan: order == .less
@@ -163,7 +163,7 @@ extension FetchPredicate.Comparator {
         }
     }
 
-    /// The equivalent operator for exchanged sides; nil when there is none.
+    /// The equivalent operator for exchanged operands; nil when there is no such operator.
     package var mirrored: FetchPredicate.Comparator? {
         switch self {
         case .lessThan: .greaterThan

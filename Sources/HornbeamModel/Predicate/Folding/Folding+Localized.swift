@@ -25,8 +25,8 @@ extension Folding {
 
     private static func isDigit(_ byte: UInt8) -> Bool { byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9") }
 
-    /// A run of digits: the digit zero (so that it has the position of digits among other characters), the
-    /// number of digits without leading zeros, the digits.
+    /// Appends a run of digits: the digit zero, so that numbers have the position of digits among other characters; the
+    /// number of digits without leading zeros; these digits.
     private static func appendNumber(_ digits: ArraySlice<UInt8>, to key: inout [UInt8]) {
         var value = digits.drop { $0 == UInt8(ascii: "0") }
         key.append(UInt8(ascii: "0"))

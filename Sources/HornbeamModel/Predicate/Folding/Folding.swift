@@ -1,14 +1,14 @@
 /// Case folding and removal of marks, over Unicode scalars, with fixed tables.
 ///
-/// The system's tables change with its version. These never change, so that index keys stay valid on every
-/// system, and memory and store agree. `[c]` maps every scalar by its full case folding (ß becomes ss);
-/// `[d]` removes the marks from letters and drops marks that stand alone. Texts are not normalised
+/// The tables of a system change with its version. These tables never change, so index keys stay valid on every
+/// system, and a predicate has the same result in memory and in a store. `[c]` maps every scalar by its full case
+/// folding (ß becomes ss); `[d]` removes the marks of letters, and marks without a letter. Texts are not normalised
 /// otherwise.
 package enum Folding {
     /// The number of this set of tables; index keys record it.
     package static let version = 1
 
-    /// The folded text; the same bytes when both parameters are false. Bytes that are not UTF-8 are kept.
+    /// The folded text; the same bytes when both parameters are false. Bytes that are not UTF-8 stay unchanged.
     package static func fold(
         _ text: some Collection<UInt8>, caseInsensitive: Bool, diacriticInsensitive: Bool
     ) -> [UInt8] {
@@ -74,7 +74,7 @@ package enum Folding {
         byte &- UInt8(ascii: "A") < 26 ? byte | 0x20 : byte
     }
 
-    /// The scalar at a position and its length in bytes; one byte without a scalar where the text is not UTF-8.
+    /// The scalar at a position and its length in bytes; where the text is not UTF-8, nil and the length 1.
     static func decode(_ bytes: UnsafeBufferPointer<UInt8>, _ index: Int) -> (scalar: UInt32?, length: Int) {
         let first = unsafe UInt32(bytes[index])
         let length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2

@@ -1,5 +1,5 @@
-/// Archived as format text with exact dates and the type of every constant, so that an
-/// archive is readable and independent of the version of the tree.
+/// Archived as format text with exact dates and the type of every constant. An archive is
+/// therefore readable, and does not depend on the types of the syntax tree.
 extension FetchPredicate: Codable {
     /// Parses a predicate from its text.
     ///

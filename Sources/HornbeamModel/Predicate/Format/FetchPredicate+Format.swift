@@ -1,8 +1,8 @@
 extension FetchPredicate {
     /// Parses a format such as `"latitude > %d AND name BEGINSWITH[c] %@"`.
     ///
-    /// `%@` takes any value, a collection, nil, a predicate or an expression; `%K` a key path; `%d` and similar
-    /// placeholders a number. `$name` is a variable that `substituting(_:)` or the evaluation replaces.
+    /// `%@` stands for any value, a collection, nil, a predicate or an expression; `%K` for a key path; `%d` and similar
+    /// placeholders for a number. `$name` is a variable that `substituting(_:)` or the evaluation replaces.
     /// Safe for texts from untrusted sources: length and depth are limited, and only
     /// built-in functions can be called. Linear in the length of the format.
     /// - Throws: `HornbeamError` with code `predicateSyntax`, whose message marks the position with a caret.

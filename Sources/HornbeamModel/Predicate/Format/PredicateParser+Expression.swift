@@ -1,5 +1,5 @@
 extension PredicateParser {
-    /// `assign`: a value, or `$name := value`.
+    /// Parses an expression, or an assignment `$name := expression`.
     mutating func parseExpression() throws(PredicateSyntaxProblem) -> Parsed {
         let left = try parseBinary(1)
         guard at(.assign) else { return left }
@@ -82,7 +82,7 @@ extension PredicateParser {
         return Parsed(kind: .expression(wrap(node)), height: try grown(height, at: start), start: start)
     }
 
-    /// `-3` is a constant, except before a power: `-2**2` is `-(2**2)`.
+    /// Parses `-3` as a constant; nil before a power, because `-2**2` is `-(2**2)`.
     private mutating func parseNegativeLiteral() throws(PredicateSyntaxProblem) -> Parsed? {
         let minus = token
         advance()
@@ -141,7 +141,7 @@ extension PredicateParser {
         return .keyPath(root, first + steps)
     }
 
-    /// `.name.@count.%K`; the current token is the first dot. The step `self` has no effect.
+    /// Parses steps such as `.name.@count.%K`; the current token is the first dot. The step `self` has no effect.
     private mutating func parseSteps() throws(PredicateSyntaxProblem) -> [FetchExpression.Step] {
         var steps: [FetchExpression.Step] = []
         while take(.dot) {

@@ -124,7 +124,7 @@ extension PredicateParser {
         return index == first ? nil : UInt32(value)
     }
 
-    /// Reads the second half when `value` is the first half of a surrogate pair.
+    /// If `value` is the first half of a surrogate pair, reads the second half and sets `value` to the whole scalar.
     private func joinSurrogates(_ value: inout UInt32, _ index: inout Int, _ end: Int) {
         guard value >= 0xD800, value < 0xDC00, index + 6 <= end else { return }
         let bytes = scanner.bytes
@@ -183,7 +183,7 @@ extension PredicateParser {
         }
     }
 
-    /// Reads `a.b.@count`; reserved words are plain names here.
+    /// Parses a key path such as `a.b.@count`; reserved words are plain names here.
     private func keyPathSteps(_ text: String) throws(PredicateSyntaxProblem) -> [FetchExpression.Step] {
         var steps: [FetchExpression.Step] = []
         for part in text.split(separator: ".", omittingEmptySubsequences: false) {
@@ -205,7 +205,7 @@ extension PredicateParser {
         return steps
     }
 
-    /// The number argument of a `%d` or a similar placeholder; a Boolean counts as 0 or 1.
+    /// The number argument of a `%d` or a similar placeholder; a Boolean becomes 0 or 1.
     mutating func numberArgument() throws(PredicateSyntaxProblem) -> PropertyValue {
         guard case .value(let value) = try takeArgument() else { throw problem("the argument of this placeholder must be a number") }
         switch FetchExpression.normalized(value) {

@@ -73,7 +73,7 @@ extension PredicateParser {
         }
     }
 
-    /// An identifier: a key, or a function when a parenthesis or a colon follows.
+    /// Parses an identifier: a key, or a function when a parenthesis or a colon follows.
     private mutating func parseName() throws(PredicateSyntaxProblem) -> Parsed {
         let word = token
         if let name = functionName(from: word) {
@@ -85,7 +85,7 @@ extension PredicateParser {
         return leaf(.keyPath(.evaluatedObject, [.name(text)]), word.start)
     }
 
-    /// `multiply:by:`; nil when no colon follows the word, or only `:=` does.
+    /// The name of a function such as `multiply:by:`; nil when the word is not followed by a colon, or is followed by `:=`.
     private mutating func functionName(from word: PredicateToken) -> String? {
         let bytes = scanner.bytes
         var end = word.end
@@ -118,7 +118,7 @@ extension PredicateParser {
         return Parsed(kind: .expression(.function(function, nodes)), height: try grown(height, at: start), start: start)
     }
 
-    /// `(a, b, c)`, possibly empty.
+    /// Parses arguments `(a, b, c)`, possibly empty.
     private mutating func parseArguments() throws(PredicateSyntaxProblem) -> ([FetchExpression.Node], height: Int) {
         try expect(.openParenthesis, "“(” after the name of the function")
         var nodes: [FetchExpression.Node] = []
@@ -187,7 +187,7 @@ extension PredicateParser {
             height: try grown(max(height, yesHeight, noHeight), at: start), start: start)
     }
 
-    /// `FUNCTION(target, "name:", …)`: the built-in function of that name, never a method.
+    /// Parses `FUNCTION(target, "name:", …)`, a call of the built-in function with this name, never of a method.
     private mutating func parseFunctionForm(_ start: Int) throws(PredicateSyntaxProblem) -> Parsed {
         let opening = token.end
         let (nodes, height) = try parseArguments()
@@ -210,7 +210,7 @@ extension PredicateParser {
         }
         guard let type = FetchExpression.CastType(named: name) else {
             throw problem(
-                "CAST knows no type \(name)"
+                "CAST has no type \(name)"
                     + suggestion(for: name, among: FetchExpression.CastType.allCases.map(\.rawValue)), at: opening)
         }
         if case .constant(let value) = nodes[0], let constant = type.folded(value) {

@@ -1,19 +1,19 @@
 /// Parses a predicate format by recursive descent, in one pass.
 ///
 /// A parenthesis may open a predicate or an expression. The same functions parse both and
-/// return the kind that they found, so that no token is parsed twice. The height of the tree is limited, so
-/// that no text can exhaust the stack here or in a later traversal.
+/// return the kind that they found, so no token is parsed twice. The height of the tree is limited, so
+/// no text can exhaust the stack during parsing or a later traversal.
 struct PredicateParser {
-    /// Trees higher than this are refused.
+    /// The maximum height of a tree.
     static let heightMax = 120
-    /// Formats longer than this many bytes are refused.
+    /// The maximum length of a format in bytes.
     static let formatLengthMax = 1 << 20
 
     var scanner: PredicateScanner
     var token: PredicateToken
     let arguments: [PredicateArgumentValue]
     var argumentsUsed = 0
-    /// Strings that contain only a placeholder in quotes. They are text; their argument is required and unused.
+    /// The number of strings that consist of a placeholder in quotes. They are plain text; as many extra arguments are allowed and ignored.
     var quotedPlaceholders = 0
     var depth = 0
 
@@ -112,8 +112,8 @@ struct PredicateParser {
 
     // MARK: Results
 
-    // These read the current token. Parse their arguments in a statement before the call, because
-    // Swift reads `self` first.
+    // These methods read the current token. Do not parse inside their argument lists: Swift reads `self`
+    // before it evaluates the arguments.
 
     func grown(_ height: Int, at start: Int) throws(PredicateSyntaxProblem) -> Int {
         guard height < Self.heightMax else { throw problem("it is nested more than \(Self.heightMax) levels deep", at: start) }

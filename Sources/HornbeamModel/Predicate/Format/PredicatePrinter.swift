@@ -6,7 +6,7 @@ import Foundation
 /// quotes, every compound inside a compound in parentheses. The exact form, for archives, differs only in
 /// dates and sets, which it prints without loss.
 struct PredicatePrinter {
-    /// True prints exact dates, and sets as sets.
+    /// True for the exact form.
     var isExact = false
     var text = ""
 
@@ -68,7 +68,7 @@ struct PredicatePrinter {
 
     // MARK: Expressions
 
-    /// - Parameter precedence: Operators with a lower precedence are put in parentheses.
+    /// - Parameter precedence: An expression whose operator has a lower precedence is put in parentheses.
     mutating func write(_ node: FetchExpression.Node, precedence: Int) {
         guard node.precedence >= precedence else {
             text += "("
@@ -199,7 +199,7 @@ struct PredicatePrinter {
     private mutating func write(_ date: Date) {
         let seconds = date.timeIntervalSinceReferenceDate
         guard seconds.isFinite else { return writeCast("CAST(\"\(seconds)\", \"NSNumber\")", .date) }
-        // To the microsecond, like Core Data. A smaller number of seconds would print as zero.
+        // Prints microseconds, like Core Data. Smaller numbers of seconds are printed exactly, because they would become zero.
         let isShort = !isExact && (seconds == 0 || abs(seconds) >= 1e-6)
         writeCast(isShort ? String(format: "%.6f", seconds == 0 ? 0 : seconds) : "\(seconds)", .date)
     }
@@ -297,7 +297,7 @@ extension FetchPredicate.Comparator {
 }
 
 extension FetchPredicate.Options {
-    /// `[cd]`, or nothing.
+    /// The letters in brackets, such as `[cd]`; empty without options.
     package var letters: String {
         guard !isEmpty else { return "" }
         var letters = ""

@@ -15,7 +15,7 @@ struct PredicateScanner {
     /// The number of bytes of the text.
     var count: Int { bytes.count - 1 }
 
-    /// Sets the position; the parser goes back with this after a lookahead.
+    /// Sets the position. The parser uses it to return to an earlier token after a lookahead.
     mutating func move(to position: Int) { self.position = position }
 
     /// The text of a range of bytes.

@@ -20,7 +20,7 @@ struct PredicateToken {
         case argument
         /// `%K`
         case keyPathArgument
-        /// `%d`, `%f` and their family
+        /// `%d`, `%f` and other placeholders of C for numbers
         case numberArgument
         case sign(Sign)
         case unterminatedString
@@ -34,7 +34,7 @@ struct PredicateToken {
         case subquery, function, cast, ternary, fetch
         case first, last, size, union, intersect, minus
 
-        /// Keywords that are names where the grammar does not expect them.
+        /// True for a keyword that is an ordinary name wherever the grammar does not expect it.
         var isContextual: Bool { rawValue >= Keyword.subquery.rawValue }
     }
 

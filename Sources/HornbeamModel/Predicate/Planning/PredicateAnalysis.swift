@@ -1,5 +1,5 @@
-/// A predicate in the form for planners: constants are calculated, conditions listed, and simple
-/// conditions separated from others.
+/// A predicate in the form that planners need: constants are calculated, and the conditions are listed, with simple
+/// conditions as terms.
 package struct PredicateAnalysis: Sendable {
     /// The whole predicate, simplified; it is true for the same objects.
     package let predicate: FetchPredicate.Node
@@ -7,9 +7,9 @@ package struct PredicateAnalysis: Sendable {
     package let conjuncts: [Conjunct]
     /// Every key path that starts at the fetched object, also inside SUBQUERY predicates.
     package let keyPaths: Set<[FetchExpression.Step]>
-    /// True when some part can only be evaluated on objects.
+    /// True when a part is a closure, which can be evaluated only for objects in memory.
     package let hasBlocks: Bool
-    /// True when its result for the same object can change with time: `now()`, `random()`.
+    /// True when the result for the same object can change with time: `now()`, `random()`.
     package let isVolatile: Bool
 
     package enum Conjunct: Hashable, Sendable {
@@ -93,7 +93,7 @@ package struct PredicateAnalysis: Sendable {
         }
     }
 
-    /// The node as a term; nil when it is not one.
+    /// The node as a term; nil when it has another form.
     package static func term(_ node: FetchPredicate.Node) -> Term? {
         guard case .comparison(let comparison) = node else { return nil }
         switch (comparison.left, comparison.right) {
@@ -114,7 +114,7 @@ package struct PredicateAnalysis: Sendable {
 }
 
 extension FetchPredicate.Node {
-    /// True when some part is a closure, which only objects can evaluate.
+    /// True when a part is a closure, which can be evaluated only for objects in memory.
     package var hasBlocks: Bool {
         switch self {
         case .block: true
@@ -127,7 +127,7 @@ extension FetchPredicate.Node {
 }
 
 extension FetchExpression.Node {
-    /// True when some part is a closure. Visits each node once.
+    /// True when a part is a closure. Visits each node once.
     package var hasBlocks: Bool {
         switch self {
         case .block: true

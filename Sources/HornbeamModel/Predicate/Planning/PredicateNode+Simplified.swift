@@ -1,6 +1,6 @@
 extension FetchPredicate.Node {
-    /// An equivalent predicate with calculated constants, joined ANDs and ORs, and NOT moved into comparisons
-    /// where that is equivalent (`NOT x == 5` is `x != 5`; for `<` it is not equivalent, because of nil).
+    /// An equivalent predicate with calculated constants, flat ANDs and ORs, and NOT replaced by the opposite
+    /// operator where that is equivalent: `NOT x == 5` is `x != 5`, but `NOT x < 5` is also true for nil.
     package var simplified: FetchPredicate.Node {
         switch self {
         case .constant, .block: return self
@@ -47,7 +47,7 @@ extension FetchPredicate.Node {
         }
     }
 
-    /// The result of a comparison of two constants; nil when it is unknown, or evaluating it throws.
+    /// The result of a comparison of two constants; nil when an operand is not a constant, or the evaluation throws.
     private static func decided(_ comparison: FetchPredicate.Comparison) -> Self? {
         guard case .constant = comparison.left, case .constant = comparison.right else { return nil }
         var evaluation = Evaluation(.value(.null))
@@ -95,7 +95,7 @@ extension FetchExpression.Node {
 
     private var isConstant: Bool { if case .constant = self { true } else { false } }
 
-    /// The calculated constant; the expression itself when evaluating it throws.
+    /// The value of an expression of constants; the expression itself when the evaluation throws.
     private static func calculated(_ node: FetchExpression.Node) -> FetchExpression.Node {
         var evaluation = Evaluation(.value(.null))
         guard let value = try? evaluation.value(node), let plain = value.propertyValue else { return node }

@@ -1,14 +1,14 @@
 import Foundation
 
 extension PredicateTranslator {
-    /// A comparison of the number of elements of a SUBQUERY.
+    /// A comparison of the number of elements of a SUBQUERY with 0.
     static func count(
         _ subquery: FetchExpression.Node, _ comparator: FetchPredicate.Comparator
     ) -> Translated {
         .predicate(.comparison(.init(.keyPath(subquery, [.collection(.count)]), comparator, .constant(.int(0)))))
     }
 
-    /// A string operator. In Swift every text contains the empty text; in the predicate language none does.
+    /// A string operator. With an empty part it is always true, because in Swift every text contains the empty text.
     mutating func text(_ base: Any, _ comparator: FetchPredicate.Comparator, _ part: Any) throws -> Translated {
         let other = try expression(part)
         if other == .constant(.string("")) { return .predicate(.constant(true)) }

@@ -83,7 +83,7 @@ extension PredicateExpressions.NilCoalesce: TranslatablePart {
     }
 }
 
-/// `a?.b`, `if let`, `flatMap`: a key path propagates nil by itself; other bodies need a condition.
+/// `a?.b`, `if let`, `flatMap`. A key path of nil is nil; other bodies need a condition for nil.
 extension PredicateExpressions.OptionalFlatMap: TranslatablePart {
     func translated(_ translator: inout PredicateTranslator) throws -> Translated {
         let value = try translator.expression(wrapped)

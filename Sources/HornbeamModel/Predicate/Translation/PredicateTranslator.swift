@@ -6,8 +6,8 @@ extension FetchPredicate {
     /// ```swift
     /// let predicate = try FetchPredicate(#Predicate<Event> { $0.latitude > 37 && $0.tags.contains { $0.name == "x" } })
     /// ```
-    /// It has the meaning of the format language: texts compare by bytes, `.count` of a text is its
-    /// length in UTF-16 units, comparisons with nil are described in `Docs/Querying.md`.
+    /// The rules of the format language apply: texts compare by bytes, and `.count` of a text is its
+    /// length in UTF-16 units. `Docs/Querying.md` describes comparisons with nil.
     /// - Throws: `HornbeamError` with code `predicateInvalid` that names the part without an equivalent.
     public init<Subject>(_ predicate: Predicate<Subject>) throws {
         var translator = PredicateTranslator()
@@ -17,14 +17,14 @@ extension FetchPredicate {
 }
 
 extension FetchRequest {
-    /// The request with an additional condition as Foundation's `#Predicate`: `.where(#Predicate<Book> { $0.year < 1900 })`.
+    /// The request with an additional condition from Foundation's `#Predicate`: `.where(#Predicate<Book> { $0.year < 1900 })`.
     ///
     /// - Throws: The errors of `FetchPredicate(_:)`.
     public func `where`(_ predicate: Predicate<Result>) throws -> Self { `where`(try FetchPredicate(predicate)) }
 }
 
 extension FetchExpression {
-    /// Translates an expression of Foundation's `#Expression` macro, like predicates.
+    /// Translates an expression of Foundation's `#Expression` macro, with the same rules as for predicates.
     ///
     /// ```swift
     /// let total = try FetchExpression(#Expression<Line, Double> { $0.price * $0.amount })
@@ -37,7 +37,7 @@ extension FetchExpression {
     }
 }
 
-/// The state of a translation: the expressions of the variables.
+/// A translation of Foundation's expression tree, with the expressions that replace its variables.
 struct PredicateTranslator {
     var variables: [PredicateExpressions.VariableID: FetchExpression.Node] = [:]
     var subqueries = 0
@@ -109,7 +109,7 @@ struct PredicateTranslator {
     }
 }
 
-/// A part of Foundation's tree with an equivalent here.
+/// A node of Foundation's expression tree that has an equivalent in the predicate language.
 protocol TranslatablePart {
     func translated(_ translator: inout PredicateTranslator) throws -> PredicateTranslator.Translated
 }

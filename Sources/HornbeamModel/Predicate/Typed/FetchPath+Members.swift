@@ -1,7 +1,7 @@
 internal import Synchronization
 
-// The members of a path. A Swift key path becomes steps of a key path of the model, by the names from
-// `PredicateSubject`. A path over an optional to-one relationship has optional values.
+// The members of a path. A Swift key path becomes steps of a key path of the model; `PredicateSubject` supplies
+// their names. A path over an optional to-one relationship has optional values.
 
 /// The collection type of a to-many property.
 public protocol FetchPathCollection<Member> {
@@ -16,7 +16,7 @@ extension FetchPath where Value: PredicateSubject {
     /// The path to a property of the object.
     public subscript<Member>(dynamicMember keyPath: KeyPath<Value, Member>) -> FetchPath<Member> { step(keyPath, of: Value.self) }
 
-    /// A member of an object whose name is also a member of `FetchPath`: `$0[\.expression]`.
+    /// The path to a property whose name is also the name of a member of `FetchPath`: `$0[\.expression]`.
     public subscript<Member>(_ keyPath: KeyPath<Value, Member>) -> FetchPath<Member> { step(keyPath, of: Value.self) }
 }
 
@@ -36,8 +36,8 @@ extension FetchPath {
         dynamicMember keyPath: KeyPath<Object, Member>
     ) -> FetchPath<Member> where Value == Object? { step(keyPath, of: Object.self) }
 
-    /// The path extended by the names that a key path reads. A key path that is not a single property of the model gets an unknown
-    /// name, so that the request is refused with an error that contains the name.
+    /// The path extended by the names that a key path reads. For a key path that is not a single property of the model, the added name
+    /// describes the fault, and the validation of the request throws an error with this name.
     package func step<Member>(_ keyPath: AnyKeyPath, of type: (some PredicateSubject).Type) -> FetchPath<Member> {
         let names = (try? type.predicateKeys(along: keyPath)) ?? ["a member of \(type) that does not read exactly one property"]
         return FetchPath<Member>(operand.appending(names.map { .name($0) }), modifier: operand.modifier)
@@ -115,12 +115,12 @@ private enum MemberVariables {
 // MARK: Objects
 
 extension PredicateSide {
-    /// True when the relationship is the object, or nil.
+    /// True when the destination is the object; for nil, true without a destination.
     package func compared(to id: ManagedObjectID?) -> FetchPredicate {
         compared(.equal, .constant(id.map(PropertyValue.objectID) ?? .null))
     }
 
-    /// True when the relationship is one of the objects.
+    /// True when the destination is one of the objects.
     package func isIn(_ ids: [ManagedObjectID]) -> FetchPredicate { compared(.in, .constant(.array(ids.map { .objectID($0) }))) }
 
     /// True when the collection contains the object.

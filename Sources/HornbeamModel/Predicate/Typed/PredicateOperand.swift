@@ -7,7 +7,7 @@
 /// Event.tags.any(Tag.name) == "swift" && Event.tags.count > 2
 /// ```
 public protocol PredicateOperand<Value> {
-    /// The type of values to compare with.
+    /// The type of the values with which the operand is compared.
     associatedtype Value
     /// The expression, and its ANY or ALL modifier.
     var operand: PredicateSide { get }
@@ -36,9 +36,9 @@ public struct PredicateSide: Hashable, Sendable {
     }
 }
 
-/// A typed path from an object: to itself, over relationships to an attribute, or to an aggregate over objects.
+/// A typed path from an object: to the object itself, over relationships to an attribute, or to an aggregate over objects.
 ///
-/// The members of a managed object class are members of a path to it, so that a condition reads like Swift:
+/// The members of a managed object class are also members of a path to its objects, so a condition looks like Swift code:
 /// ```swift
 /// FetchRequest<Book>().where { $0.year < 1900 && $0.author.name.contains("shelley", .caseInsensitive) }
 /// ```
@@ -117,19 +117,19 @@ extension PredicateOperand {
 }
 
 extension PredicateOperand where Value: AttributeValue & Comparable {
-    /// True within both bounds (`BETWEEN`).
+    /// True when the operand is in the range, bounds included (`BETWEEN`).
     public func isIn(_ range: ClosedRange<Value>) -> FetchPredicate { operand.between(range) }
 
-    /// True from the lower bound up to, but not including, the upper bound.
+    /// True when the operand is in the range, without its upper bound.
     public func isIn(_ range: Range<Value>) -> FetchPredicate { self >= range.lowerBound && self < range.upperBound }
 }
 
 extension PredicateOperand {
-    /// True within both bounds (`BETWEEN`); false for nil.
+    /// True when the operand is in the range, bounds included (`BETWEEN`); false for nil.
     public func isIn<Bound: AttributeValue & Comparable>(_ range: ClosedRange<Bound>) -> FetchPredicate
     where Value == Bound? { operand.between(range) }
 
-    /// True from the lower bound up to, but not including, the upper bound; false for nil.
+    /// True when the operand is in the range, without its upper bound; false for nil.
     public func isIn<Bound: AttributeValue & Comparable>(_ range: Range<Bound>) -> FetchPredicate where Value == Bound? {
         self >= range.lowerBound && self < range.upperBound
     }

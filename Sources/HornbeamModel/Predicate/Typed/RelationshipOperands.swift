@@ -68,7 +68,7 @@ extension ToManyOperand {
         FetchPath(.keyPath(.evaluatedObject, [.name(name), .collection(operation), .name(attribute)]))
     }
 
-    /// True when the object is one of them.
+    /// True when the relationship contains the object.
     public func contains(_ object: ManagedObjectID) -> FetchPredicate {
         PredicateSide(.keyPath(name)).compared(.contains, .object(object))
     }
@@ -94,7 +94,7 @@ extension ToManyOperand {
 extension FetchExpression.Node {
     fileprivate static func object(_ id: ManagedObjectID?) -> Self { .constant(id.map(PropertyValue.objectID) ?? .null) }
 
-    /// The expression with a relationship in front, for an object whose relationship refers to this one.
+    /// The expression for an object whose relationship leads to the objects that this expression reads.
     fileprivate func prefixed(by name: String) -> Self { rebased(on: .keyPath(name)) }
 
     /// A copy that starts at another expression instead of the object.
@@ -135,12 +135,12 @@ extension FetchPredicate.Node {
 }
 
 extension FetchSort {
-    /// Ascending by an attribute, or by one over to-one relationships: `.ascending(Event.place[Place.city])`.
+    /// Ascending by an attribute, also over to-one relationships: `.ascending(Event.place[Place.city])`.
     public static func ascending(_ path: some PredicateOperand, comparison: Comparison = .standard) -> Self {
         Self(path.expression.requestKey, comparison: comparison)
     }
 
-    /// Descending by an attribute, or by one over to-one relationships.
+    /// Descending by an attribute, also over to-one relationships.
     public static func descending(_ path: some PredicateOperand, comparison: Comparison = .standard) -> Self {
         Self(path.expression.requestKey, ascending: false, comparison: comparison)
     }

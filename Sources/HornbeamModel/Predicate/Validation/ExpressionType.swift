@@ -42,7 +42,7 @@ package indirect enum ExpressionType: Hashable, Sendable {
         }
     }
 
-    /// The common type of all; unknown when they differ or the list is empty. nil has every type.
+    /// The type that all have in common; unknown when they differ, or the list is empty. Null is ignored.
     static func common(_ types: some Sequence<ExpressionType>) -> ExpressionType {
         var result: ExpressionType?
         for type in types where type != .null {
@@ -71,7 +71,7 @@ package indirect enum ExpressionType: Hashable, Sendable {
         }
     }
 
-    /// True when the value can have the type `wanted`.
+    /// True when a value of this type can have the type `wanted`.
     func mayBe(_ wanted: ExpressionType) -> Bool { self == wanted || self == .unknown || self == .null }
 
     /// The type in the text of an error.

@@ -2,7 +2,7 @@ extension FetchPredicate {
     /// Validates the predicate for an entity and returns it. Requests call it when they are executed.
     ///
     /// - Parameter readsStore: True for a fetch, which cannot read transient properties.
-    /// - Throws: `HornbeamError` with code `predicateInvalid` for an unknown key (with a similar
+    /// - Throws: `HornbeamError` with code `predicateInvalid` for an unknown key (the message suggests a similar
     ///   name), an operator that cannot be true for the types of its operands, ANY without a collection.
     @discardableResult
     public func validated(for entity: EntityDescription, readsStore: Bool = true) throws -> FetchPredicate {
@@ -10,14 +10,14 @@ extension FetchPredicate {
         return self
     }
 
-    /// - Parameter subject: The name of the predicate at the beginning of an error's text.
+    /// - Parameter subject: The words with which an error's text begins.
     func check(_ subject: String = "The predicate", for entity: EntityDescription, readsStore: Bool = true) throws {
         var validator = PredicateValidator(subject, entity: entity, readsStore: readsStore)
         try validator.check(node)
     }
 
-    /// The entities whose properties the predicate reads, with the fetched one if it is read. Changes of objects of other
-    /// entities do not change the result.
+    /// The entities whose properties the predicate reads. Changes of objects of other
+    /// entities do not change its result.
     /// - Throws: `HornbeamError` with code `predicateInvalid`, like `validated(for:)`.
     package func entitiesRead(from entity: EntityDescription) throws -> Set<EntityDescription> {
         var validator = PredicateValidator(entity: entity, readsStore: false)
@@ -28,7 +28,7 @@ extension FetchPredicate {
 
 extension FetchExpression {
     /// The type of the expression's values for objects of an entity.
-    /// - Parameter subject: The name of the expression at the beginning of an error's text.
+    /// - Parameter subject: The words with which an error's text begins.
     /// - Throws: `HornbeamError` with code `predicateInvalid`.
     package func validatedType(
         for entity: EntityDescription, readsStore: Bool = true, as subject: String = "The expression"

@@ -105,7 +105,7 @@ extension PredicateValidator {
         reached.insert(owner)
         if let property = owner.propertiesByName[key] {
             guard !property.isTransient || !readsStore else {
-                throw invalid("“\(owner.name).\(key)” is transient, so no store knows its values; filter the fetched objects instead.", key: key)
+                throw invalid("“\(owner.name).\(key)” is transient, so no store contains its values; filter the fetched objects instead.", key: key)
             }
             if let attribute = property.attribute { return ExpressionType(attribute, elements: property.compositeElements) }
             let object = ExpressionType.object(property.destinationEntity)
@@ -166,7 +166,7 @@ extension PredicateValidator {
         return member
     }
 
-    /// Seconds can be added to dates, and dates can be subtracted.
+    /// The type of a sum or difference. Seconds can be added to a date or subtracted from it, and dates can be subtracted.
     private func sum(_ function: PredicateFunction, _ types: [ExpressionType]) throws -> ExpressionType {
         for type in types where !type.mayBe(.number) && !type.mayBe(.date) { throw wrongArgument(function, "numbers or dates", type) }
         let dates = types.count { $0 == .date }

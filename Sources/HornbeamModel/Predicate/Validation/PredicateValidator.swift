@@ -1,7 +1,7 @@
 /// Validates a predicate before it is executed: every key exists, every operator can be true for
 /// the types of its operands, every regular expression compiles.
 struct PredicateValidator {
-    /// The name of the predicate at the beginning of an error's text: “The predicate”.
+    /// The words with which an error's text begins: “The predicate”.
     let subject: String
     /// The type of `SELF`.
     let root: ExpressionType
@@ -22,7 +22,7 @@ struct PredicateValidator {
         self.readsStore = readsStore
     }
 
-    /// For a rule about the values of an attribute.
+    /// A validator for a rule about the values of an attribute.
     init(values: ExpressionType) {
         subject = "The predicate"
         root = values
@@ -66,7 +66,7 @@ struct PredicateValidator {
         }
     }
 
-    /// A key path with several values without ANY: only whole collections can be compared.
+    /// Checks a key path with several values without ANY or ALL, which can be compared only as a whole collection.
     private func checkCollection(
         _ element: ExpressionType, _ right: ExpressionType, _ comparison: FetchPredicate.Comparison
     ) throws {
@@ -78,7 +78,7 @@ struct PredicateValidator {
         default: break
         }
         let path = FetchExpression(node: comparison.left)
-        let hint = right == .null ? "\(path).@count == 0 asks for an empty one" : "write ANY \(path) or ALL \(path)"
+        let hint = right == .null ? "\(path).@count == 0 tests for an empty collection" : "write ANY \(path) or ALL \(path)"
         throw invalid("“\(path)” leads to many values, which \(comparison.comparator.word) cannot compare with \(right.words); \(hint).")
     }
 
@@ -95,7 +95,7 @@ struct PredicateValidator {
         case .beginsWith, .endsWith, .like, .matches, .typeEquals:
             try require(left.mayBe(.string) && right.mayBe(.string), comparison, left, right)
         case .typeConformsTo:
-            throw invalid("UTI-CONFORMS-TO needs a registry of type identifiers, which this platform has not; list the types with IN.")
+            throw invalid("UTI-CONFORMS-TO needs a registry of type identifiers, which this platform does not have; list the types with IN.")
         }
     }
 

@@ -1,6 +1,6 @@
-/// The steps from objects to dictionaries, for plans.
+/// The steps from objects to dictionaries, for `explain`.
 extension DictionaryProgram {
-    /// The fetch of the objects for the dictionaries, without order and window if these apply to the dictionaries.
+    /// The fetch of the objects for the dictionaries. It has no order and window if they apply to the dictionaries.
     package func objects(of request: FetchDescription) -> FetchDescription {
         var objects = finishesLate ? request.withoutWindow : request
         if ordersLate || isGrouped { objects.sortDescriptors = [] }
@@ -9,7 +9,7 @@ extension DictionaryProgram {
 
     /// The steps after the fetch of the objects, in order, one line each.
     ///
-    /// - Parameter showsValues: False leaves out the constants of the having predicate, for logs.
+    /// - Parameter showsValues: False to omit the constants of the having predicate, for logs.
     package func steps(of request: FetchDescription, showsValues: Bool) -> [String] {
         var steps: [String] = []
         if isGrouped {

@@ -1,8 +1,8 @@
-/// A compiled fetch of dictionaries: the inputs from each object, the inputs that form groups, the totals over a group, and the
-/// formulas of the columns.
+/// A compiled fetch of dictionaries: the values read from each object (inputs), the inputs that form groups, the aggregates over a
+/// group (totals), and the formulas of the columns.
 ///
-/// A function such as `max:(pages)` over a single value of each object is a total; over a to-many it is a value of the object. A fetch
-/// with totals and without groups has one dictionary.
+/// A function such as `max:(pages)` is a total if each object has a single value for it. Over a to-many it is a value of the object. A
+/// fetch with totals and without groups returns one dictionary.
 package struct DictionaryProgram: Sendable {
     package typealias Node = FetchExpression.Node
 
@@ -13,9 +13,9 @@ package struct DictionaryProgram: Sendable {
     /// The inputs by which objects are grouped.
     package let grouping: [Int]
     package let totals: [Total]
-    /// False when each object gives one dictionary: column i is input i.
+    /// False when each object becomes one dictionary: column i is input i.
     package let isGrouped: Bool
-    /// True when equal dictionaries are returned once.
+    /// True when equal dictionaries are returned only once.
     package let isDistinct: Bool
     let columns: [Column]
     let having: FetchPredicate?
@@ -62,7 +62,7 @@ package struct DictionaryProgram: Sendable {
             let columns = wanted.map { compiler.plainColumn($0) }
             self.columns = columns
             having = nil
-            // Sorting by a computed column happens last; other criteria are those of the fetch.
+            // If one criterion is a computed column, the dictionaries are sorted. Otherwise the fetch of the objects sorts.
             let late = request.sortDescriptors.contains { compiler.isComputed($0) }
             sorts = try late ? request.sortDescriptors.map { try compiler.plainSort($0, columns) } : []
         }
@@ -77,7 +77,7 @@ package struct DictionaryProgram: Sendable {
     package var ordersLate: Bool { !sorts.isEmpty }
 }
 
-/// Compiles columns, and keeps each input and each total once.
+/// Compiles columns, and collects the distinct inputs and totals.
 private struct DictionaryCompiler {
     typealias Node = FetchExpression.Node
 
@@ -109,7 +109,7 @@ private struct DictionaryCompiler {
     mutating func plainColumn(_ column: FetchColumn) -> DictionaryProgram.Column {
         switch column {
         case .property(let path):
-            // Columns never share an input, so that column i is input i.
+            // Equal columns have separate inputs, so that column i is input i.
             inputs.append(.path(path))
             return DictionaryProgram.Column(name: path, formula: .input(inputs.count - 1), type: nil)
         case .expression(let name, let expression, let type):
@@ -141,7 +141,7 @@ private struct DictionaryCompiler {
         return found
     }
 
-    /// An aggregate function over one value of each object.
+    /// True for an aggregate function over one value of each object.
     private func isTotal(_ node: Node) throws -> Bool {
         guard case .function(let function, let arguments) = node, function.isTotal, arguments.count == 1 else { return false }
         switch arguments[0] {

@@ -3,16 +3,16 @@ package struct GroupTable {
     package let program: DictionaryProgram
     private var slots: [[PropertyValue]: Int] = [:]
     private var keys: [[PropertyValue]] = []
-    /// The least object key in each group. It determines the default order of groups.
+    /// The least object key in each group. Groups without a sort order are sorted by it.
     private var firsts: [UInt64] = []
-    /// The totals of all groups, one group after the other.
+    /// The totals of the first group, then those of the second group, and so on.
     private var totals: [ValueTotal] = []
     private let fresh: [ValueTotal]
 
     package init(_ program: DictionaryProgram) {
         self.program = program
         fresh = program.totals.map { ValueTotal($0.function) }
-        // Without grouping there is one group, even without objects.
+        // A fetch without grouping has one group, even if there are no objects.
         if program.grouping.isEmpty { _ = slot(for: []) }
     }
 
@@ -30,7 +30,7 @@ package struct GroupTable {
         return keys.count - 1
     }
 
-    /// Records that an object belongs to a group.
+    /// Records the key of an object of a group.
     @inline(__always)
     package mutating func note(_ object: UInt64, in slot: Int) {
         if object < firsts[slot] { firsts[slot] = object }
@@ -83,7 +83,7 @@ package struct GroupTable {
 }
 
 extension PropertyValue {
-    /// The same form for all values of one group: −0 becomes 0.
+    /// The form in which equal values are identical: −0 becomes 0.
     package var groupingForm: PropertyValue {
         if case .double(let number) = self, number == 0 { return .double(0) }
         return self
@@ -103,7 +103,7 @@ struct GroupValues {
     }
 }
 
-/// A dictionary before order and window.
+/// A dictionary that is not yet sorted and limited.
 struct DictionaryRow {
     var values: [PropertyValue]
     var sortKeys: [PropertyValue]
@@ -111,7 +111,7 @@ struct DictionaryRow {
 }
 
 extension DictionaryProgram {
-    /// The dictionaries of objects, made distinct, sorted and limited as far as the fetch did not do this.
+    /// The dictionaries of objects. Removes duplicates, sorts and limits, unless the fetch of the objects has done so.
     /// - Parameter objects: The inputs of each object, in the order of the fetch.
     package func rows(of objects: [[PropertyValue]]) throws -> [[PropertyValue]] {
         guard finishesLate else { return try objects.map { try coerced($0) } }

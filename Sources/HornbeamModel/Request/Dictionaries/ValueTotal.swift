@@ -1,5 +1,5 @@
-/// An aggregate function over values that are added one by one, without missing ones. The result equals that of `PredicateFunction.result` for
-/// all values.
+/// An aggregate function over values that are added one by one. It ignores missing values. The result equals that of
+/// `PredicateFunction.result` for all values.
 package struct ValueTotal: Sendable {
     private let function: PredicateFunction
     private var count: Int64 = 0
@@ -61,7 +61,7 @@ package struct ValueTotal: Sendable {
         }
     }
 
-    /// Adds another total; not for functions that need all values together.
+    /// Adds the total of other values. Not for functions that need all values together.
     package mutating func add(_ other: ValueTotal) {
         precondition(other.all.isEmpty, "A median, a mode and a standard deviation have no totals of parts.")
         let count = count + other.count
