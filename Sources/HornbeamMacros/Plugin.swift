@@ -15,7 +15,7 @@ import Darwin
 @main enum Plugin {
     static func main() {
         while let message = readMessage() {
-            guard write(Messages.answer(to: message)) else { return }
+            guard write(Messages.response(to: message)) else { return }
         }
     }
 

@@ -71,7 +71,7 @@ import Glibc
 
     /// Waits for the condition, at most for the given time.
     package func wait(_ condition: Condition, milliseconds: Int) {
-        if let thread = Interleaving.current { return thread.waitShortly(self) }
+        if let thread = Interleaving.current { return thread.waitWithLimit(self) }
         var until = timespec()
         unsafe clock_gettime(Monitor.clock, &until)
         until.tv_sec += milliseconds / 1000

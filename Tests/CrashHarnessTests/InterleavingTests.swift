@@ -17,8 +17,8 @@ import Testing
             let interleaving = Interleaving(schedule)
             let (parts, isWell) = make()
             let outcome = interleaving.run(parts)
-            if outcome.stuck != nil || !isWell() { bad.append((schedule, outcome)) }
-            if outcome.stuck != nil { break }
+            if outcome.stopReason != nil || !isWell() { bad.append((schedule, outcome)) }
+            if outcome.stopReason != nil { break }
         }
         return (all.count, bad)
     }
@@ -75,7 +75,7 @@ import Testing
             return ([first, second], { true })
         }
         #expect(
-            try #require(bad.first).1.stuck == """
+            try #require(bad.first).1.stopReason == """
                 no thread can go on:
                   first waits for the lock made at b:2, held by second
                   second waits for the lock made at a:1, held by first
@@ -104,7 +104,7 @@ import Testing
             return ([sleeper, waker], { true })
         }
         #expect(
-            try #require(bad.first).1.stuck == """
+            try #require(bad.first).1.stopReason == """
                 no thread can go on:
                   sleeper waits for a signal to the lock made at m:1
                   waker has ended

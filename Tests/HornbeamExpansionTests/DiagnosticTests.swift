@@ -57,8 +57,8 @@ import Testing
     ]
 
     @Test(arguments: refused.indices)
-    func whatCannotBeStoredIsRefusedInPlace(place: Int) {
-        let (body, expected) = Self.refused[place]
+    func whatCannotBeStoredIsRefusedInPlace(position: Int) {
+        let (body, expected) = Self.refused[position]
         #expect(expand("@Entity class A: ManagedObject {\n\(body)\n}") == expected)
     }
 

@@ -112,7 +112,7 @@ import Testing
             #"a = TokenType.of([String: PropertyValue].self).init("a", composite: "Place")"#),
         ("@Attribute(transformer: \"T\") var a: Data", #"a = Attribute<Data>("a", transformer: "T")"#),
         ("@Attribute(rules: [ValidationRule(\"SELF > 0\")], version: \"2\", userInfo: [\"a\": \"b\"]) var a: Int",
-            #"a = Attribute<Int>("a").noting(rules: [ValidationRule("SELF > 0")], version: "2", userInfo: ["a": "b"])"#),
+            #"a = Attribute<Int>("a").adding(rules: [ValidationRule("SELF > 0")], version: "2", userInfo: ["a": "b"])"#),
         ("var a: [String] = []", #"a = TokenType.of([String].self).init("a")"#),
         ("var a: [String] = [\"x\"]", #"a = TokenType.of([String].self).init("a", default: ["x"])"#),
         ("var a: Set<Book>", #"a = TokenType.of(Set<Book>.self).init("a")"#),
@@ -123,13 +123,13 @@ import Testing
             #"a = OrderedToMany<Book>("a", inverse: "x", minCount: 1, maxCount: 3)"#),
         ("@Relationship(optional: false, merge: .mine, inverse: \\Lib.Book.`in`, renamedFrom: \"b\") var a: Book?",
             #"a = ToOne<Book>("a", inverse: "in", optional: false, merge: .mine, renamedFrom: "b")"#),
-        ("@Relationship(version: \"2\") var a: ManagedSet<Book>", #"a = ToMany<Book>("a").noting(version: "2")"#),
+        ("@Relationship(version: \"2\") var a: ManagedSet<Book>", #"a = ToMany<Book>("a").adding(version: "2")"#),
         ("private var a: Int = 60 * (2 + 1)", #"a = Attribute<Int>("a", default: 60 * (2 + 1))"#),
     ]
 
     @Test(arguments: tokens.indices)
-    func eachPropertyBecomesOneToken(place: Int) {
-        let (declaration, token) = Self.tokens[place]
+    func eachPropertyBecomesOneToken(position: Int) {
+        let (declaration, token) = Self.tokens[position]
         let expansion = expand("@Entity class A: ManagedObject {\n    \(declaration)\n}")
         let first = expansion.split(separator: "\n")[0]
         #expect(first.drop { $0 != "l" }.dropFirst(4) == token, "\(expansion)")
@@ -148,9 +148,9 @@ import Testing
     }
 
     @Test func accessorsReadAndWriteByToken() {
-        #expect(answer("ManagedPropertyMacro", "accessor", "public var a: Int = 3")
+        #expect(response("ManagedPropertyMacro", "accessor", "public var a: Int = 3")
             == "{\n    get { self[Self.a] }\n    set { self[Self.a] = newValue }\n}")
-        #expect(answer("ManagedPropertyMacro", "accessor", "@Attribute(derivation: \"now()\") var `in`: Date")
+        #expect(response("ManagedPropertyMacro", "accessor", "@Attribute(derivation: \"now()\") var `in`: Date")
             == "{\n    get { self[Self.`in`] }\n}")
     }
 
@@ -160,12 +160,12 @@ import Testing
         ("#Index<A>([\\.a])", ""), ("@ManagedProperty var a: Int", ""), ("init() {}", ""), ("var a: Int!", ""),
     ])
     func onlyWhatTheStoreKeepsGetsAccessors(source: String, attribute: String) {
-        #expect(answer("EntityMacro", "memberAttribute", source) == attribute)
+        #expect(response("EntityMacro", "memberAttribute", source) == attribute)
     }
 
     @Test func marksExpandToNothing() {
-        #expect(answer("MarkerMacro", "peer", "var a: Int") == "")
-        guard case .expansion("", let diagnostics, _) = Answer(to: .expandFreestanding) else { return #expect(Bool(false)) }
+        #expect(response("MarkerMacro", "peer", "var a: Int") == "")
+        guard case .expansion("", let diagnostics, _) = Response(to: .expandFreestanding) else { return #expect(Bool(false)) }
         #expect(diagnostics.isEmpty)
     }
 

@@ -14,8 +14,8 @@ import Testing
             let time = clock.measure {
                 for (type, role) in [("EntityMacro", "member"), ("EntityMacro", "memberAttribute"), ("ManagedPropertyMacro", "accessor")] {
                     let part = SourcePart(source: source)
-                    let json = Expansion.answer(to: .init(typeName: type, role: role, attribute: part, declaration: part)).json
-                    if JSON(Array(json.description.utf8)) != json { Issue.record("seed \(seed): the answer is no JSON: \(source)") }
+                    let json = Expansion.response(to: .init(typeName: type, role: role, attribute: part, declaration: part)).json
+                    if JSON(Array(json.description.utf8)) != json { Issue.record("seed \(seed): the response is no JSON: \(source)") }
                 }
             }
             if time > .seconds(5) { Issue.record("seed \(seed): \(time) for \(source)") }
@@ -32,7 +32,7 @@ import Testing
                 "declSyntax": ["source": .string("class A: B { var a: Int }"), "location": ["fileName": .string("a"), "offset": .number(3)]],
             ])
         ]).description
-        for _ in 0..<200 { _ = Answer(to: Request(Array(mutation.mutated(message).utf8))).json.description }
+        for _ in 0..<200 { _ = Response(to: Request(Array(mutation.mutated(message).utf8))).json.description }
     }
 
     /// Source that makes a careless scanner look at the same bytes again and again.

@@ -30,13 +30,13 @@ import Testing
 /// The plug-in answers what the compiler asks, and says so when it cannot.
 @Suite struct AnswerTests {
     @Test func theVersionOfTheProtocolIsAnswered() {
-        let answer = Answer(to: Request(Array(#"{"getCapability":{"capability":{"protocolVersion":9}}}"#.utf8)))
-        #expect(answer.json.description == #"{"getCapabilityResult":{"capability":{"protocolVersion":7}}}"#)
+        let response = Response(to: Request(Array(#"{"getCapability":{"capability":{"protocolVersion":9}}}"#.utf8)))
+        #expect(response.json.description == #"{"getCapabilityResult":{"capability":{"protocolVersion":7}}}"#)
     }
 
     @Test(arguments: [#"{"expandWithMagic":{}}"#, "not JSON", #"{"expandAttachedMacro":{"macro":{}}}"#, "[]", "{}"])
     func anUnknownMessageNamesTheGenerator(message: String) throws {
-        let json = Answer(to: Request(Array(message.utf8))).json
+        let json = Response(to: Request(Array(message.utf8))).json
         guard case .array(let diagnostics)? = json["expandMacroResult"]?["diagnostics"] else { throw Missing() }
         let text = try #require(diagnostics.first?["message"]?.text)
         #expect(text.contains("version 7 of the compiler's plug-in protocol") && text.contains("`hornbeam generate`"))
@@ -47,14 +47,14 @@ import Testing
     @Test func diagnosticsLieAtTheOffendingByteOfTheFile() throws {
         let source = "\n\n@Entity final class A: ManagedObject {\n    let é: Int\n}"
         let part = SourcePart(source: source, fileName: "A.swift", offset: 100)
-        let answer = Expansion.answer(to: .init(typeName: "EntityMacro", role: "member", attribute: part, declaration: part))
-        guard case .array(let diagnostics)? = answer.json["expandMacroResult"]?["diagnostics"] else { throw Missing() }
-        let place = 100 + Array(source.utf8).count - "let é: Int\n}".utf8.count
+        let response = Expansion.response(to: .init(typeName: "EntityMacro", role: "member", attribute: part, declaration: part))
+        guard case .array(let diagnostics)? = response.json["expandMacroResult"]?["diagnostics"] else { throw Missing() }
+        let position = 100 + Array(source.utf8).count - "let é: Int\n}".utf8.count
         #expect(diagnostics.count == 1)
-        #expect(diagnostics[0]["position"]?.description == #"{"fileName":"A.swift","offset":\#(place)}"#)
+        #expect(diagnostics[0]["position"]?.description == #"{"fileName":"A.swift","offset":\#(position)}"#)
         #expect(
             diagnostics[0]["fixIts"]?.description
-                == #"[{"message":"Make it a var","changes":[{"range":{"fileName":"A.swift","startOffset":\#(place),"endOffset":\#(place + 3)},"newText":"var"}]}]"#
+                == #"[{"message":"Make it a var","changes":[{"range":{"fileName":"A.swift","startOffset":\#(position),"endOffset":\#(position + 3)},"newText":"var"}]}]"#
         )
     }
 }

@@ -57,8 +57,8 @@ import Testing
         ("class A: B { var a: Int", 11), ("class A: B { var a = (1 }", 24), ("class A: B { /* open }", 13),
         ("class A: B { var a = \"open\n }", 21), ("class A: B { ] }", 13),
     ])
-    func brokenSourceIsReportedInItsPlace(source: String, place: Int) {
+    func brokenSourceIsReportedInItsPlace(source: String, position: Int) {
         var scanner = DeclarationScanner(source)
-        #expect { try scanner.scanClass() } throws: { ($0 as? DeclarationScanner.Failure)?.place == place }
+        #expect { try scanner.scanClass() } throws: { ($0 as? DeclarationScanner.Failure)?.position == position }
     }
 }

@@ -20,7 +20,7 @@ func describe(_ property: PropertySyntax, _ list: TokenList) -> String {
 /// The members that `@Entity` adds, or the diagnostics instead.
 func expand(_ source: String) -> String {
     let part = SourcePart(source: source)
-    switch Expansion.answer(to: .init(typeName: "EntityMacro", role: "member", attribute: part, declaration: part)) {
+    switch Expansion.response(to: .init(typeName: "EntityMacro", role: "member", attribute: part, declaration: part)) {
     case .expansion(let source, let diagnostics, _) where diagnostics.isEmpty: return source
     case .expansion(_, let diagnostics, _): return diagnostics.map { describe($0, source) }.joined(separator: "\n")
     case .capability: return ""
@@ -29,17 +29,17 @@ func expand(_ source: String) -> String {
 
 /// `line:column: message [fix → text]`.
 func describe(_ diagnostic: Diagnostic, _ source: String) -> String {
-    let before = Array(source.utf8).prefix(diagnostic.place)
+    let before = Array(source.utf8).prefix(diagnostic.position)
     let line = before.filter { $0 == 0x0A }.count + 1
     let column = before.count - (before.lastIndex(of: 0x0A).map { $0 + 1 } ?? 0) + 1
     let fix = diagnostic.fix.map { " [\($0.message) → \($0.text)]" } ?? ""
     return "\(line):\(column): \(diagnostic.message)\(fix)"
 }
 
-/// The answer of one role for one declaration.
-func answer(_ typeName: String, _ role: String, _ source: String) -> String {
+/// The response of one role for one declaration.
+func response(_ typeName: String, _ role: String, _ source: String) -> String {
     let part = SourcePart(source: source)
-    guard case .expansion(let source, _, _) = Expansion.answer(
+    guard case .expansion(let source, _, _) = Expansion.response(
         to: .init(typeName: typeName, role: role, attribute: part, declaration: part))
     else { return "" }
     return source

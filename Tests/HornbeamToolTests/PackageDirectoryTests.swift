@@ -4,7 +4,7 @@ import Testing
 @testable import HornbeamTool
 
 @Suite struct PackageDirectoryTests {
-    private static let origin = ManagedObjectID.Origin(entityName: "Package", storeIdentifier: nil, entityNumber: -1)
+    private static let origin = ManagedObjectID.StoreIdentity(entityName: "Package", storeIdentifier: nil, entityNumber: -1)
 
     private func id(_ number: UInt64) -> ManagedObjectID { ManagedObjectID(origin: Self.origin, reference: number) }
 

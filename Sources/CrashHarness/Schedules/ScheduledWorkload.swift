@@ -111,7 +111,7 @@ struct ScheduledWorkload: CustomStringConvertible {
         }
         let outcome = interleaving.run(parts)
         let trace = outcome.switches.map(\.description).joined(separator: "\n")
-        if let stuck = outcome.stuck { throw Finding("\(stuck)\n\(trace)") }
+        if let stopReason = outcome.stopReason { throw Finding("\(stopReason)\n\(trace)") }
         if let failure = outcome.failures.first { throw Finding("\(failure.name): \(failure.error)\n\(trace)") }
         do { try trial.judge() } catch { throw Finding("\(error)\n\(trace)") }
         return Result(disk: disk, points: outcome.points, switchCount: outcome.switches.count, trace: trace)

@@ -15,7 +15,7 @@ public final class EntityScope {
     let properties: [PropertyDescription]
     private let cellForms: [CellForm?]
     let objectClass: ManagedObject.Type
-    let origin: ManagedObjectID.Origin
+    let origin: ManagedObjectID.StoreIdentity
 
     /// The context; nil after its release. The context's `deinit` clears it, so the reference need not
     /// be counted; a weak reference would make each read of a property slower.
@@ -41,7 +41,7 @@ public final class EntityScope {
 
     init(
         entity: EntityDescription, slot: StoreSlot, objectClass: ManagedObject.Type,
-        origin: ManagedObjectID.Origin, isIncremental: Bool = false, context: ManagedObjectContext
+        origin: ManagedObjectID.StoreIdentity, isIncremental: Bool = false, context: ManagedObjectContext
     ) {
         self.entity = entity
         self.slot = slot

@@ -18,7 +18,7 @@ final class EntityShape: Sendable {
     let plainChecks: [PlainCheck]
     /// True when a new object's values are its row: attributes that need no conversion, and relationships without a cell.
     let isFlat: Bool
-    let temporaryOrigin: ManagedObjectID.Origin
+    let temporaryOrigin: ManagedObjectID.StoreIdentity
 
     /// A check without reference counting.
     struct PlainCheck {
@@ -48,7 +48,7 @@ final class EntityShape: Sendable {
             let isPlain = property.isAttribute && property.attributeType != .composite && !property.isDerived
             return !property.isTransient && (isPlain || property.isToMany)
         }
-        temporaryOrigin = ManagedObjectID.Origin(entityName: entity.name, storeIdentifier: nil, entityNumber: -1)
+        temporaryOrigin = ManagedObjectID.StoreIdentity(entityName: entity.name, storeIdentifier: nil, entityNumber: -1)
     }
 }
 

@@ -38,7 +38,7 @@ internal import HornbeamStore
     mutating func forgetThoseOfNewObjects() { ofNewObjects.removeAll() }
 
     /// The entity cache of the IDs with an origin; nil before the first object with that origin.
-    mutating func scope(ofIDsFrom origin: ManagedObjectID.Origin) -> Unmanaged<EntityScope>? {
+    mutating func scope(ofIDsFrom origin: ManagedObjectID.StoreIdentity) -> Unmanaged<EntityScope>? {
         if let lastOfID = unsafe lastOfID, unsafe lastOfID.origin == ObjectIdentifier(origin) { return unsafe lastOfID.scope }
         guard let scope = stored.first(where: { $0?.origin === origin }) ?? nil else { return nil }
         let unmanaged = unsafe Unmanaged.passUnretained(scope)

@@ -15,7 +15,7 @@ public struct HistoryTransaction: Sendable, Identifiable {
     }
 
     private let record: HistoryRecord
-    private let origins: [ManagedObjectID.Origin]
+    private let origins: [ManagedObjectID.StoreIdentity]
     /// The identifier of the store that was changed.
     public let storeIdentifier: UUID
 

@@ -25,7 +25,7 @@ extension CustomMigration {
         switch mapping.source {
         case .property(let name), .converted(let name): value = try source.value(forKey: name)
         case .expression(let expression):
-            guard let found = try expression.readingSource.value(with: source).propertyValue else {
+            guard let found = try expression.replacingSourceVariable.value(with: source).propertyValue else {
                 try reportProblem("The expression for “\(mapping.name)” does not give an attribute value.", for: source, mapping.name)
                 return nil
             }
@@ -41,7 +41,7 @@ extension CustomMigration {
         for relationship in mapping.relationshipMappings {
             let found: EvaluatedValue
             switch relationship.source {
-            case .expression(let expression): found = try expression.readingSource.value(with: source)
+            case .expression(let expression): found = try expression.replacingSourceVariable.value(with: source)
             case .property(let name) where !keepsObjects(mapping): found = try source.evaluatedValue(forKey: name)
             default: continue
             }

@@ -47,7 +47,7 @@ struct PolicyPasses {
 
     init(_ migration: CustomMigration, _ policies: [String: EntityMigrationPolicy.Type]) {
         self.migration = migration
-        work = migration.mapping.entityMappings.filter(\.needsObjects).map { ($0, (policies[$0.name] ?? EntityMigrationPolicy.self).init()) }
+        work = migration.mapping.entityMappings.filter(\.migratesObjectByObject).map { ($0, (policies[$0.name] ?? EntityMigrationPolicy.self).init()) }
     }
 
     func run() throws {

@@ -135,7 +135,7 @@ extension MigrationStage {
                 if context.hasChanges { try context.save() }
             }
         }
-        guard didMigrate != nil || step.mapping.needsObjects else { return step }
+        guard didMigrate != nil || step.mapping.migratesObjectByObject else { return step }
         step.convert = { [self, mapping = step.mapping] source, destination, report in
             let migration = try CustomMigration(source, destination, mapping, self, report)
             try PolicyPasses(migration, policies).run()
@@ -148,7 +148,7 @@ extension MigrationStage {
     private func mapping() throws -> MappingModel {
         if let given { return given }
         guard didMigrate != nil else { return try MappingModel(from: source, to: destination, changing: changes) }
-        return try MappingModel.forCode(from: source, to: destination, changing: changes)
+        return try MappingModel.forCustomStage(from: source, to: destination, changing: changes)
     }
 
     private func checkPolicies(_ mapping: MappingModel) throws {

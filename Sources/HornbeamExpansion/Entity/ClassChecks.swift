@@ -21,7 +21,7 @@ struct ClassChecks {
             if let problem = markerProblem(property) { problems.append(problem) }
         }
         for macro in found.macros { problems += KeyPathMacro(macro).problems }
-        return problems.sorted { $0.place < $1.place }
+        return problems.sorted { $0.position < $1.position }
     }
 
     private var classProblem: Diagnostic? {
@@ -47,11 +47,11 @@ struct ClassChecks {
         guard let mark = property.attributes.first(where: { ["Attribute", "Relationship"].contains($0.name) }) else { return nil }
         if property.isTransient {
             return Diagnostic(
-                mark.place,
+                mark.position,
                 "“\(property.name)” is both @\(mark.name) and @Transient. Write @Attribute(.transient) for an attribute that is tracked and "
                     + "not stored, or @Transient alone for a property that the model does not know.")
         }
         return Diagnostic(
-            mark.place, "@\(mark.name) is for stored properties of objects: “\(property.name)” is \(property.isStatic ? "static" : "computed").")
+            mark.position, "@\(mark.name) is for stored properties of objects: “\(property.name)” is \(property.isStatic ? "static" : "computed").")
     }
 }

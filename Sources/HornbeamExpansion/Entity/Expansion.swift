@@ -4,7 +4,7 @@
 /// and write the value by its token. `@Attribute`, `@Relationship`, `@Transient`, `#Index`, `#Unique` and `#FetchedProperty` have empty
 /// expansions: `@Entity` reads them. Only the role `member` of `@Entity` reports diagnostics, so that each is reported once.
 enum Expansion {
-    static func answer(to macro: Request.AttachedMacro) -> Answer {
+    static func response(to macro: Request.AttachedMacro) -> Response {
         let part = macro.declaration
         do throws(DeclarationScanner.Failure) {
             switch (macro.typeName, macro.role) {
@@ -19,12 +19,12 @@ enum Expansion {
             }
         } catch {
             // The role `member` reads the whole class and reports the error. The other roles do not report it again.
-            let diagnostics = macro.role == "member" ? [Diagnostic(error.place, error.message)] : []
+            let diagnostics = macro.role == "member" ? [Diagnostic(error.position, error.message)] : []
             return .expansion(source: "", diagnostics: diagnostics, part: part)
         }
     }
 
-    private static func members(of part: SourcePart, entityAttribute: SourcePart) throws(DeclarationScanner.Failure) -> Answer {
+    private static func members(of part: SourcePart, entityAttribute: SourcePart) throws(DeclarationScanner.Failure) -> Response {
         var scanner = DeclarationScanner(part.source)
         let found = try scanner.scanClass()
         let checks = ClassChecks(found, scanner.list)

@@ -28,9 +28,9 @@ struct PropertyChecks {
                 property.keyword.lowerBound, "“\(property.name)” must be a `var`: the store fills it in after the object was made.",
                 fix: .init(message: "Make it a var", range: property.keyword, text: "var"))
         }
-        if property.hasObservers, let place = property.accessors {
+        if property.hasObservers, let position = property.accessors {
             return Diagnostic(
-                place,
+                position,
                 "“\(property.name)” cannot have observers: its value lies in the store. Override `willSave` or `awakeFromFetch`, or mark the "
                     + "property @Transient.")
         }
@@ -45,11 +45,11 @@ struct PropertyChecks {
     private var modifierProblem: Diagnostic? {
         guard let modifier = property.modifiers.first(where: { ["lazy", "weak", "unowned", "override"].contains($0.name) }) else { return nil }
         if modifier.name == "override" {
-            return Diagnostic(modifier.place, "“\(property.name)” is inherited: an entity's property cannot be declared again.")
+            return Diagnostic(modifier.position, "“\(property.name)” is inherited: an entity's property cannot be declared again.")
         }
-        let start = property.modifiers[0].place
+        let start = property.modifiers[0].position
         return Diagnostic(
-            modifier.place, "A \(modifier.name) property cannot be stored: mark it @Transient to keep it in memory only.",
+            modifier.position, "A \(modifier.name) property cannot be stored: mark it @Transient to keep it in memory only.",
             fix: .init(message: "Mark it @Transient", range: start..<start, text: "@Transient "))
     }
 

@@ -11,7 +11,7 @@ struct RelationshipChecks {
     var problem: Diagnostic? {
         guard let mark = property.attribute("Relationship") else { return nil }
         if let attribute = property.attribute("Attribute") {
-            return Diagnostic(attribute.place, "“\(property.name)” is an attribute or a relationship, not both.")
+            return Diagnostic(attribute.position, "“\(property.name)” is an attribute or a relationship, not both.")
         }
         guard let type = property.type else { return nil }
         return typeProblem(type) ?? argumentProblem(mark, isToMany: type.collection != nil)
@@ -83,7 +83,7 @@ enum RelationshipInverse: Equatable {
             self = .named(String(value.dropFirst().dropLast()))
             return
         }
-        guard let path = KeyPathText(list, at: 0), path.end == list.count, path.names.count == 1 else { return nil }
+        guard let path = KeyPathLiteral(list, at: 0), path.end == list.count, path.names.count == 1 else { return nil }
         self = .named(path.names[0])
     }
 }

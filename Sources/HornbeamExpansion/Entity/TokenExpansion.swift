@@ -13,7 +13,7 @@ struct TokenExpansion {
 
     private var value: String {
         let call = property.attribute("Relationship").map(relationship) ?? attribute
-        return call + notes
+        return call + addedSettings
     }
 
     // MARK: Attributes
@@ -79,10 +79,10 @@ struct TokenExpansion {
     private var quotedName: String { "\"\(property.name)\"" }
 
     /// A call with the arguments that the initialisers of tokens do not have.
-    private var notes: String {
+    private var addedSettings: String {
         let mark = property.attribute("Attribute") ?? property.attribute("Relationship")
         let arguments = ["rules", "version", "userInfo"].compactMap { mark?[$0]?.source }
-        return arguments.isEmpty ? "" : ".noting(\(arguments.joined(separator: ", ")))"
+        return arguments.isEmpty ? "" : ".adding(\(arguments.joined(separator: ", ")))"
     }
 }
 

@@ -9,12 +9,12 @@ struct Diagnostic: Equatable {
     }
 
     /// The offset in the source of the declaration.
-    var place: Int
+    var position: Int
     var message: String
     var fix: Fix?
 
-    init(_ place: Int, _ message: String, fix: Fix? = nil) {
-        self.place = place
+    init(_ position: Int, _ message: String, fix: Fix? = nil) {
+        self.position = position
         self.message = message
         self.fix = fix
     }

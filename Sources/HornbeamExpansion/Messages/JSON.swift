@@ -79,22 +79,22 @@ extension JSON {
 private struct JSONReader {
     private static let depthMax = 200
     private let bytes: [UInt8]
-    private var place = 0
+    private var position = 0
 
     init(_ bytes: [UInt8]) { self.bytes = bytes }
 
     var isAtEnd: Bool {
         mutating get {
             skipSpace()
-            return place == bytes.count
+            return position == bytes.count
         }
     }
 
     mutating func value(depth: Int) -> JSON? {
         guard depth < Self.depthMax else { return nil }
         skipSpace()
-        guard place < bytes.count else { return nil }
-        switch bytes[place] {
+        guard position < bytes.count else { return nil }
+        switch bytes[position] {
         case UInt8(ascii: "{"): return object(depth)
         case UInt8(ascii: "["): return array(depth)
         case UInt8(ascii: "\""): return string().map { .string($0) }
@@ -107,50 +107,50 @@ private struct JSONReader {
 
     private mutating func object(_ depth: Int) -> JSON? {
         var members: [JSON.Member] = []
-        place += 1
-        if take(UInt8(ascii: "}")) { return .object([]) }
+        position += 1
+        if consume(UInt8(ascii: "}")) { return .object([]) }
         repeat {
             skipSpace()
-            guard let key = string(), take(UInt8(ascii: ":")), let value = value(depth: depth + 1) else { return nil }
+            guard let key = string(), consume(UInt8(ascii: ":")), let value = value(depth: depth + 1) else { return nil }
             members.append(.init(key: key, value: value))
-        } while take(UInt8(ascii: ","))
-        return take(UInt8(ascii: "}")) ? .object(members) : nil
+        } while consume(UInt8(ascii: ","))
+        return consume(UInt8(ascii: "}")) ? .object(members) : nil
     }
 
     private mutating func array(_ depth: Int) -> JSON? {
         var elements: [JSON] = []
-        place += 1
-        if take(UInt8(ascii: "]")) { return .array([]) }
+        position += 1
+        if consume(UInt8(ascii: "]")) { return .array([]) }
         repeat {
             guard let value = value(depth: depth + 1) else { return nil }
             elements.append(value)
-        } while take(UInt8(ascii: ","))
-        return take(UInt8(ascii: "]")) ? .array(elements) : nil
+        } while consume(UInt8(ascii: ","))
+        return consume(UInt8(ascii: "]")) ? .array(elements) : nil
     }
 
     private mutating func word(_ word: StaticString, _ value: JSON) -> JSON? {
         let length = word.utf8CodeUnitCount
-        guard place + length <= bytes.count, String(decoding: bytes[place..<place + length], as: UTF8.self) == "\(word)" else { return nil }
-        place += length
+        guard position + length <= bytes.count, String(decoding: bytes[position..<position + length], as: UTF8.self) == "\(word)" else { return nil }
+        position += length
         return value
     }
 
     /// Reads a number and rounds it to an integer: the plug-in reads no fractions.
     private mutating func number() -> JSON? {
-        let start = place
-        while place < bytes.count, "+-.eE0123456789".utf8.contains(bytes[place]) { place += 1 }
-        let text = String(decoding: bytes[start..<place], as: UTF8.self)
+        let start = position
+        while position < bytes.count, "+-.eE0123456789".utf8.contains(bytes[position]) { position += 1 }
+        let text = String(decoding: bytes[start..<position], as: UTF8.self)
         guard let number = Int(text) ?? Double(text).flatMap({ Int(exactly: $0.rounded()) }) else { return nil }
         return .number(number)
     }
 
     private mutating func string() -> String? {
-        guard place < bytes.count, bytes[place] == UInt8(ascii: "\"") else { return nil }
-        place += 1
+        guard position < bytes.count, bytes[position] == UInt8(ascii: "\"") else { return nil }
+        position += 1
         var text = ""
         while let end = nextSpecial() {
-            text += String(decoding: bytes[place..<end], as: UTF8.self)
-            place = end + 1
+            text += String(decoding: bytes[position..<end], as: UTF8.self)
+            position = end + 1
             if bytes[end] == UInt8(ascii: "\"") { return text }
             guard let scalar = escape() else { return nil }
             text.unicodeScalars.append(scalar)
@@ -162,7 +162,7 @@ private struct JSONReader {
     /// short loop searches for it, and the bytes before it are copied at once.
     private func nextSpecial() -> Int? {
         unsafe bytes.withUnsafeBufferPointer { bytes in
-            var index = place
+            var index = position
             while index < bytes.count {
                 let byte = unsafe bytes[index]
                 if byte == 0x22 || byte == 0x5C { return index }
@@ -174,9 +174,9 @@ private struct JSONReader {
 
     /// The character of the escape sequence after a backslash.
     private mutating func escape() -> Unicode.Scalar? {
-        guard place < bytes.count else { return nil }
-        place += 1
-        switch bytes[place - 1] {
+        guard position < bytes.count else { return nil }
+        position += 1
+        switch bytes[position - 1] {
         case UInt8(ascii: "n"): return "\n"
         case UInt8(ascii: "t"): return "\t"
         case UInt8(ascii: "r"): return "\r"
@@ -190,26 +190,26 @@ private struct JSONReader {
     private mutating func hexScalar() -> Unicode.Scalar? {
         guard let high = hexUnit() else { return nil }
         guard (0xD800..<0xDC00).contains(high) else { return Unicode.Scalar(high) ?? "\u{FFFD}" }
-        guard place + 1 < bytes.count, bytes[place] == UInt8(ascii: "\\"), bytes[place + 1] == UInt8(ascii: "u") else { return "\u{FFFD}" }
-        place += 2
+        guard position + 1 < bytes.count, bytes[position] == UInt8(ascii: "\\"), bytes[position + 1] == UInt8(ascii: "u") else { return "\u{FFFD}" }
+        position += 2
         guard let low = hexUnit(), (0xDC00..<0xE000).contains(low) else { return "\u{FFFD}" }
         return Unicode.Scalar(0x10000 + (high - 0xD800) << 10 + (low - 0xDC00))
     }
 
     private mutating func hexUnit() -> UInt32? {
-        guard place + 4 <= bytes.count else { return nil }
-        place += 4
-        return UInt32(String(decoding: bytes[place - 4..<place], as: UTF8.self), radix: 16)
+        guard position + 4 <= bytes.count else { return nil }
+        position += 4
+        return UInt32(String(decoding: bytes[position - 4..<position], as: UTF8.self), radix: 16)
     }
 
-    private mutating func take(_ byte: UInt8) -> Bool {
+    private mutating func consume(_ byte: UInt8) -> Bool {
         skipSpace()
-        guard place < bytes.count, bytes[place] == byte else { return false }
-        place += 1
+        guard position < bytes.count, bytes[position] == byte else { return false }
+        position += 1
         return true
     }
 
     private mutating func skipSpace() {
-        while place < bytes.count, [0x20, 0x0A, 0x0D, 0x09].contains(bytes[place]) { place += 1 }
+        while position < bytes.count, [0x20, 0x0A, 0x0D, 0x09].contains(bytes[position]) { position += 1 }
     }
 }

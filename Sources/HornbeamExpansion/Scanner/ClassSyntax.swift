@@ -13,7 +13,7 @@ struct AttributeSyntax: Equatable {
     var name: String
     var arguments: [Argument]
     /// The offset of `@` or `#`.
-    var place: Int
+    var position: Int
 
     /// The argument with a label; nil when there is no such argument.
     subscript(label: String) -> Argument? { arguments.first { $0.label == label } }
@@ -29,7 +29,7 @@ struct Modifier: Equatable {
     var name: String
     /// The text in parentheses: `set`.
     var detail: String?
-    var place: Int
+    var position: Int
 }
 
 /// One property that a `var` or `let` declares.

@@ -15,24 +15,24 @@ struct DeclarationScanner {
 
     /// An error for source that cannot be read.
     struct Failure: Error, Equatable {
-        var place: Int
+        var position: Int
         var message: String
     }
 
     // MARK: Types
 
     mutating func scanClass() throws(Failure) -> ClassSyntax {
-        if let place = list.brokenPlace { throw Failure(place: place, message: "A bracket or text begins or ends here without its counterpart.") }
+        if let position = list.errorPosition { throw Failure(position: position, message: "A bracket or text begins or ends here without its counterpart.") }
         let (attributes, modifiers) = scanPrefix(to: list.count)
         let keyword = list.text(index)
         guard ["class", "struct", "enum", "actor", "protocol", "extension"].contains(keyword), list.isName(index + 1) else {
-            throw Failure(place: list.place(index), message: "@Entity is for classes.")
+            throw Failure(position: list.position(index), message: "@Entity is for classes.")
         }
         var found = ClassSyntax(
             keyword: keyword, keywordRange: list.tokens[index].range, attributes: attributes, modifiers: modifiers,
             name: list.text(index + 1).filter { $0 != "`" }, nameRange: list.tokens[index + 1].range)
         index += 2
-        if list.isMark(index, "<") { found.generics = list.place(index) }
+        if list.isMark(index, "<") { found.generics = list.position(index) }
         while index < list.count, !list.isMark(index, ":"), !list.isMark(index, "{") { index = list.afterGroup(index) }
         if list.isMark(index, ":") {
             index += 1
@@ -40,7 +40,7 @@ struct DeclarationScanner {
         }
         while index < list.count, !list.isMark(index, "{") { index = list.afterGroup(index) }
         guard index < list.count, let end = list.closing(of: index) else {
-            throw Failure(place: list.place(index), message: "The body of the declaration is missing.")
+            throw Failure(position: list.position(index), message: "The body of the declaration is missing.")
         }
         index += 1
         try scanMembers(of: &found, to: end)
@@ -60,7 +60,7 @@ struct DeclarationScanner {
 
     /// The properties of a single declaration, as the compiler passes it to an accessor macro.
     mutating func scanProperties() throws(Failure) -> [PropertySyntax] {
-        if let place = list.brokenPlace { throw Failure(place: place, message: "A bracket or text begins or ends here without its counterpart.") }
+        if let position = list.errorPosition { throw Failure(position: position, message: "A bracket or text begins or ends here without its counterpart.") }
         let (attributes, modifiers) = scanPrefix(to: list.count)
         guard list.isWord(index, "var") || list.isWord(index, "let") else { return [] }
         return try scanBindings(attributes, modifiers, to: list.count)
@@ -101,7 +101,7 @@ struct DeclarationScanner {
 
     /// Scans `#if`, `#elseif`, `#else`, `#endif` or a freestanding macro.
     private mutating func scanPound(of found: inout ClassSyntax, to end: Int) {
-        let place = list.place(index)
+        let position = list.position(index)
         switch list.text(index) {
         case "#if":
             conditionDepth += 1
@@ -119,7 +119,7 @@ struct DeclarationScanner {
             var arguments: [Argument] = []
             if index < end, list.isMark(index, "("), !list.tokens[index].isAfterLineEnd { arguments = scanArguments() }
             if index < end, list.isMark(index, "{"), !list.tokens[index].isAfterLineEnd { index = list.afterGroup(index) }
-            found.macros.append(AttributeSyntax(name: String(name.dropFirst()), arguments: arguments, place: place))
+            found.macros.append(AttributeSyntax(name: String(name.dropFirst()), arguments: arguments, position: position))
         }
     }
 
@@ -168,7 +168,7 @@ struct DeclarationScanner {
     }
 
     private mutating func scanModifier() -> Modifier {
-        var modifier = Modifier(name: list.text(index), detail: nil, place: list.place(index))
+        var modifier = Modifier(name: list.text(index), detail: nil, position: list.position(index))
         index += 1
         if list.isMark(index, "("), let closing = list.closing(of: index) {
             modifier.detail = list.text(tokens: index + 1..<closing)
@@ -178,7 +178,7 @@ struct DeclarationScanner {
     }
 
     private mutating func scanAttribute() -> AttributeSyntax {
-        let place = list.place(index)
+        let position = list.position(index)
         index += 1
         var name = list.text(index)
         index += 1
@@ -189,7 +189,7 @@ struct DeclarationScanner {
         if list.isMark(index, "<"), let (_, end) = types.type(at: index - 1, limit: list.count) { index = end }
         var arguments: [Argument] = []
         if list.isMark(index, "("), !list.tokens[index].isAfterSpace { arguments = scanArguments() }
-        return AttributeSyntax(name: name, arguments: arguments, place: place)
+        return AttributeSyntax(name: name, arguments: arguments, position: position)
     }
 
     /// Scans the arguments in the parentheses that open at the index.
@@ -237,14 +237,14 @@ struct DeclarationScanner {
                 property.name = list.text(index).filter { $0 != "`" }
                 index += 1
             } else {
-                throw Failure(place: list.place(index), message: "The name of a property is expected here.")
+                throw Failure(position: list.position(index), message: "The name of a property is expected here.")
             }
             try scanRest(of: &property, to: end)
             found.append(property)
             guard index < end, list.isMark(index, ",") else { break }
             index += 1
         }
-        if found.count > 1 { for place in found.indices { found[place].isOneOfSeveral = true } }
+        if found.count > 1 { for position in found.indices { found[position].isOneOfSeveral = true } }
         return found
     }
 
@@ -252,7 +252,7 @@ struct DeclarationScanner {
     private mutating func scanRest(of property: inout PropertySyntax, to end: Int) throws(Failure) {
         if index < end, list.isMark(index, ":") {
             guard let (type, after) = types.type(at: index + 1, limit: end) else {
-                throw Failure(place: list.place(index + 1), message: "The type of “\(property.name)” cannot be read.")
+                throw Failure(position: list.position(index + 1), message: "The type of “\(property.name)” cannot be read.")
             }
             property.type = type
             index = after
@@ -263,7 +263,7 @@ struct DeclarationScanner {
             if start < index { property.initialValue = list.bytes(of: start..<index) }
         }
         if index < end, list.isMark(index, "{") {
-            property.accessors = list.place(index)
+            property.accessors = list.position(index)
             property.hasObservers = AccessorWords(list).areObservers(at: index)
             index = list.afterGroup(index)
         }

@@ -11,7 +11,7 @@ struct ExpressionScanner {
             if list.isMark(index, ",") || list.isMark(index, ";") { return index }
             if index > start {
                 if list.isMark(index, "{"), AccessorWords(list).areAccessors(at: index) { return index }
-                if list.tokens[index].isAfterLineEnd, !isContinued(index) { return index }
+                if list.tokens[index].isAfterLineEnd, !continuesExpression(index) { return index }
             }
             if list.isMark(index, "<"), let end = afterGenericArguments(index, limit) {
                 index = end
@@ -23,8 +23,8 @@ struct ExpressionScanner {
     }
 
     /// True when a token at the start of a line continues the expression of the line before.
-    private func isContinued(_ index: Int) -> Bool {
-        if endsOpen(index - 1) { return true }
+    private func continuesExpression(_ index: Int) -> Bool {
+        if cannotEndExpression(index - 1) { return true }
         switch list.tokens[index].kind {
         case .mark(let mark):
             // A member or an operator continues the expression.
@@ -39,7 +39,7 @@ struct ExpressionScanner {
     }
 
     /// True when an expression cannot end with the token.
-    private func endsOpen(_ index: Int) -> Bool {
+    private func cannotEndExpression(_ index: Int) -> Bool {
         switch list.tokens[index].kind {
         case .mark(let mark):
             // An expression can end with the `!` of `x!`, the `?` of `x?` and the `>` of `Set<Int>`.

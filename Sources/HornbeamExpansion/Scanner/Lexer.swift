@@ -6,8 +6,8 @@ struct Lexer {
     let bytes: [UInt8]
     private(set) var tokens: [Token] = []
     /// The start of the first text or comment without an end.
-    private(set) var brokenPlace: Int?
-    private var place = 0
+    private(set) var errorPosition: Int?
+    private var position = 0
     private var isAfterSpace = false
     private var isAfterLineEnd = true
     /// The position up to which a search for the end of a regular expression between slashes has failed.
@@ -23,12 +23,12 @@ struct Lexer {
     init(_ bytes: [UInt8]) { self.bytes = bytes }
 
     mutating func run() {
-        while place < bytes.count {
+        while position < bytes.count {
             if skipSpace() { continue }
-            let start = place
+            let start = position
             let kind = nextToken()
             tokens.append(
-                Token(kind: kind, range: start..<place, isAfterSpace: isAfterSpace, isAfterLineEnd: isAfterLineEnd))
+                Token(kind: kind, range: start..<position, isAfterSpace: isAfterSpace, isAfterLineEnd: isAfterLineEnd))
             isAfterSpace = false
             isAfterLineEnd = false
         }
@@ -46,16 +46,16 @@ struct Lexer {
 
     /// Skips white space or a comment; false when there is neither.
     private mutating func skipSpace() -> Bool {
-        let byte = bytes[place]
+        let byte = bytes[position]
         if byte == 0x0A || byte == 0x0D { isAfterLineEnd = true }
         if [0x20, 0x09, 0x0A, 0x0D, 0x0B, 0x0C, 0].contains(byte) {
-            place += 1
-        } else if isAt(place, "//") {
-            while place < bytes.count, bytes[place] != 0x0A, bytes[place] != 0x0D { place += 1 }
-        } else if isAt(place, "/*") {
-            let end = endOfComment(place)
-            if bytes[place..<end].contains(0x0A) { isAfterLineEnd = true }
-            place = end
+            position += 1
+        } else if isAt(position, "//") {
+            while position < bytes.count, bytes[position] != 0x0A, bytes[position] != 0x0D { position += 1 }
+        } else if isAt(position, "/*") {
+            let end = endOfComment(position)
+            if bytes[position..<end].contains(0x0A) { isAfterLineEnd = true }
+            position = end
         } else {
             return false
         }
@@ -79,42 +79,42 @@ struct Lexer {
                 index += 1
             }
         }
-        brokenPlace = brokenPlace ?? start
+        errorPosition = errorPosition ?? start
         return bytes.count
     }
 
     // MARK: Tokens
 
     private mutating func nextToken() -> Token.Kind {
-        let first = bytes[place]
+        let first = bytes[position]
         switch first {
         case UInt8(ascii: "\""):
             return text(pounds: 0)
         case UInt8(ascii: "#"):
             return afterPound()
         case UInt8(ascii: "`"):
-            let end = bytes[(place + 1)...].firstIndex { $0 == UInt8(ascii: "`") || $0 == 0x0A }
+            let end = bytes[(position + 1)...].firstIndex { $0 == UInt8(ascii: "`") || $0 == 0x0A }
             guard let end, bytes[end] == UInt8(ascii: "`") else {
-                place += 1
+                position += 1
                 return .mark(first)
             }
-            place = end + 1
+            position = end + 1
             return .word(isQuoted: true)
         case UInt8(ascii: "/"):
-            if let end = endOfRegex(place) {
-                place = end
+            if let end = endOfRegex(position) {
+                position = end
                 return .regex
             }
-            place += 1
+            position += 1
             return .mark(first)
         case UInt8(ascii: "0")...UInt8(ascii: "9"):
             number()
             return .number
         case _ where Self.isWordByte(first):
-            while place < bytes.count, Self.isWordByte(bytes[place]) { place += 1 }
+            while position < bytes.count, Self.isWordByte(bytes[position]) { position += 1 }
             return .word(isQuoted: false)
         default:
-            place += 1
+            position += 1
             return .mark(first)
         }
     }
@@ -129,13 +129,13 @@ struct Lexer {
     }
 
     private mutating func number() {
-        while place < bytes.count {
-            if Self.isWordByte(bytes[place]) {
-                place += 1
-            } else if bytes[place] == UInt8(ascii: "."), (0x30...0x39).contains(byte(place + 1)) {
-                place += 2
-            } else if "+-".utf8.contains(bytes[place]), "eEpP".utf8.contains(byte(place - 1)), (0x30...0x39).contains(byte(place + 1)) {
-                place += 2
+        while position < bytes.count {
+            if Self.isWordByte(bytes[position]) {
+                position += 1
+            } else if bytes[position] == UInt8(ascii: "."), (0x30...0x39).contains(byte(position + 1)) {
+                position += 2
+            } else if "+-".utf8.contains(bytes[position]), "eEpP".utf8.contains(byte(position - 1)), (0x30...0x39).contains(byte(position + 1)) {
+                position += 2
             } else {
                 return
             }
@@ -144,36 +144,36 @@ struct Lexer {
 
     /// Scans `#"raw"#`, `#/regex/#`, or a word such as `#if`.
     private mutating func afterPound() -> Token.Kind {
-        let start = place
+        let start = position
         var pounds = 0
-        while byte(place + pounds) == UInt8(ascii: "#") { pounds += 1 }
-        if byte(place + pounds) == UInt8(ascii: "\"") {
-            place += pounds
+        while byte(position + pounds) == UInt8(ascii: "#") { pounds += 1 }
+        if byte(position + pounds) == UInt8(ascii: "\"") {
+            position += pounds
             return text(pounds: pounds)
         }
-        if byte(place + pounds) == UInt8(ascii: "/"), let end = endOfExtendedRegex(place + pounds + 1, pounds) {
-            place = end
+        if byte(position + pounds) == UInt8(ascii: "/"), let end = endOfExtendedRegex(position + pounds + 1, pounds) {
+            position = end
             return .regex
         }
-        place += pounds
-        guard pounds == 1, place < bytes.count, Self.isWordByte(bytes[place]) else {
-            place = start + 1
+        position += pounds
+        guard pounds == 1, position < bytes.count, Self.isWordByte(bytes[position]) else {
+            position = start + 1
             return .mark(UInt8(ascii: "#"))
         }
-        while place < bytes.count, Self.isWordByte(bytes[place]) { place += 1 }
+        while position < bytes.count, Self.isWordByte(bytes[position]) { position += 1 }
         return .pound
     }
 
     // MARK: Texts
 
     private mutating func text(pounds: Int) -> Token.Kind {
-        let start = place
-        guard let (end, isPlain) = endOfText(place, pounds, depth: 0) else {
-            brokenPlace = brokenPlace ?? start
-            place += 1
+        let start = position
+        guard let (end, isPlain) = endOfText(position, pounds, depth: 0) else {
+            errorPosition = errorPosition ?? start
+            position += 1
             return .mark(UInt8(ascii: "\""))
         }
-        place = end
+        position = end
         return .text(isPlain: isPlain)
     }
 
@@ -181,13 +181,13 @@ struct Lexer {
     private mutating func endOfText(_ start: Int, _ pounds: Int, depth: Int) -> (end: Int, isPlain: Bool)? {
         guard depth < Self.depthMax else { return nil }
         // `""` is an empty text, `"""` begins a text of several lines, and `#"""#` is a text with one quotation mark.
-        let isLong = isAt(start, "\"\"\"") && (pounds == 0 || !hasPounds(start + 3, pounds))
-        var index = start + (isLong ? 3 : 1)
+        let isMultiline = isAt(start, "\"\"\"") && (pounds == 0 || !hasPounds(start + 3, pounds))
+        var index = start + (isMultiline ? 3 : 1)
         var isPlain = true
         while index < bytes.count {
             let byte = bytes[index]
-            if byte == UInt8(ascii: "\""), !isLong || isAt(index, "\"\"\"") {
-                let after = index + (isLong ? 3 : 1)
+            if byte == UInt8(ascii: "\""), !isMultiline || isAt(index, "\"\"\"") {
+                let after = index + (isMultiline ? 3 : 1)
                 if hasPounds(after, pounds) { return (after + pounds, isPlain) }
                 index += 1
             } else if byte == UInt8(ascii: "\\"), hasPounds(index + 1, pounds) {
@@ -199,7 +199,7 @@ struct Lexer {
                 } else {
                     index += 1
                 }
-            } else if byte == 0x0A, !isLong {
+            } else if byte == 0x0A, !isMultiline {
                 return nil
             } else {
                 index += 1

@@ -28,7 +28,7 @@ struct TokenList {
     /// For each opening bracket, the index of its closing bracket; nil for other tokens.
     private let partners: [Int?]
     /// The position of a bracket without its counterpart, or of a text or comment without an end; nil for complete source.
-    let brokenPlace: Int?
+    let errorPosition: Int?
 
     init(_ source: String) {
         var lexer = Lexer(Array(source.utf8))
@@ -36,7 +36,7 @@ struct TokenList {
         bytes = lexer.bytes
         tokens = lexer.tokens
         var partners = [Int?](repeating: nil, count: tokens.count)
-        var broken = lexer.brokenPlace
+        var broken = lexer.errorPosition
         var open: [Int] = []
         for (index, token) in tokens.enumerated() {
             guard case .mark(let mark) = token.kind else { continue }
@@ -53,7 +53,7 @@ struct TokenList {
         }
         if let last = open.last { broken = broken ?? tokens[last].range.lowerBound }
         self.partners = partners
-        brokenPlace = broken
+        errorPosition = broken
     }
 
     private static let closings: [UInt8: UInt8] = [
@@ -95,5 +95,5 @@ struct TokenList {
     }
 
     /// The offset of a token's first byte; the length of the source for an index after the last token.
-    func place(_ index: Int) -> Int { tokens.indices.contains(index) ? tokens[index].range.lowerBound : bytes.count }
+    func position(_ index: Int) -> Int { tokens.indices.contains(index) ? tokens[index].range.lowerBound : bytes.count }
 }

@@ -4,7 +4,7 @@ internal import Foundation
 final class AttributeRules: Sendable {
     let attribute: AttributeDescription
     /// True when a value of the right type, or a missing value, can be invalid.
-    let canFail: Bool
+    let canBeInvalid: Bool
     /// True when a value of the right type can be invalid.
     let limitsValues: Bool
     // Copies of the members that every check reads: reading them from the large description is slower.
@@ -34,12 +34,12 @@ final class AttributeRules: Sendable {
         }
         let parts = attribute.compositeName.flatMap { composites[$0]?.elements } ?? []
         elements = parts.map { AttributeRules($0, composites: composites) }
-        limitsValues = attribute.limitsValues || elements.contains(where: \.canFail)
-        canFail = attribute.hasRules || elements.contains(where: \.canFail)
+        limitsValues = attribute.limitsValues || elements.contains(where: \.canBeInvalid)
+        canBeInvalid = attribute.hasRules || elements.contains(where: \.canBeInvalid)
     }
 
     /// True when the attribute stores the value without conversion; false when a conversion may be needed.
-    func takes(_ value: PropertyValue) -> Bool { type.holds(value) }
+    func storesUnconverted(_ value: PropertyValue) -> Bool { type.holds(value) }
 
     /// The value converted to the attribute's type, elements of a composite included.
     ///
@@ -57,19 +57,19 @@ final class AttributeRules: Sendable {
                         + suggestion(for: name, among: elements.map(\.attribute.name)) + ".",
                     entity: entity, key: "\(key).\(name)")
             }
-            let held = try element.coerced(part, entity: entity, key: "\(key).\(name)")
-            if !held.isNull { parts[name] = held }
+            let coercedValue = try element.coerced(part, entity: entity, key: "\(key).\(name)")
+            if !coercedValue.isNull { parts[name] = coercedValue }
         }
         return .dictionary(parts)
     }
 
     /// The value of a stored composite without the elements that were removed from the model.
-    func known(_ parts: [String: PropertyValue]) -> [String: PropertyValue] {
+    func withoutRemovedElements(_ parts: [String: PropertyValue]) -> [String: PropertyValue] {
         var result: [String: PropertyValue] = [:]
         for element in elements {
             guard let part = parts[element.attribute.name] else { continue }
             if case .dictionary(let inner) = part, element.isComposite {
-                result[element.attribute.name] = .dictionary(element.known(inner))
+                result[element.attribute.name] = .dictionary(element.withoutRemovedElements(inner))
             } else {
                 result[element.attribute.name] = part
             }
@@ -85,12 +85,12 @@ final class AttributeRules: Sendable {
     }
 
     /// All errors of a value. `place` is called only for an error, because most values are valid.
-    func errors(for value: PropertyValue, at place: () -> ValuePlace) -> [HornbeamError] {
+    func errors(for value: PropertyValue, at place: () -> ValueLocation) -> [HornbeamError] {
         if value.isNull { return isOptional ? [] : [place().missingValue] }
-        if !limitsValues, takes(value) { return [] }
-        let held: PropertyValue
+        if !limitsValues, storesUnconverted(value) { return [] }
+        let coercedValue: PropertyValue
         do {
-            held = try isComposite ? coerced(value, entity: place().entity, key: place().key) : value.coerced(to: type)
+            coercedValue = try isComposite ? coerced(value, entity: place().entity, key: place().key) : value.coerced(to: type)
         } catch {
             // Convert again, so that the message contains the place.
             do {
@@ -102,15 +102,15 @@ final class AttributeRules: Sendable {
         }
         guard limitsValues else { return [] }
         var errors: [HornbeamError] = []
-        if let error = limitError(held, place) { errors.append(error) }
-        if hasLengths, let error = lengthError(held, place) { errors.append(error) }
-        if pattern != nil, let error = patternError(held, place) { errors.append(error) }
-        if !predicates.isEmpty { errors += predicateErrors(held, place()) }
-        if isComposite { errors += elementErrors(held, place()) }
+        if let error = limitError(coercedValue, place) { errors.append(error) }
+        if hasLengths, let error = lengthError(coercedValue, place) { errors.append(error) }
+        if pattern != nil, let error = patternError(coercedValue, place) { errors.append(error) }
+        if !predicates.isEmpty { errors += predicateErrors(coercedValue, place()) }
+        if isComposite { errors += elementErrors(coercedValue, place()) }
         return errors
     }
 
-    private func limitError(_ value: PropertyValue, _ place: () -> ValuePlace) -> HornbeamError? {
+    private func limitError(_ value: PropertyValue, _ place: () -> ValueLocation) -> HornbeamError? {
         let isDate = type == .date
         if case .date(let date) = value, !date.timeIntervalSinceReferenceDate.isFinite {
             return place().failure(.invalidDate, "has a date that is not a point in time.", value)
@@ -126,7 +126,7 @@ final class AttributeRules: Sendable {
         return nil
     }
 
-    private func lengthError(_ value: PropertyValue, _ place: () -> ValuePlace) -> HornbeamError? {
+    private func lengthError(_ value: PropertyValue, _ place: () -> ValueLocation) -> HornbeamError? {
         let length: Int
         let unit: String
         switch value {
@@ -143,7 +143,7 @@ final class AttributeRules: Sendable {
         return nil
     }
 
-    private func patternError(_ value: PropertyValue, _ place: () -> ValuePlace) -> HornbeamError? {
+    private func patternError(_ value: PropertyValue, _ place: () -> ValueLocation) -> HornbeamError? {
         guard let pattern, case .string(let text) = value else { return nil }
         var cause: String?
         do {
@@ -157,7 +157,7 @@ final class AttributeRules: Sendable {
     }
 
     /// The predicates that a value violates, each with its warning, localised by the model (ATT-8, MDL-3).
-    private func predicateErrors(_ value: PropertyValue, _ place: ValuePlace) -> [HornbeamError] {
+    private func predicateErrors(_ value: PropertyValue, _ place: ValueLocation) -> [HornbeamError] {
         predicates.compactMap { rule, predicate in
             var cause: String?
             do {
@@ -172,7 +172,7 @@ final class AttributeRules: Sendable {
         }
     }
 
-    private func elementErrors(_ value: PropertyValue, _ place: ValuePlace) -> [HornbeamError] {
+    private func elementErrors(_ value: PropertyValue, _ place: ValueLocation) -> [HornbeamError] {
         guard case .dictionary(let parts) = value else { return [] }
         return elements.flatMap { element in
             element.errors(for: parts[element.attribute.name] ?? .null) { place.element(element.attribute.name) }
@@ -181,15 +181,15 @@ final class AttributeRules: Sendable {
 }
 
 /// The entity and property of a value, for its errors.
-struct ValuePlace {
+struct ValueLocation {
     let entity: String
     let key: String
     /// The localised name.
     let name: String
     let model: ManagedObjectModel
 
-    func element(_ element: String) -> ValuePlace {
-        ValuePlace(entity: entity, key: "\(key).\(element)", name: "\(name).\(element)", model: model)
+    func element(_ element: String) -> ValueLocation {
+        ValueLocation(entity: entity, key: "\(key).\(element)", name: "\(name).\(element)", model: model)
     }
 
     func failure(_ code: HornbeamError.Code, _ what: String, _ value: PropertyValue?) -> HornbeamError {

@@ -73,14 +73,14 @@ private struct StringsScanner {
         while try skipSpace() {
             let key = try word()
             _ = try skipSpace()
-            if take("=") {
+            if consume("=") {
                 _ = try skipSpace()
                 pairs[key] = try word()
                 _ = try skipSpace()
             } else {
                 pairs[key] = key
             }
-            guard take(";") else { throw error("a “;” is missing after the text of “\(key)”") }
+            guard consume(";") else { throw error("a “;” is missing after the text of “\(key)”") }
         }
         return pairs
     }
@@ -89,7 +89,7 @@ private struct StringsScanner {
         HornbeamError(.malformedModelFile, "The strings file cannot be read at line \(line): \(what).")
     }
 
-    private mutating func take(_ scalar: Unicode.Scalar) -> Bool {
+    private mutating func consume(_ scalar: Unicode.Scalar) -> Bool {
         guard position < scalars.count, scalars[position] == scalar else { return false }
         advance()
         return true
@@ -125,7 +125,7 @@ private struct StringsScanner {
     }
 
     private mutating func word() throws -> String {
-        if take("\"") { return try quoted() }
+        if consume("\"") { return try quoted() }
         var word = String.UnicodeScalarView()
         while position < scalars.count, isBare(scalars[position]) {
             word.append(scalars[position])

@@ -63,9 +63,9 @@ extension MergeRule {
     ) -> PropertyValue? {
         guard let base = elements(base), let mine = elements(mine), let theirs = elements(theirs) else { return nil }
         let (before, wanted, there) = (Set(base), Set(mine), Set(theirs))
-        let kept = theirs.filter { wanted.contains($0) || !before.contains($0) }
+        let remaining = theirs.filter { wanted.contains($0) || !before.contains($0) }
         let added = mine.filter { !before.contains($0) && !there.contains($0) }
-        return (try? JSONEncoder().encode(kept + added)).map { .data($0) }
+        return (try? JSONEncoder().encode(remaining + added)).map { .data($0) }
     }
 
     /// The elements of a JSON list; nil when the value is not a list.

@@ -19,11 +19,11 @@ extension PropertyDescription {
     ///   element that the composite does not have, `unknownKey`.
     package func coerced(_ value: PropertyValue) throws -> PropertyValue {
         guard let rules else { return try value.coerced(to: .objectID, entity: entity.name, key: name) }
-        return rules.takes(value) ? value : try rules.coerced(value, entity: entity.name, key: name)
+        return rules.storesUnconverted(value) ? value : try rules.coerced(value, entity: entity.name, key: name)
     }
 
     /// The value of a stored composite without the elements that were removed from the model.
-    package func knownElements(_ parts: [String: PropertyValue]) -> [String: PropertyValue] { rules?.known(parts) ?? parts }
+    package func withoutRemovedElements(_ parts: [String: PropertyValue]) -> [String: PropertyValue] { rules?.withoutRemovedElements(parts) ?? parts }
 
     /// The error for a number of objects in this relationship; nil when the number is valid (REL-2).
     ///
@@ -55,9 +55,9 @@ extension PropertyDescription {
             entity: entity.name, key: name)
     }
 
-    private var place: ValuePlace {
+    private var place: ValueLocation {
         let model = entity.managedObjectModel
-        return ValuePlace(
+        return ValueLocation(
             entity: entity.name, key: name,
             name: model.localizedName(ofProperty: name, entity: entity.name) ?? "\(entity.name).\(name)", model: model)
     }

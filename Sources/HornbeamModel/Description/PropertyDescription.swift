@@ -71,7 +71,7 @@ public final class PropertyDescription: Sendable {
             compositeElements = attribute.compositeName.flatMap { composites[$0]?.elements } ?? []
             defaultValue = rules.defaultValue
             derivation = attribute.derivation.flatMap { try? Derivation($0) }
-            needsValidation = rules.canFail
+            needsValidation = rules.canBeInvalid
             self.rules = rules
         case .relationship(let relationship):
             attributeType = .objectID

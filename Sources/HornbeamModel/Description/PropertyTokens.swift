@@ -136,8 +136,8 @@ public struct ToOne<Object>: PropertyToken {
     }
 
     /// The same relationship with a version hash modifier (MOD-12) and texts of the app (MOD-7).
-    public func noting(version: String? = nil, userInfo: [String: String] = [:]) -> Self {
-        Self(description.value.noting(version: version, userInfo: userInfo))
+    public func adding(version: String? = nil, userInfo: [String: String] = [:]) -> Self {
+        Self(description.value.adding(version: version, userInfo: userInfo))
     }
 
     public var part: EntityPart { EntityPart(content: .relationship(description.value)) }
@@ -183,8 +183,8 @@ public struct ToMany<Object>: PropertyToken {
     }
 
     /// The same relationship with a version hash modifier (MOD-12) and texts of the app (MOD-7).
-    public func noting(version: String? = nil, userInfo: [String: String] = [:]) -> Self {
-        Self(description.value.noting(version: version, userInfo: userInfo))
+    public func adding(version: String? = nil, userInfo: [String: String] = [:]) -> Self {
+        Self(description.value.adding(version: version, userInfo: userInfo))
     }
 
     public var part: EntityPart { EntityPart(content: .relationship(description.value)) }
@@ -229,8 +229,8 @@ public struct OrderedToMany<Object>: PropertyToken {
     }
 
     /// The same relationship with a version hash modifier (MOD-12) and texts of the app (MOD-7).
-    public func noting(version: String? = nil, userInfo: [String: String] = [:]) -> Self {
-        Self(description.value.noting(version: version, userInfo: userInfo))
+    public func adding(version: String? = nil, userInfo: [String: String] = [:]) -> Self {
+        Self(description.value.adding(version: version, userInfo: userInfo))
     }
 
     public var part: EntityPart { EntityPart(content: .relationship(description.value)) }

@@ -79,7 +79,7 @@ public struct EntityMapping: Hashable, Sendable {
     }
 
     /// True when old objects are read and new objects written one by one.
-    package var needsObjects: Bool {
+    package var migratesObjectByObject: Bool {
         kind == .custom || sourcePredicate != nil
             || relationshipMappings.contains { if case .expression = $0.source { true } else { false } }
     }

@@ -13,10 +13,10 @@ struct MappingCheck {
     func check(_ mappings: [EntityMapping]) throws {
         var copy = self
         var seen: Set<String> = []
-        var kept: [String: String] = [:]
+        var mappingNames: [String: String] = [:]
         for mapping in mappings {
             if mapping.kind != .custom, let source = mapping.sourceEntityName ?? mapping.destinationEntityName,
-                let other = kept.updateValue(mapping.name, forKey: source), other != mapping.name
+                let other = mappingNames.updateValue(mapping.name, forKey: source), other != mapping.name
             {
                 copy.problem("it keeps the objects of “\(source)”, and so does \(other); make one of them custom", mapping, nil)
             }
@@ -51,7 +51,7 @@ struct MappingCheck {
         guard let old = mapping.sourceEntityName.flatMap({ source.entitiesByName[$0] }) ?? inference.matchedSource(of: entity) else {
             return problem("the entity is new; name the entity that its objects come from", mapping, nil)
         }
-        if let predicate = mapping.sourcePredicate { note(mapping, nil) { _ = try predicate.validated(for: old) } }
+        if let predicate = mapping.sourcePredicate { recordError(mapping, nil) { _ = try predicate.validated(for: old) } }
         var seen: Set<String> = []
         for property in mapping.attributeMappings + mapping.relationshipMappings {
             if !seen.insert(property.name).inserted { problem("the property is named twice", mapping, property.name) }
@@ -77,7 +77,7 @@ struct MappingCheck {
                 problem("relationships are not converted; use an expression or code", owner, mapping.name)
             }
         case .expression(let expression):
-            note(owner, mapping.name) { _ = try expression.readingSource.validatedType(for: old) }
+            recordError(owner, mapping.name) { _ = try expression.replacingSourceVariable.validatedType(for: old) }
         case .defaultValue, .derivation:
             if property.isRelationship { problem("a relationship has neither default value nor derivation", owner, mapping.name) }
         case .inverse, .empty:
@@ -86,7 +86,7 @@ struct MappingCheck {
         }
     }
 
-    private mutating func note(_ mapping: EntityMapping, _ key: String?, _ body: () throws -> Void) {
+    private mutating func recordError(_ mapping: EntityMapping, _ key: String?, _ body: () throws -> Void) {
         do { try body() } catch {
             let error = error as? HornbeamError
             problems.append(
@@ -110,7 +110,7 @@ extension MappingInference {
 
 extension FetchExpression {
     /// The expression with `SELF` in place of `$source`, which is the old object in Core Data's mapping models (MIG-7).
-    package var readingSource: FetchExpression {
+    package var replacingSourceVariable: FetchExpression {
         FetchExpression(
             node: node.mapExpressions { node in
                 switch node {

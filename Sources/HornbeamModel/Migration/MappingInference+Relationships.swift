@@ -22,13 +22,13 @@ extension MappingInference {
     /// Checks that all objects of the relationship that remain belong to its new destination.
     private mutating func checkDestination(_ relationship: PropertyDescription, _ old: PropertyDescription) {
         guard let before = old.destinationEntity, let after = relationship.destinationEntity else { return }
-        let kept = before.concreteDescendants.compactMap { successor(of: $0) }
-        let strangers = kept.filter { !$0.isKind(of: after) }
-        if let stranger = strangers.first {
+        let successorEntities = before.concreteDescendants.compactMap { successor(of: $0) }
+        let incompatibleEntities = successorEntities.filter { !$0.isKind(of: after) }
+        if let incompatibleEntity = incompatibleEntities.first {
             obstacle(
-                "It led to \(before.name) and leads to \(after.name) now, which objects of \(stranger.name) are not.",
+                "It led to \(before.name) and leads to \(after.name) now, which objects of \(incompatibleEntity.name) are not.",
                 relationship.entity.name, relationship.name)
-        } else if kept.isEmpty, successor(of: before) !== after, !before.concreteDescendants.isEmpty {
+        } else if successorEntities.isEmpty, successor(of: before) !== after, !before.concreteDescendants.isEmpty {
             obstacle(
                 "It led to \(before.name), which is removed, and leads to \(after.name) now. Give the relationship another name, or "
                     + "rename the entity.", relationship.entity.name, relationship.name)

@@ -5,7 +5,7 @@ struct MappingInference {
     let source: ManagedObjectModel
     let destination: ManagedObjectModel
     /// The mappings that the app declares.
-    let given: [EntityMapping]
+    let declared: [EntityMapping]
     private(set) var findings: [Finding] = []
     /// The source entities, by the name of the destination entity that succeeds each.
     private(set) var predecessors: [String: EntityDescription] = [:]
@@ -31,10 +31,10 @@ struct MappingInference {
         var error: HornbeamError
     }
 
-    init(_ source: ManagedObjectModel, _ destination: ManagedObjectModel, _ given: [EntityMapping] = []) {
+    init(_ source: ManagedObjectModel, _ destination: ManagedObjectModel, _ declared: [EntityMapping] = []) {
         self.source = source
         self.destination = destination
-        self.given = given
+        self.declared = declared
     }
 
     mutating func run() -> [EntityMapping] {
@@ -44,7 +44,7 @@ struct MappingInference {
         for entity in source.entities where successors[entity.name] == nil {
             mappings.append(EntityMapping(.remove, from: entity, to: nil))
         }
-        return mappings + given.filter { !keepsObjects($0) }.compactMap(mappingOfNewObjects)
+        return mappings + declared.filter { !keepsObjects($0) }.compactMap(mappingOfNewObjects)
     }
 
     // MARK: Pairs
@@ -59,19 +59,19 @@ struct MappingInference {
             predecessors[entity.name] = source.entities[old]
             successors[source.entities[old].name] = entity
         }
-        matchGivenEntities()
-        for rival in match.rivals {
-            let entity = destination.entities[rival.new]
-            if given.contains(where: { $0.destinationEntityName == entity.name }) { continue }
+        matchDeclaredEntities()
+        for duplicate in match.duplicates {
+            let entity = destination.entities[duplicate.new]
+            if declared.contains(where: { $0.destinationEntityName == entity.name }) { continue }
             obstacle(
-                "“\(entity.name)” is renamed from “\(source.entities[rival.old].name)”, and so is another entity. One entity "
+                "“\(entity.name)” is renamed from “\(source.entities[duplicate.old].name)”, and so is another entity. One entity "
                     + "has one successor; splitting it requires code.", entity.name, nil, .ambiguous)
         }
     }
 
     /// Uses the pairs of entities that the app declares.
-    private mutating func matchGivenEntities() {
-        for mapping in given where mapping.kind != .custom {
+    private mutating func matchDeclaredEntities() {
+        for mapping in declared where mapping.kind != .custom {
             guard let name = mapping.sourceEntityName, let entity = mapping.destinationEntityName.flatMap({ destination.entitiesByName[$0] })
             else { continue }
             if let other = successors[name] { predecessors[other.name] = nil }
@@ -84,14 +84,14 @@ struct MappingInference {
     private mutating func matchProperties(of entity: EntityDescription) {
         guard let old = predecessors[entity.name] else { return }
         func part(_ property: PropertyDescription) -> RenameMatch.Part {
-            RenameMatch.Part(name: property.name, identifier: property.writtenIdentifier)
+            RenameMatch.Part(name: property.name, identifier: property.declaredIdentifier)
         }
         let before = old.properties.filter { !$0.isTransient }
         let after = entity.properties.filter { !$0.isTransient }
         let match = RenameMatch(old: before.map(part), new: after.map(part))
         for (property, index) in zip(after, match.matches) {
             if let index { sources[entity.name, default: [:]][property.name] = before[index] }
-            switch givenSource(of: property, in: entity) {
+            switch declaredSource(of: property, in: entity) {
             case nil: break
             case .property(let name): sources[entity.name, default: [:]][property.name] = old.propertiesByName[name]
             case .converted(let name):
@@ -100,11 +100,11 @@ struct MappingInference {
             default: sources[entity.name]?[property.name] = nil
             }
         }
-        for rival in match.rivals where after[rival.new].entity === entity {
-            let property = after[rival.new]
-            if givenSource(of: property, in: entity) != nil { continue }
+        for duplicate in match.duplicates where after[duplicate.new].entity === entity {
+            let property = after[duplicate.new]
+            if declaredSource(of: property, in: entity) != nil { continue }
             obstacle(
-                "“\(property.name)” is renamed from “\(before[rival.old].name)”, and so is another property. Only one of them can be.",
+                "“\(property.name)” is renamed from “\(before[duplicate.old].name)”, and so is another property. Only one of them can be.",
                 entity.name, property.name, .ambiguous)
         }
     }
@@ -128,17 +128,17 @@ struct MappingInference {
             .transform, from: old, to: entity, attributeMappings: attributes, relationshipMappings: relationships,
             removedProperties: removed)
         if mapping.changes.isEmpty, removed.isEmpty, old.versionHash == entity.versionHash { mapping.kind = .copy }
-        if let written = given.first(where: { $0.destinationEntityName == entity.name && keepsObjects($0) }) {
+        if let declaration = declared.first(where: { $0.destinationEntityName == entity.name && keepsObjects($0) }) {
             mapping.name = "\(old.name)->\(entity.name)"
-            mapping.sourcePredicate = written.sourcePredicate
-            mapping.userInfo = written.userInfo
-            if written.kind == .custom || mapping.kind == .copy { mapping.kind = written.kind }
+            mapping.sourcePredicate = declaration.sourcePredicate
+            mapping.userInfo = declaration.userInfo
+            if declaration.kind == .custom || mapping.kind == .copy { mapping.kind = declaration.kind }
         }
         return mapping
     }
 
     private mutating func propertySource(of property: PropertyDescription, in entity: EntityDescription) -> PropertyMapping.Source {
-        if let source = givenSource(of: property, in: entity) {
+        if let source = declaredSource(of: property, in: entity) {
             guard case .property = source else { return source }
         }
         let old = sources[entity.name]?[property.name]

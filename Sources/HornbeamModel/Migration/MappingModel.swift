@@ -38,25 +38,25 @@ public struct MappingModel: Sendable {
     /// - Throws: `invalidMigrationPlan` with every name and expression that does not fit the models; `inferredMappingFailed` with every
     ///   obstacle that remains after the changes.
     public init(from source: ManagedObjectModel, to destination: ManagedObjectModel, changing changes: [EntityMapping]) throws {
-        try self.init(source, destination, changes, leavesRestToCode: false)
+        try self.init(source, destination, changes, allowsCode: false)
     }
 
     /// The mapping of a custom stage. The code of the stage migrates the values that cannot be inferred.
     ///
     /// - Throws: `invalidMigrationPlan` as above; `inferredMappingFailed` only when two parts are renamed from the same part.
-    package static func forCode(
+    package static func forCustomStage(
         from source: ManagedObjectModel, to destination: ManagedObjectModel, changing changes: [EntityMapping] = []
     ) throws -> MappingModel {
-        try MappingModel(source, destination, changes, leavesRestToCode: true)
+        try MappingModel(source, destination, changes, allowsCode: true)
     }
 
     private init(
-        _ source: ManagedObjectModel, _ destination: ManagedObjectModel, _ changes: [EntityMapping], leavesRestToCode: Bool
+        _ source: ManagedObjectModel, _ destination: ManagedObjectModel, _ changes: [EntityMapping], allowsCode: Bool
     ) throws {
         try MappingCheck(source, destination).check(changes)
         var inference = MappingInference(source, destination, changes)
         var mappings = inference.run()
-        let obstacles = inference.findings.filter { !leavesRestToCode || $0.kind == .ambiguous }.map(\.error)
+        let obstacles = inference.findings.filter { !allowsCode || $0.kind == .ambiguous }.map(\.error)
         guard obstacles.isEmpty else {
             throw HornbeamError(
                 .inferredMappingFailed,
@@ -65,12 +65,12 @@ public struct MappingModel: Sendable {
                     + "a migration plan.",
                 details: obstacles)
         }
-        inference.leaveToCode(&mappings)
+        inference.markForCode(&mappings)
         self.init(from: source, to: destination, entityMappings: mappings)
     }
 
     /// True when policies read old objects and write new ones one by one.
-    package var needsObjects: Bool { entityMappings.contains(where: \.needsObjects) }
+    package var migratesObjectByObject: Bool { entityMappings.contains(where: \.migratesObjectByObject) }
 
     /// The mapping to an entity of the destination. If there are several, the mapping whose objects keep their IDs.
     public func mapping(toEntityNamed name: String) -> EntityMapping? {

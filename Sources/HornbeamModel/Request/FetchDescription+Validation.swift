@@ -4,7 +4,7 @@ extension FetchDescription {
     /// - Throws: `HornbeamError` with code `predicateInvalid`; if there are several problems, they are its
     ///   details.
     public func validate(for entity: EntityDescription) throws {
-        if isPlainLookUp(in: entity) { return }
+        if isValidLookup(in: entity) { return }
         var check = RequestCheck(request: self, entity: entity)
         check.conditions()
         check.counts()
@@ -33,7 +33,7 @@ extension FetchDescription {
     }
 
     /// True for a lookup whose property has the type of the value. Such a request needs no further validation.
-    private func isPlainLookUp(in entity: EntityDescription) -> Bool {
+    private func isValidLookup(in entity: EntityDescription) -> Bool {
         guard isPlain, let (name, value) = lookUp, fetchLimit >= 0, fetchBatchSize >= 0, resultType != .dictionaries,
             !returnsDistinctResults,
             let property = entity.propertiesByName[name], !property.isTransient

@@ -7,7 +7,7 @@ extension AttributeValue {
     /// Encodes a value of an attribute of this type.
     package static func encode(_ value: PropertyValue, to encoder: any Encoder) throws {
         if let coded = self as? any CodedType.Type { return try coded.encodeCoded(value, to: encoder) }
-        if !isCodedByKind {
+        if !isCodedWithTypeName {
             var container = encoder.singleValueContainer()
             switch value {
             case .bool(let value): return try container.encode(value)
@@ -41,7 +41,7 @@ extension AttributeValue {
     }
 
     private static func decodeStored(from decoder: any Decoder) throws -> PropertyValue {
-        if isCodedByKind { return try PropertyValue(from: decoder) }
+        if isCodedWithTypeName { return try PropertyValue(from: decoder) }
         let container = try decoder.singleValueContainer()
         return switch attributeType {
         case .boolean: .bool(try container.decode(Bool.self))
@@ -60,5 +60,5 @@ extension AttributeValue {
     }
 
     /// True for attribute types that allow values of any type. Such values are coded with the name of their type.
-    private static var isCodedByKind: Bool { attributeType == .undefined || attributeType == .transformable }
+    private static var isCodedWithTypeName: Bool { attributeType == .undefined || attributeType == .transformable }
 }

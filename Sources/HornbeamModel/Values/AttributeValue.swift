@@ -203,7 +203,7 @@ extension ManagedObjectID: AttributeValue {
         self = value
     }
     private static let none = ManagedObjectID(
-        origin: Origin(entityName: "", storeIdentifier: nil, entityNumber: -1), reference: 0)
+        origin: StoreIdentity(entityName: "", storeIdentifier: nil, entityNumber: -1), reference: 0)
 }
 
 /// Any value. For attributes that have a type in the model and no type in Swift.

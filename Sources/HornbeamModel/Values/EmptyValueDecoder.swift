@@ -18,16 +18,16 @@ struct EmptyValueDecoder: Decoder {
     fileprivate func value<Value: Decodable>(of type: Value.Type) throws -> Value {
         if let known = type as? any AttributeValue.Type, let value = known.unsetValue as? Value { return value }
         if let cases = type as? any CaseIterable.Type { return try first(of: cases) }
-        guard depth < Self.depthMax else { throw Self.none(type) }
+        guard depth < Self.depthMax else { throw Self.noEmptyValue(type) }
         return try Value(from: EmptyValueDecoder(depth: depth + 1))
     }
 
     private func first<Cases: CaseIterable, Value>(of type: Cases.Type) throws -> Value {
-        guard let first = type.allCases.first as? Value else { throw Self.none(type) }
+        guard let first = type.allCases.first as? Value else { throw Self.noEmptyValue(type) }
         return first
     }
 
-    fileprivate static func none(_ type: Any.Type) -> DecodingError {
+    fileprivate static func noEmptyValue(_ type: Any.Type) -> DecodingError {
         .valueNotFound(type, DecodingError.Context(codingPath: [], debugDescription: "\(type) has no empty value."))
     }
 
@@ -68,7 +68,7 @@ private struct EmptyList: UnkeyedDecodingContainer {
 
     mutating func decodeNil() -> Bool { true }
     mutating func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
-        guard currentIndex < EmptyValueDecoder.elementsMax else { throw EmptyValueDecoder.none(type) }
+        guard currentIndex < EmptyValueDecoder.elementsMax else { throw EmptyValueDecoder.noEmptyValue(type) }
         currentIndex += 1
         return try decoder.value(of: type)
     }

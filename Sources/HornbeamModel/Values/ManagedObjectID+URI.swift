@@ -47,7 +47,7 @@ extension ManagedObjectID {
     /// The ID that a URI represents; nil for a URI of another form. Does not check whether a store contains the object.
     public init?(uriRepresentation uri: URL) {
         guard let parts = URIParts(uri) else { return nil }
-        let origin = Origin(
+        let origin = StoreIdentity(
             entityName: parts.entityName, storeIdentifier: parts.isTemporary ? nil : parts.storeIdentifier,
             entityNumber: -1)
         self.init(origin: origin, reference: parts.reference)

@@ -6,7 +6,7 @@ public import Foundation
 /// until the first save of the object (PSC-11, PSC-12).
 public struct ManagedObjectID: Hashable, Sendable {
     /// The part that all IDs of one entity and store share. An ID holds a reference to it and thus takes 16 bytes.
-    package final class Origin: Sendable, Hashable {
+    package final class StoreIdentity: Sendable, Hashable {
         package let entityName: String
         /// The store's identity; nil for temporary IDs.
         package let storeIdentifier: UUID?
@@ -19,7 +19,7 @@ public struct ManagedObjectID: Hashable, Sendable {
             self.entityNumber = entityNumber
         }
 
-        package static func == (a: Origin, b: Origin) -> Bool {
+        package static func == (a: StoreIdentity, b: StoreIdentity) -> Bool {
             a === b || (a.storeIdentifier == b.storeIdentifier && a.entityName == b.entityName)
         }
 
@@ -29,11 +29,11 @@ public struct ManagedObjectID: Hashable, Sendable {
         }
     }
 
-    package let origin: Origin
+    package let origin: StoreIdentity
     /// The row's key in the store, or the number of a temporary ID.
     package let reference: UInt64
 
-    package init(origin: Origin, reference: UInt64) {
+    package init(origin: StoreIdentity, reference: UInt64) {
         self.origin = origin
         self.reference = reference
     }

@@ -47,7 +47,7 @@ extension PropertyValue {
     }
 
     private func coercedToInteger(_ type: AttributeType, _ entity: String?, _ key: String?) throws -> PropertyValue {
-        guard let range = type.integerRange, sortRankIsNumber else { throw mismatch(type, entity, key) }
+        guard let range = type.integerRange, isNumeric else { throw mismatch(type, entity, key) }
         if let value = intValue, range.contains(value) { return .int(value) }
         let aboveRange = compared(to: .int(range.upperBound)) == .greater
         let belowRange = compared(to: .int(range.lowerBound)) == .less
@@ -72,7 +72,7 @@ extension PropertyValue {
         return .double(rounded == 0 ? 0 : Double(rounded))
     }
 
-    private var sortRankIsNumber: Bool {
+    private var isNumeric: Bool {
         switch self {
         case .bool, .int, .double, .decimal: true
         default: false

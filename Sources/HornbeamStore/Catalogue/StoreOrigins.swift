@@ -1,10 +1,10 @@
 internal import Foundation
 internal import HornbeamModel
 
-/// The store identities of objects: one shared `Origin` per entity.
+/// The store identities of objects: one shared `StoreIdentity` per entity.
 package struct StoreOrigins: Sendable {
     private let identifier: UUID
-    private let origins: [ManagedObjectID.Origin]
+    private let origins: [ManagedObjectID.StoreIdentity]
     /// Entity numbers → `entity.index`.
     private let indexes: [Int: Int32]
     /// Current names of entities by the names in older versions.
@@ -13,7 +13,7 @@ package struct StoreOrigins: Sendable {
     init(identifier: UUID, model: ManagedObjectModel, catalogue: Catalogue) {
         self.identifier = identifier
         origins = model.entities.map { entity in
-            ManagedObjectID.Origin(
+            ManagedObjectID.StoreIdentity(
                 entityName: entity.name, storeIdentifier: identifier,
                 entityNumber: catalogue.entity(named: entity.name)?.number ?? -1)
         }
@@ -22,7 +22,7 @@ package struct StoreOrigins: Sendable {
             uniqueKeysWithValues: origins.enumerated().map { ($1.entityNumber, Int32($0)) })
     }
 
-    func origin(_ entity: EntityDescription) -> ManagedObjectID.Origin { origins[entity.index] }
+    func origin(_ entity: EntityDescription) -> ManagedObjectID.StoreIdentity { origins[entity.index] }
 
     @inline(__always)
     func objectID(_ reference: ObjectReference) -> ManagedObjectID {
@@ -35,7 +35,7 @@ package struct StoreOrigins: Sendable {
         return ObjectReference(entityIndex: index, key: id.reference)
     }
 
-    func entityIndex(_ origin: ManagedObjectID.Origin) -> Int32? {
+    func entityIndex(_ origin: ManagedObjectID.StoreIdentity) -> Int32? {
         guard origin.storeIdentifier == identifier else { return nil }
         return indexes[origin.entityNumber]
     }
@@ -46,7 +46,7 @@ package struct StoreOrigins: Sendable {
         let name = formerNames[parts.entityName] ?? parts.entityName
         let own = origins.first { $0.entityName == name && parts.storeIdentifier == identifier }
         let origin = own
-            ?? ManagedObjectID.Origin(
+            ?? ManagedObjectID.StoreIdentity(
                 entityName: parts.entityName, storeIdentifier: parts.storeIdentifier, entityNumber: 0)
         return ManagedObjectID(origin: origin, reference: parts.reference)
     }

@@ -31,7 +31,7 @@ extension RowRewrite {
     ) throws -> PropertyValue? {
         let subject = StoredObject(ObjectReference(old.entity, object.key), row: row, table: old, snapshot: try build.oldState())
         do {
-            if let value = try expression.readingSource.value(with: subject).propertyValue { return value }
+            if let value = try expression.replacingSourceVariable.value(with: subject).propertyValue { return value }
             build.violate(
                 .typeMismatch, "The expression for “\(property.name)” does not give an attribute value.", step.entity, property.name, [object])
         } catch let error as EngineError {

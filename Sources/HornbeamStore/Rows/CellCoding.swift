@@ -154,7 +154,7 @@ extension StoredColumn {
     }
 
     /// The origin of objects of which only the key is used.
-    static let anywhere = ManagedObjectID.Origin(entityName: "", storeIdentifier: nil, entityNumber: -1)
+    static let anywhere = ManagedObjectID.StoreIdentity(entityName: "", storeIdentifier: nil, entityNumber: -1)
 
     /// The value of a column that does not refer to an object.
     private func plainValue(in row: RowView) throws(EngineError) -> PropertyValue {
@@ -192,7 +192,7 @@ extension StoredColumn {
         case .uri:
             if let url = URL(string: try row.string(column)) { return .uri(url) }
         default:
-            if let parts = CompositeCode.decode(try row.bytes(column)) { return .dictionary(property.knownElements(parts)) }
+            if let parts = CompositeCode.decode(try row.bytes(column)) { return .dictionary(property.withoutRemovedElements(parts)) }
         }
         throw unreadable
     }

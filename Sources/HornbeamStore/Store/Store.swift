@@ -74,10 +74,10 @@ package final class Store: Sendable {
     // MARK: Identities
 
     /// The part that the IDs of an entity's objects share.
-    package func origin(of entity: EntityDescription) -> ManagedObjectID.Origin { reader.origins.origin(entity) }
+    package func origin(of entity: EntityDescription) -> ManagedObjectID.StoreIdentity { reader.origins.origin(entity) }
 
     /// The entity of an ID's origin; nil for the origin of another store.
-    package func entity(of origin: ManagedObjectID.Origin) -> EntityDescription? {
+    package func entity(of origin: ManagedObjectID.StoreIdentity) -> EntityDescription? {
         reader.origins.entityIndex(origin).map { model.entities[Int($0)] }
     }
 

@@ -58,9 +58,9 @@ import Glibc
     func join() { pthread_join(id, nil) }
 
     private func run() {
-        Interleaving.adopt(self)
+        Interleaving.setCurrent(self)
         turn.wait()
-        do { try body() } catch { interleaving.note(error, of: self) }
+        do { try body() } catch { interleaving.recordFailure(error, of: self) }
         state = .ended
         interleaving.pass(from: self, reason: "has ended")
     }
@@ -71,10 +71,10 @@ import Glibc
 
     func lock(_ monitor: Monitor) {
         interleaving.point(self, "a lock")
-        take(monitor)
+        acquire(monitor)
     }
 
-    private func take(_ monitor: Monitor) {
+    private func acquire(_ monitor: Monitor) {
         while !monitor.tryLock() {
             // A thread outside the interleaving holds the lock. It needs no turn to release it.
             guard interleaving.owners[monitor.address] != nil else {
@@ -99,14 +99,14 @@ import Glibc
         unlock(monitor)
         state = .waitsForSignal(condition, monitor.origin)
         interleaving.pass(from: self, reason: "waits for a signal to the lock made at \(monitor.origin)")
-        take(monitor)
+        acquire(monitor)
     }
 
     /// A wait with a time limit. In an interleaving the limit has always passed, so the wait returns without a signal.
-    func waitShortly(_ monitor: Monitor) {
+    func waitWithLimit(_ monitor: Monitor) {
         unlock(monitor)
         interleaving.point(self, "a wait with a limit")
-        take(monitor)
+        acquire(monitor)
     }
 
     func signal(_ condition: UInt, all: Bool) {

@@ -35,7 +35,7 @@ import Synchronization
         package var points = 0
         package var switches: [Switch] = []
         /// The reason why the run was stopped: no thread could continue, or the threads did not end. Nil if all ended.
-        package var stuck: String?
+        package var stopReason: String?
         /// The errors of the bodies, by name.
         package var failures: [(name: String, error: any Error)] = []
     }
@@ -79,7 +79,7 @@ import Synchronization
         for thread in threads { thread.start() }
         pass(from: nil, reason: "")
         end.wait()
-        if outcome.stuck == nil {
+        if outcome.stopReason == nil {
             for thread in threads { thread.join() }
             threads = []
         }
@@ -95,7 +95,7 @@ import Synchronization
         return unsafe Unmanaged<InterleavedThread>.fromOpaque(thread).takeUnretainedValue()
     }
 
-    static func adopt(_ thread: InterleavedThread) {
+    static func setCurrent(_ thread: InterleavedThread) {
         unsafe pthread_setspecific(key, Unmanaged.passUnretained(thread).toOpaque())
     }
 
@@ -113,11 +113,11 @@ import Synchronization
         guard !others.isEmpty else { return }
         defer { outcome.points += 1 }
         guard outcome.points < Interleaving.pointsMax else {
-            return stop(thread, "after \(outcome.points) points the threads still go on:\n" + places())
+            return stop(thread, "after \(outcome.points) points the threads still go on:\n" + stateDescriptions())
         }
         guard let next = preemptions.first, next.point == outcome.points else { return }
         preemptions.removeFirst()
-        give(to: others[next.target % others.count], from: thread, reason: "is stopped at \(place)")
+        startTurn(to: others[next.target % others.count], from: thread, reason: "is stopped at \(place)")
         thread.turn.wait()
     }
 
@@ -125,18 +125,18 @@ import Synchronization
     func pass(from thread: InterleavedThread?, reason: String) {
         let candidates = ready(after: thread)
         if candidates.isEmpty {
-            if threads.contains(where: { !$0.hasEnded }) { return stop(thread, "no thread can go on:\n" + places()) }
+            if threads.contains(where: { !$0.hasEnded }) { return stop(thread, "no thread can go on:\n" + stateDescriptions()) }
             return end.signal()
         }
         // Evaluated before the turn is passed on: the next thread may write any thread's state.
         let hasEnded = thread?.hasEnded ?? true
-        give(to: candidates[choice(candidates.count)], from: thread, reason: reason)
+        startTurn(to: candidates[choice(candidates.count)], from: thread, reason: reason)
         if let thread, !hasEnded { thread.turn.wait() }
     }
 
-    func note(_ error: any Error, of thread: InterleavedThread) { outcome.failures.append((thread.name, error)) }
+    func recordFailure(_ error: any Error, of thread: InterleavedThread) { outcome.failures.append((thread.name, error)) }
 
-    private func give(to next: InterleavedThread, from thread: InterleavedThread?, reason: String) {
+    private func startTurn(to next: InterleavedThread, from thread: InterleavedThread?, reason: String) {
         if let thread {
             outcome.switches.append(Switch(point: outcome.points, from: thread.name, to: next.name, reason: reason))
         }
@@ -161,12 +161,12 @@ import Synchronization
 
     /// Stops the run. The threads remain blocked.
     private func stop(_ thread: InterleavedThread?, _ why: String) {
-        outcome.stuck = why
+        outcome.stopReason = why
         end.signal()
         thread?.turn.wait()
     }
 
-    private func places() -> String {
+    private func stateDescriptions() -> String {
         threads.map { "  \($0.name) \($0.place)" }.joined(separator: "\n")
     }
 }

@@ -23,7 +23,7 @@ private final class Knot: KeyedValues {
 
     private func complaint(_ format: String, units: Int = units) -> String {
         do {
-            var evaluation = Evaluation(.object(Knot()), work: EvaluationWork(units: units))
+            var evaluation = Evaluation(.object(Knot()), work: EvaluationBudget(units: units))
             return "\(try evaluation.holds(FetchPredicate(format: format).node))"
         } catch {
             return (error as? HornbeamError)?.message ?? "\(error)"
@@ -49,13 +49,13 @@ private final class Knot: KeyedValues {
         let predicate = try FetchPredicate(format: "a.a.a.a.a.@count == 0")
         let error = #expect(throws: HornbeamError.self) { try predicate.evaluate(with: Knot()) }
         #expect(error?.message == Self.tooMuch)
-        #expect(complaint("a.a.a.@count == 0", units: EvaluationWork.unitsMax) == "false")
+        #expect(complaint("a.a.a.@count == 0", units: EvaluationBudget.unitsMax) == "false")
     }
 
     @Test("MATCHES that is asked of many members is given up as a whole", .timeLimit(.minutes(20)))
     func patternsOfManyMembers() {
-        #expect(complaint("ANY a.name MATCHES '(a+)+b'", units: EvaluationWork.unitsMax).contains("stopped evaluating"))
-        #expect(complaint("name MATCHES '(a|aa)*b' OR ALL a.name MATCHES 'a*'", units: EvaluationWork.unitsMax) != "")
+        #expect(complaint("ANY a.name MATCHES '(a+)+b'", units: EvaluationBudget.unitsMax).contains("stopped evaluating"))
+        #expect(complaint("name MATCHES '(a|aa)*b' OR ALL a.name MATCHES 'a*'", units: EvaluationBudget.unitsMax) != "")
     }
 
     @Test("LIKE and MATCHES are paid for by their steps, over all members together", .timeLimit(.minutes(20)), arguments: [
@@ -68,7 +68,7 @@ private final class Knot: KeyedValues {
     }
 
     @Test("plain patterns over many members cost little", arguments: ["ANY a.a.name MATCHES '.*b.*'", "ANY a.a.name LIKE '*b*'"])
-    func plainPatterns(format: String) { #expect(complaint(format, units: EvaluationWork.unitsMax) == "false") }
+    func plainPatterns(format: String) { #expect(complaint(format, units: EvaluationBudget.unitsMax) == "false") }
 
     @Test("one LIKE on one long text is bounded too, compiled or not", .timeLimit(.minutes(20)))
     func oneLongLike() throws {

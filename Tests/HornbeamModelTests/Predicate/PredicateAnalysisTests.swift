@@ -20,7 +20,7 @@ struct PredicateAnalysisTests {
             "a | == | 1", "b | < | 5", "c.d | BEGINSWITH[cd] | \"x\"", "e == 1 OR f == 2", "g | IN | {1, 2}",
         ])
         #expect(found.keyPaths.count == 6)
-        #expect(!found.hasBlocks && !found.isVolatile && !found.isNever)
+        #expect(!found.hasBlocks && !found.isVolatile && !found.isAlwaysFalse)
     }
 
     @Test(arguments: [
@@ -48,7 +48,7 @@ struct PredicateAnalysisTests {
     @Test func blocksAndVolatileFunctionsAreReported() throws {
         #expect(PredicateAnalysis(.block { _, _ in true } && .init(value: true)).hasBlocks)
         #expect(try analysis("a < now()").isVolatile)
-        #expect(try analysis("1 == 2").isNever)
+        #expect(try analysis("1 == 2").isAlwaysFalse)
         #expect(PredicateAnalysis(nil as FetchPredicate?).conjuncts.isEmpty)
     }
 }

@@ -17,7 +17,7 @@ struct SharedSaveTests {
 
     /// The result of a run.
     private struct Outcome {
-        var stuck: String?
+        var stopReason: String?
         var problems: [String] = []
     }
 
@@ -63,8 +63,8 @@ struct SharedSaveTests {
         }
         let interleaving = Interleaving(schedule)
         let result = interleaving.run(parts + [other])
-        var outcome = Outcome(stuck: result.stuck, problems: problems.withLock(\.self))
-        if result.stuck != nil { return (outcome, result.points) }
+        var outcome = Outcome(stopReason: result.stopReason, problems: problems.withLock(\.self))
+        if result.stopReason != nil { return (outcome, result.points) }
         outcome.problems += result.failures.map { "\($0.name) failed: \($0.error)" }
         let given = numbers.withLock(\.self).sorted()
         if Set(given).count != given.count { outcome.problems.append("two saves have one number") }
@@ -129,7 +129,7 @@ struct SharedSaveTests {
             part("large", large, fails: true), part("small", "a", fails: false), part("other", "b", fails: false),
         ])
         faults.removeRules()
-        if let stuck = result.stuck { return [stuck] }
+        if let stopReason = result.stopReason { return [stopReason] }
         let count = try library.store.snapshot().count(FetchDescription(entityName: "Desk"))
         return problems.withLock(\.self) + (count == 5 ? [] : ["\(count) rows are there"])
     }
@@ -145,7 +145,7 @@ struct SharedSaveTests {
             }
             let schedule = Schedule(preemptions: preemptions, seed: UInt64.random(in: 0..<1 << 20, using: &random))
             let outcome = try run(schedule, history: seed % 2 == 0).0
-            #expect(outcome.stuck == nil && outcome.problems.isEmpty, "schedule \(schedule)")
+            #expect(outcome.stopReason == nil && outcome.problems.isEmpty, "schedule \(schedule)")
         }
     }
 

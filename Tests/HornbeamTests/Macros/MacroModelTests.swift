@@ -15,7 +15,7 @@ import Testing
             }
             Entity("MacroBook", parent: "MacroItem") {
                 Attribute<String>("title", minimumLength: 1, maximumLength: 80)
-                    .noting(rules: [ValidationRule("SELF != 'forbidden'", warning: "That title is taken.")])
+                    .adding(rules: [ValidationRule("SELF != 'forbidden'", warning: "That title is taken.")])
                 Attribute<Int?>("year", minimum: 1450, maximum: 2100)
                 ToOne<MacroAuthor>("author", to: "Writer", inverse: "books")
                 Attribute<Rating>("rating", default: .unrated)
@@ -26,7 +26,7 @@ import Testing
                 Attribute<Int>("lent", default: 0, merge: .sum)
                 Attribute<Bool>("selected", default: false, transient: true)
                 Attribute<[String: PropertyValue]>("place", composite: "Place")
-                Attribute<Data?>("image", external: true, preserved: true, renamedFrom: "picture").noting(version: "2")
+                Attribute<Data?>("image", external: true, preserved: true, renamedFrom: "picture").adding(version: "2")
                 Indexed("year")
                 Indexed("title", "year")
                 Indexed(.folded("title"), .descending("year"), name: "folded", where: "year > 0")

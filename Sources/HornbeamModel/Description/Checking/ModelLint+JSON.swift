@@ -17,7 +17,7 @@ extension ModelLint {
             let fault = error as? HornbeamError ?? HornbeamError(.malformedModelFile, message(of: error))
             let faults = fault.details.isEmpty ? [fault] : fault.details
             let issues = faults.map { fault in
-                let line = lines.faultLine ?? fault.modelPath.map(lines.line) ?? 1
+                let line = lines.syntaxErrorLine ?? fault.modelPath.map(lines.line) ?? 1
                 return ModelIssue(.error, fault.message, line: line)
             }
             return located(issues, file: file) { _, _ in nil }

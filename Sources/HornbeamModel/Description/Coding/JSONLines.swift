@@ -6,13 +6,13 @@ internal import Foundation
 struct JSONLines {
     private let lines: [String: Int]
     /// The line of the first syntax error; nil for valid JSON.
-    let faultLine: Int?
+    let syntaxErrorLine: Int?
 
     init(_ json: Data) {
         var scanner = Scanner(bytes: [UInt8](json))
         let isSound = scanner.readValue("", depth: 0) && scanner.isAtEnd()
         lines = scanner.lines
-        faultLine = isSound ? nil : scanner.line
+        syntaxErrorLine = isSound ? nil : scanner.line
     }
 
     /// The line of a part; if the path does not exist, the line of its nearest ancestor.
@@ -27,7 +27,7 @@ struct JSONLines {
 
     private struct Scanner {
         let bytes: [UInt8]
-        var place = 0
+        var position = 0
         var line = 1
         var lines: [String: Int] = [:]
 
@@ -37,21 +37,21 @@ struct JSONLines {
         init(bytes: [UInt8]) { self.bytes = bytes }
 
         private mutating func skipSpace() {
-            while place < bytes.count, bytes[place] == 0x20 || (0x09...0x0D).contains(bytes[place]) {
-                if bytes[place] == 0x0A { line += 1 }
-                place += 1
+            while position < bytes.count, bytes[position] == 0x20 || (0x09...0x0D).contains(bytes[position]) {
+                if bytes[position] == 0x0A { line += 1 }
+                position += 1
             }
         }
 
         mutating func isAtEnd() -> Bool {
             skipSpace()
-            return place == bytes.count
+            return position == bytes.count
         }
 
-        private mutating func take(_ sign: Unicode.Scalar) -> Bool {
+        private mutating func consume(_ sign: Unicode.Scalar) -> Bool {
             skipSpace()
-            guard place < bytes.count, bytes[place] == UInt8(ascii: sign) else { return false }
-            place += 1
+            guard position < bytes.count, bytes[position] == UInt8(ascii: sign) else { return false }
+            position += 1
             return true
         }
 
@@ -60,49 +60,49 @@ struct JSONLines {
             skipSpace()
             guard depth < Self.depthMax else { return false }
             lines[path] = line
-            if take("{") { return readMembers(path, depth) }
-            if take("[") { return readElements(path, depth) }
+            if consume("{") { return readMembers(path, depth) }
+            if consume("[") { return readElements(path, depth) }
             return readString() != nil || readWord()
         }
 
         private mutating func readMembers(_ path: String, _ depth: Int) -> Bool {
-            if take("}") { return true }
+            if consume("}") { return true }
             repeat {
                 skipSpace()
-                guard let key = readString(), take(":") else { return false }
+                guard let key = readString(), consume(":") else { return false }
                 guard readValue(path.isEmpty ? key : "\(path)/\(key)", depth: depth + 1) else { return false }
-            } while take(",")
-            return take("}")
+            } while consume(",")
+            return consume("}")
         }
 
         private mutating func readElements(_ path: String, _ depth: Int) -> Bool {
-            if take("]") { return true }
+            if consume("]") { return true }
             var count = 0
             repeat {
                 guard readValue(path.isEmpty ? "\(count)" : "\(path)/\(count)", depth: depth + 1) else { return false }
                 count += 1
-            } while take(",")
-            return take("]")
+            } while consume(",")
+            return consume("]")
         }
 
         /// The text between quotes, with escapes not decoded; nil at a syntax error.
         private mutating func readString() -> String? {
-            guard place < bytes.count, bytes[place] == UInt8(ascii: "\"") else { return nil }
-            let start = place + 1
+            guard position < bytes.count, bytes[position] == UInt8(ascii: "\"") else { return nil }
+            let start = position + 1
             var end = start
             while end < bytes.count, bytes[end] != UInt8(ascii: "\""), bytes[end] != 0x0A {
                 end += bytes[end] == UInt8(ascii: "\\") ? 2 : 1
             }
             guard end < bytes.count, bytes[end] == UInt8(ascii: "\"") else { return nil }
-            place = end + 1
+            position = end + 1
             return String(decoding: bytes[start..<end], as: UTF8.self)
         }
 
         /// Skips a number, `true`, `false` or `null`, without a check of its spelling: the decoder checks it.
         private mutating func readWord() -> Bool {
-            let start = place
-            while place < bytes.count, "+-.".utf8.contains(bytes[place]) || Self.isAlphanumeric(bytes[place]) { place += 1 }
-            return place > start
+            let start = position
+            while position < bytes.count, "+-.".utf8.contains(bytes[position]) || Self.isAlphanumeric(bytes[position]) { position += 1 }
+            return position > start
         }
 
         private static func isAlphanumeric(_ byte: UInt8) -> Bool {

@@ -23,15 +23,15 @@ struct ModelFaults {
         var search = self
         var faults: [HornbeamError] = []
         var next: DecodingError? = first
-        var readings = 0
-        while let error = next, readings < Self.faultsMax {
-            readings += 1
+        var attempts = 0
+        while let error = next, attempts < Self.faultsMax {
+            attempts += 1
             let fault = Fault(error)
             let path = search.originalPath(fault.place)
-            let culprit = path + (fault.unknown.map { [$0] } ?? [])
+            let faultPath = path + (fault.unknown.map { [$0] } ?? [])
             // A member that is now reported as missing may have been removed before, as misspelled or of the wrong type. It is not reported twice.
-            if fault.unknown != nil || !search.hasOmitted(from: path) { faults.append(search.error(fault, path, culprit)) }
-            guard !culprit.isEmpty, search.omitted.insert(culprit).inserted else { break }
+            if fault.unknown != nil || !search.hasOmitted(from: path) { faults.append(search.error(fault, path, faultPath)) }
+            guard !faultPath.isEmpty, search.omitted.insert(faultPath).inserted else { break }
             next = search.nextError()
         }
         guard faults.count > 1 else { return faults[0] }
@@ -44,7 +44,7 @@ struct ModelFaults {
     private func hasOmitted(from path: [String]) -> Bool { omitted.contains { $0.dropLast() == path[...] } }
 
     private func nextError() -> DecodingError? {
-        guard let document, let rest = try? JSONSerialization.data(withJSONObject: kept(document, [])) else { return nil }
+        guard let document, let rest = try? JSONSerialization.data(withJSONObject: reduced(document, [])) else { return nil }
         do {
             _ = try JSONDecoder().decode(ModelDefinition.self, from: rest)
             return nil
@@ -54,12 +54,12 @@ struct ModelFaults {
     }
 
     /// A part of the document without the removed parts.
-    private func kept(_ value: Any, _ path: [String]) -> Any {
+    private func reduced(_ value: Any, _ path: [String]) -> Any {
         if let list = value as? [Any] {
-            return list.enumerated().filter { !omitted.contains(path + ["\($0.offset)"]) }.map { kept($0.element, path + ["\($0.offset)"]) }
+            return list.enumerated().filter { !omitted.contains(path + ["\($0.offset)"]) }.map { reduced($0.element, path + ["\($0.offset)"]) }
         }
         guard let members = value as? [String: Any] else { return value }
-        return Dictionary(uniqueKeysWithValues: members.filter { !omitted.contains(path + [$0.key]) }.map { ($0.key, kept($0.value, path + [$0.key])) })
+        return Dictionary(uniqueKeysWithValues: members.filter { !omitted.contains(path + [$0.key]) }.map { ($0.key, reduced($0.value, path + [$0.key])) })
     }
 
     /// Converts a path of the reduced document into the path of the same part in the original document.
@@ -80,15 +80,15 @@ struct ModelFaults {
         return path
     }
 
-    private func error(_ fault: Fault, _ path: [String], _ culprit: [String]) -> HornbeamError {
+    private func error(_ fault: Fault, _ path: [String], _ faultPath: [String]) -> HornbeamError {
         let what = document == nil ? "it is not JSON." : fault.text
         return HornbeamError(
-            .malformedModelFile, "The model file cannot be read\(path.isEmpty ? "" : " at \(words(path))"): \(what)",
-            key: culprit.joined(separator: "/"))
+            .malformedModelFile, "The model file cannot be read\(path.isEmpty ? "" : " at \(readablePath(path))"): \(what)",
+            key: faultPath.joined(separator: "/"))
     }
 
     /// A readable path in the file: `entities[1] “Book” → attributes[0] “title”`.
-    private func words(_ path: [String]) -> String {
+    private func readablePath(_ path: [String]) -> String {
         var value = document
         var steps: [String] = []
         for key in path {

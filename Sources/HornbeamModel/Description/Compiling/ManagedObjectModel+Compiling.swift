@@ -10,7 +10,7 @@ extension ManagedObjectModel {
 
     /// A model with the notes of the reader of its file. Shares the entities of an equal model that was compiled recently.
     package convenience init(_ definition: ModelDefinition, notes: [ModelIssue]) throws {
-        if let known = Self.compiledLast.withLock({ $0.first { $0.definition == definition } }) {
+        if let known = Self.recentModels.withLock({ $0.first { $0.definition == definition } }) {
             self.init(known.definition, compiled: known.entities, notes: notes)
             return
         }
@@ -18,14 +18,14 @@ extension ManagedObjectModel {
         self.init(definition, compiled: try compiler.compile(), notes: notes)
         compiler.resolve(entities, in: self)
         try compiler.checkRequests(in: self)
-        Self.compiledLast.withLock { last in
-            if last.count == Self.compiledMost { last.removeFirst() }
+        Self.recentModels.withLock { last in
+            if last.count == Self.recentModelsMax { last.removeFirst() }
             last.append(self)
         }
     }
 
     /// The most recently compiled models. A model with an equal definition shares the entities of one of them: comparing two definitions
     /// takes a tenth of the time of compiling, and compiled entities are never freed.
-    private static let compiledLast = Guarded<[ManagedObjectModel]>([])
-    private static let compiledMost = 8
+    private static let recentModels = Guarded<[ManagedObjectModel]>([])
+    private static let recentModelsMax = 8
 }

@@ -87,7 +87,7 @@ extension ModelCompiler {
     }
 
     private mutating func check(_ element: FetchIndexElement, of index: FetchIndexDescription, in entity: Entity) {
-        if element.standsForObject { return }
+        if element.isObjectOrEntityKey { return }
         let reason: String
         switch target(element.property, in: entity.name) {
         case .unknown:
@@ -124,7 +124,7 @@ extension ModelCompiler {
             !index.elements.contains { entity.propertiesByName[$0.property]?.isToMany == true }
         }.map { index in
             let elements = index.elements.compactMap { element -> FetchIndex.Element? in
-                guard !element.isExpression, !element.standsForObject,
+                guard !element.isExpression, !element.isObjectOrEntityKey,
                     let path = PropertyPath(element.property, in: entity)
                 else { return nil }
                 return FetchIndex.Element(
@@ -137,5 +137,5 @@ extension ModelCompiler {
 
 extension FetchIndexElement {
     /// True for the special names `self` and `entity` of old models, which mean the object's key and the entity's number (MOD-10).
-    var standsForObject: Bool { property == "self" || property == "entity" }
+    var isObjectOrEntityKey: Bool { property == "self" || property == "entity" }
 }

@@ -90,13 +90,13 @@ struct ModelCompiler {
                 parents[entity.name] = parent
             }
         }
-        for entity in definition.entities { checkLine(above: entity.name) }
+        for entity in definition.entities { checkAncestors(above: entity.name) }
     }
 
     /// The maximum depth of the hierarchy. It limits recursion; real models have fewer levels.
     private static let levelsMax = 100
 
-    private mutating func checkLine(above name: String) {
+    private mutating func checkAncestors(above name: String) {
         var path = [name]
         while let parent = parents[path[path.count - 1]] {
             path.append(parent)
@@ -163,12 +163,12 @@ struct ModelCompiler {
         let indexes = Dictionary(uniqueKeysWithValues: definition.entities.enumerated().map { ($1.name, $0) })
         func make(_ name: String) -> EntityDescription? {
             if let entity = built[name] { return entity }
-            guard let written = entitiesByName[name], let index = indexes[name] else { return nil }
+            guard let declared = entitiesByName[name], let index = indexes[name] else { return nil }
             let superentity = parents[name].flatMap(make)
             let first = superentity?.properties.count ?? 0
             let entity = EntityDescription(
-                definition: written, index: index, superentity: superentity,
-                own: properties(of: written, from: first))
+                definition: declared, index: index, superentity: superentity,
+                own: properties(of: declared, from: first))
             built[name] = entity
             return entity
         }

@@ -102,7 +102,7 @@ struct PredicateCompiler<Object> {
         let test = ComparisonTest(comparator: term.comparator, options: term.options)
         let constant = EvaluatedValue.value(term.value)
         return { object in
-            var work = EvaluationWork()
+            var work = EvaluationBudget()
             return try test.holds(accessor.evaluated(object), constant, &work)
         }
     }
@@ -126,13 +126,13 @@ struct PredicateCompiler<Object> {
         case .string(let get):
             guard let test = try TextTest(term) else { return nil }
             return { object in
-                guard let text = try get(object) else { return test.holdsForNil }
+                guard let text = try get(object) else { return test.resultForNil }
                 return try test.holds(text)
             }
-        case .utf8(let lend):
+        case .utf8(let withBytes):
             guard let test = try TextTest(term) else { return nil }
             return { object in
-                unsafe try lend(object) { bytes in unsafe try bytes.map { unsafe try test.holds($0) } ?? test.holdsForNil }
+                unsafe try withBytes(object) { bytes in unsafe try bytes.map { unsafe try test.holds($0) } ?? test.resultForNil }
             }
         case .value, .related: return nil
         }

@@ -31,9 +31,9 @@ extension KeyedAccessor {
         case .bool(let get): return .value(try get(object).map(PropertyValue.bool) ?? .null)
         case .string(let get): return .value(try get(object).map(PropertyValue.string) ?? .null)
         case .date(let get): return .value(try get(object).map(PropertyValue.date) ?? .null)
-        case .utf8(let lend):
+        case .utf8(let withBytes):
             var text: String?
-            _ = unsafe try lend(object) { bytes in
+            _ = unsafe try withBytes(object) { bytes in
                 text = unsafe bytes.map { unsafe String(decoding: $0, as: UTF8.self) }
                 return true
             }

@@ -3,7 +3,7 @@ import Foundation
 /// The numbers of an IN list, sorted as integers and as doubles. Other elements are omitted, because they never equal a number.
 package struct NumberSet: Sendable {
     /// True when the list contains nil.
-    package let holdsForNil: Bool
+    package let resultForNil: Bool
     private let integers: [Int64]
     private let doubles: [Double]
 
@@ -23,7 +23,7 @@ package struct NumberSet: Sendable {
     }
 
     private init(_ values: [PropertyValue]) {
-        holdsForNil = values.contains(.null)
+        resultForNil = values.contains(.null)
         let numbers = values.filter { $0.doubleValue != nil }
         integers = numbers.compactMap(\.intValue).sorted()
         // Omits a number without an equal double, such as 2⁵³ + 1.
@@ -33,12 +33,12 @@ package struct NumberSet: Sendable {
     }
 
     package func holds(_ number: Int64?) -> Bool {
-        guard let number else { return holdsForNil }
+        guard let number else { return resultForNil }
         return Self.find(number, in: integers)
     }
 
     package func holds(_ number: Double?) -> Bool {
-        guard let number else { return holdsForNil }
+        guard let number else { return resultForNil }
         return Self.find(number, in: doubles)
     }
 

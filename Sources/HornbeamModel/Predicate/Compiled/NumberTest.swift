@@ -6,8 +6,8 @@ import Foundation
 /// for `!=`, numbers outside.
 package struct NumberTest: Sendable {
     /// True when nil satisfies the comparison.
-    package let holdsForNil: Bool
-    private let isOutside: Bool
+    package let resultForNil: Bool
+    private let isComplement: Bool
     private let integers: ClosedRange<Int64>?
     private let low: Double
     private let high: Double
@@ -38,13 +38,13 @@ package struct NumberTest: Sendable {
     ) {
         if value == .null {
             guard comparator == .equal || comparator == .notEqual else { return nil }
-            self.init(between: nil, nil, isOutside: comparator == .notEqual, holdsForNil: comparator == .equal)
+            self.init(between: nil, nil, isComplement: comparator == .notEqual, resultForNil: comparator == .equal)
             return
         }
         if comparator == .between {
             guard case .array(let bounds) = value, bounds.count == 2 else { return nil }
             guard let low = number(bounds[0]), let high = number(bounds[1]) else { return nil }
-            self.init(between: Bound(low, excluded: false), Bound(high, excluded: false), isOutside: false, holdsForNil: false)
+            self.init(between: Bound(low, excluded: false), Bound(high, excluded: false), isComplement: false, resultForNil: false)
             return
         }
         guard let constant = number(value) else { return nil }
@@ -52,12 +52,12 @@ package struct NumberTest: Sendable {
         let open = Bound(constant, excluded: true)
         let (least, greatest) = (Bound.least, Bound.greatest)
         switch comparator {
-        case .equal: self.init(between: closed, closed, isOutside: false, holdsForNil: false)
-        case .notEqual: self.init(between: closed, closed, isOutside: true, holdsForNil: true)
-        case .lessThan: self.init(between: least, open, isOutside: false, holdsForNil: false)
-        case .lessThanOrEqual: self.init(between: least, closed, isOutside: false, holdsForNil: false)
-        case .greaterThan: self.init(between: open, greatest, isOutside: false, holdsForNil: false)
-        case .greaterThanOrEqual: self.init(between: closed, greatest, isOutside: false, holdsForNil: false)
+        case .equal: self.init(between: closed, closed, isComplement: false, resultForNil: false)
+        case .notEqual: self.init(between: closed, closed, isComplement: true, resultForNil: true)
+        case .lessThan: self.init(between: least, open, isComplement: false, resultForNil: false)
+        case .lessThanOrEqual: self.init(between: least, closed, isComplement: false, resultForNil: false)
+        case .greaterThan: self.init(between: open, greatest, isComplement: false, resultForNil: false)
+        case .greaterThanOrEqual: self.init(between: closed, greatest, isComplement: false, resultForNil: false)
         default: return nil
         }
     }
@@ -100,9 +100,9 @@ package struct NumberTest: Sendable {
         }
     }
 
-    private init(between low: Bound?, _ high: Bound?, isOutside: Bool, holdsForNil: Bool) {
-        self.isOutside = isOutside
-        self.holdsForNil = holdsForNil
+    private init(between low: Bound?, _ high: Bound?, isComplement: Bool, resultForNil: Bool) {
+        self.isComplement = isComplement
+        self.resultForNil = resultForNil
         guard let low, let high else {
             (integers, self.low, self.high, excludesLow, excludesHigh) = (nil, .nan, .nan, false, false)
             return
@@ -118,17 +118,17 @@ package struct NumberTest: Sendable {
 
     @inline(__always)
     package func holds(_ number: Int64?) -> Bool {
-        guard let number else { return holdsForNil }
-        guard let integers else { return isOutside }
-        return (number >= integers.lowerBound && number <= integers.upperBound) != isOutside
+        guard let number else { return resultForNil }
+        guard let integers else { return isComplement }
+        return (number >= integers.lowerBound && number <= integers.upperBound) != isComplement
     }
 
     /// NaN is outside every range.
     @inline(__always)
     package func holds(_ number: Double?) -> Bool {
-        guard let number else { return holdsForNil }
+        guard let number else { return resultForNil }
         let isAbove = excludesLow ? number > low : number >= low
         let isBelow = excludesHigh ? number < high : number <= high
-        return (isAbove && isBelow) != isOutside
+        return (isAbove && isBelow) != isComplement
     }
 }

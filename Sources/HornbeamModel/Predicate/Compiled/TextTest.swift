@@ -11,7 +11,7 @@ package struct TextTest: Sendable {
 
     private let kind: Kind
     /// True when nil satisfies the comparison.
-    package let holdsForNil: Bool
+    package let resultForNil: Bool
 
     /// - Returns: Nil when the operator with this constant has no prepared test for texts.
     /// - Throws: `HornbeamError` when the pattern of MATCHES is not a regular expression.
@@ -20,7 +20,7 @@ package struct TextTest: Sendable {
         switch term.value {
         case .null where term.comparator == .equal || term.comparator == .notEqual:
             kind = .always(term.comparator == .notEqual)
-            holdsForNil = term.comparator == .equal
+            resultForNil = term.comparator == .equal
         case .string(let text) where term.comparator == .in:
             // `key IN 'constant'` searches for the value inside the constant. No preparation makes that faster.
             _ = text
@@ -28,16 +28,16 @@ package struct TextTest: Sendable {
         case .string(let text):
             guard let test = try StringTest(term.comparator, text, term.options) else { return nil }
             kind = .string(test)
-            holdsForNil = term.comparator == .notEqual
+            resultForNil = term.comparator == .notEqual
         case .array(let values) where term.comparator == .in:
             kind = .member(TextSet(values, term.options))
-            holdsForNil = values.contains(.null)
+            resultForNil = values.contains(.null)
         case .array(let bounds) where term.comparator == .between:
             guard bounds.count == 2, let low = bounds[0].stringValue, let high = bounds[1].stringValue else { return nil }
             guard let first = try StringTest(.greaterThanOrEqual, low, term.options) else { return nil }
             guard let second = try StringTest(.lessThanOrEqual, high, term.options) else { return nil }
             kind = .between(first, second)
-            holdsForNil = false
+            resultForNil = false
         default: return nil
         }
     }

@@ -46,17 +46,17 @@ struct BoundedPattern: Sendable {
 
     /// The compiled pattern, from a cache of some hundred patterns.
     static func cached(_ pattern: String, _ options: FetchPredicate.Options) throws -> BoundedPattern {
-        var work = EvaluationWork()
+        var work = EvaluationBudget()
         return try cached(pattern, options, &work)
     }
 
     /// The compiled pattern, from the cache. Charges the cost of compiling if the cache does not contain it.
     static func cached(
-        _ pattern: String, _ options: FetchPredicate.Options, _ work: inout EvaluationWork
+        _ pattern: String, _ options: FetchPredicate.Options, _ work: inout EvaluationBudget
     ) throws -> BoundedPattern {
         let key = "\(options.rawValue):\(pattern)"
         if let known = cache.withLock({ $0[key] }) { return known }
-        try work.spend(PatternCost.compiling(pattern))
+        try work.charge(PatternCost.compiling(pattern))
         let made = try BoundedPattern(pattern, options)
         cache.withLock {
             if $0.count >= 200 { $0.removeAll() }
@@ -67,16 +67,16 @@ struct BoundedPattern: Sendable {
 
     /// - Throws: `HornbeamError` with code `predicateEvaluation` when the match needs too many steps.
     func matches(_ text: String) throws -> Bool {
-        var work = EvaluationWork()
+        var work = EvaluationBudget()
         return try matches(text, &work)
     }
 
     /// - Throws: `HornbeamError` with code `predicateEvaluation` when the match needs too many steps, or exceeds the limit of work.
-    func matches(_ text: String, _ work: inout EvaluationWork) throws -> Bool {
+    func matches(_ text: String, _ work: inout EvaluationBudget) throws -> Bool {
         var isFound = false
         var reports = 0
         let range = NSRange(location: 0, length: text.utf16.count)
-        try work.spend(cost.units(forLength: range.length))
+        try work.charge(cost.units(forLength: range.length))
         unsafe expression.enumerateMatches(in: text, options: [.reportProgress], range: range) { match, _, stop in
             if match != nil {
                 isFound = true
@@ -86,7 +86,7 @@ struct BoundedPattern: Sendable {
                 if reports > Self.reportsMax { unsafe stop.pointee = true }
             }
         }
-        try work.spend(reports * Self.unitsInReport)
+        try work.charge(reports * Self.unitsInReport)
         guard isFound || reports <= Self.reportsMax else {
             throw HornbeamError(
                 .predicateEvaluation,

@@ -4,9 +4,9 @@ struct ComparisonTest {
     let options: FetchPredicate.Options
 
     /// - Throws: `HornbeamError` with code `predicateEvaluation` for an undefined comparison, or one that exceeds the limit of work.
-    func holds(_ left: EvaluatedValue, _ right: EvaluatedValue, _ work: inout EvaluationWork) throws -> Bool {
-        try work.spend(forMembersOf: left)
-        try work.spend(forMembersOf: right)
+    func holds(_ left: EvaluatedValue, _ right: EvaluatedValue, _ work: inout EvaluationBudget) throws -> Bool {
+        try work.charge(forMembersOf: left)
+        try work.charge(forMembersOf: right)
         switch comparator {
         case .equal: return try isEqual(left, right, &work)
         case .notEqual: return try !isEqual(left, right, &work)
@@ -30,11 +30,11 @@ struct ComparisonTest {
 
     // MARK: Equality
 
-    func isEqual(_ left: EvaluatedValue, _ right: EvaluatedValue, _ work: inout EvaluationWork) throws -> Bool {
+    func isEqual(_ left: EvaluatedValue, _ right: EvaluatedValue, _ work: inout EvaluationBudget) throws -> Bool {
         switch (left, right) {
         case (.value(.string(let a)), .value(.string(let b))):
-            try work.spend(for: a)
-            try work.spend(for: b)
+            try work.charge(for: a)
+            try work.charge(for: b)
             return isEqual(a, b)
         case (.value(.dictionary(let a)), .value(.dictionary(let b))): return try isEqual(a, b, &work)
         default: break
@@ -57,11 +57,11 @@ struct ComparisonTest {
     }
 
     private func isEqual(
-        _ a: [EvaluatedValue], _ b: [EvaluatedValue], inOrder: Bool, _ work: inout EvaluationWork
+        _ a: [EvaluatedValue], _ b: [EvaluatedValue], inOrder: Bool, _ work: inout EvaluationBudget
     ) throws -> Bool {
         guard a.count == b.count else { return false }
         if inOrder {
-            try work.spend(a.count)
+            try work.charge(a.count)
             return try zip(a, b).allSatisfy { try isEqual($0, $1, &work) }
         }
         var rest = MemberTable(b, options)
@@ -70,9 +70,9 @@ struct ComparisonTest {
 
     /// Compares two dictionaries. A missing key has the value nil.
     private func isEqual(
-        _ a: [String: PropertyValue], _ b: [String: PropertyValue], _ work: inout EvaluationWork
+        _ a: [String: PropertyValue], _ b: [String: PropertyValue], _ work: inout EvaluationBudget
     ) throws -> Bool {
-        try work.spend(a.count + b.count)
+        try work.charge(a.count + b.count)
         for (key, value) in a where try !isEqual(.value(value), .value(b[key] ?? .null), &work) { return false }
         return b.allSatisfy { a[$0.key] != nil || $0.value.isNull }
     }
@@ -99,7 +99,7 @@ struct ComparisonTest {
 
     /// IN and CONTAINS: true when the value is an element of the collection, or the text is a part of the other text.
     private func isMember(
-        _ element: EvaluatedValue, of collection: EvaluatedValue, _ work: inout EvaluationWork
+        _ element: EvaluatedValue, of collection: EvaluatedValue, _ work: inout EvaluationBudget
     ) throws -> Bool {
         if case .value(.string(let text)) = collection, case .value(.string(let part)) = element {
             return try StringTest(.contains, part, options)?.holds(text, &work) ?? false

@@ -4,7 +4,7 @@ extension EvaluatedValue {
     /// The value at the end of a key path. A key of nil has the value nil. A key of a collection has the values of all its elements, as a
     /// flat collection.
     func value(
-        along steps: ArraySlice<FetchExpression.Step>, _ work: inout EvaluationWork
+        along steps: ArraySlice<FetchExpression.Step>, _ work: inout EvaluationBudget
     ) throws -> EvaluatedValue {
         var current = self
         var rest = steps
@@ -18,7 +18,7 @@ extension EvaluatedValue {
     }
 
     /// The value of one key.
-    func value(forKey key: String, _ work: inout EvaluationWork) throws -> EvaluatedValue {
+    func value(forKey key: String, _ work: inout EvaluationBudget) throws -> EvaluatedValue {
         switch self {
         case .object(let object): return try object.evaluatedValue(forKey: key)
         case .value(.null): return self
@@ -33,9 +33,9 @@ extension EvaluatedValue {
     }
 
     private static func mapped(
-        _ elements: [EvaluatedValue], _ key: String, _ work: inout EvaluationWork
+        _ elements: [EvaluatedValue], _ key: String, _ work: inout EvaluationBudget
     ) throws -> [EvaluatedValue] {
-        try work.spend(elements.count)
+        try work.charge(elements.count)
         var result: [EvaluatedValue] = []
         result.reserveCapacity(elements.count)
         for element in elements {
@@ -44,7 +44,7 @@ extension EvaluatedValue {
                 result.append(value)
                 continue
             }
-            try work.spend(inner.count)
+            try work.charge(inner.count)
             result += inner
         }
         return result
@@ -60,15 +60,15 @@ extension EvaluatedValue {
 
     private func aggregate(
         _ operation: FetchExpression.CollectionOperator, _ rest: ArraySlice<FetchExpression.Step>,
-        _ work: inout EvaluationWork
+        _ work: inout EvaluationBudget
     ) throws -> EvaluatedValue {
         guard isNull || elements != nil else {
             throw HornbeamError(
                 .predicateEvaluation, "@\(operation.rawValue) needs a collection, but the key path before it leads to a single value.")
         }
         let operands = try (isNull ? .collection([], isOrdered: true) : self).value(along: rest, &work).members
-        for operand in operands { try work.spend(for: operand) }
-        try work.spend(operands.count)
+        for operand in operands { try work.charge(for: operand) }
+        try work.charge(operands.count)
         let numbers = operands.compactMap { element -> PropertyValue? in
             if case .value(let value) = element, value != .null { value } else { nil }
         }

@@ -6,9 +6,9 @@
 struct Evaluation {
     let object: EvaluatedValue
     var variables: [String: EvaluatedValue]
-    private var work: EvaluationWork
+    private var work: EvaluationBudget
 
-    init(_ object: EvaluatedValue, _ variables: [String: PropertyValue] = [:], work: EvaluationWork = EvaluationWork()) {
+    init(_ object: EvaluatedValue, _ variables: [String: PropertyValue] = [:], work: EvaluationBudget = EvaluationBudget()) {
         self.work = work
         self.object = object
         self.variables = variables.mapValues { .value($0) }
@@ -66,7 +66,7 @@ struct Evaluation {
         case .function(let function, let nodes): return try call(function, nodes)
         case .set(let sign, let left, let right): return try combine(sign, value(left), value(right))
         case .subquery(let collection, let name, let predicate): return try subquery(value(collection), name, predicate)
-        case .aggregate(let nodes): return try paid(.collection(try nodes.map { try value($0) }, isOrdered: true))
+        case .aggregate(let nodes): return try charged(.collection(try nodes.map { try value($0) }, isOrdered: true))
         case .anyKey: return try allValues()
         case .conditional(let predicate, let yes, let no): return try holds(predicate) ? value(yes) : value(no)
         case .index(let collection, let index): return try element(index, of: value(collection))
@@ -91,22 +91,22 @@ struct Evaluation {
     }
 
     /// Charges the size of a value and returns the value. The next step reads all of it.
-    private mutating func paid(_ value: EvaluatedValue) throws -> EvaluatedValue {
-        try work.spend(for: value)
+    private mutating func charged(_ value: EvaluatedValue) throws -> EvaluatedValue {
+        try work.charge(for: value)
         return value
     }
 
     private mutating func combine(
         _ sign: FetchExpression.SetOperator, _ left: EvaluatedValue, _ right: EvaluatedValue
     ) throws -> EvaluatedValue {
-        try work.spend(for: left)
-        try work.spend(for: right)
+        try work.charge(for: left)
+        try work.charge(for: right)
         return try sign.combine(left, right, &work)
     }
 
     private mutating func call(_ function: PredicateFunction, _ nodes: [FetchExpression.Node]) throws -> EvaluatedValue {
         var arguments: [EvaluatedValue] = []
-        for node in nodes { arguments.append(try paid(value(node))) }
+        for node in nodes { arguments.append(try charged(value(node))) }
         return function.result(arguments)
     }
 
@@ -117,10 +117,10 @@ struct Evaluation {
         defer { variables[name] = outer }
         var matches: [EvaluatedValue] = []
         let members = collection.members
-        try work.spend(members.count)
+        try work.charge(members.count)
         for element in members {
             variables[name] = element
-            try work.spend(1)
+            try work.charge(1)
             if try holds(predicate) { matches.append(element) }
         }
         return .collection(matches, isOrdered: collection.isOrderedCollection)
@@ -140,7 +140,7 @@ struct Evaluation {
 
     private mutating func element(_ index: FetchExpression.Index, of collection: EvaluatedValue) throws -> EvaluatedValue {
         if case .value(let node) = index { return try element(value(node), of: collection) }
-        try work.spend(forMembersOf: collection)
+        try work.charge(forMembersOf: collection)
         guard let elements = collection.elements else { return .value(.null) }
         switch index {
         case .first: return elements.first ?? .value(.null)
@@ -153,7 +153,7 @@ struct Evaluation {
         switch key {
         case .value(.string(let name)): return try collection.value(forKey: name, &work)
         case .value(let number):
-            try work.spend(forMembersOf: collection)
+            try work.charge(forMembersOf: collection)
             guard let place = number.intValue, let elements = collection.elements else { return .value(.null) }
             return elements.indices.contains(Int(place)) ? elements[Int(place)] : .value(.null)
         case .object, .collection: return .value(.null)

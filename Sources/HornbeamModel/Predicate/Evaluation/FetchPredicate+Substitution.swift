@@ -21,7 +21,7 @@ extension FetchPredicate {
     package func binding(_ name: String, to object: EvaluatedValue) throws -> FetchPredicate {
         let followed = try node.mapExpressions { expression in
             guard case .keyPath(.variable(name), let steps) = expression else { return expression }
-            var work = EvaluationWork()
+            var work = EvaluationBudget()
             return .constant(FetchExpression.normalized(try object.value(along: steps[...], &work).propertyValue ?? .null))
         }
         return FetchPredicate(node: followed.substituting([name: object.propertyValue ?? .null]))

@@ -16,7 +16,7 @@ extension FetchSort {
 
     /// The value of the key path for comparisons.
     package func key(of object: EvaluatedValue, _ steps: [FetchExpression.Step]) throws -> PropertyValue {
-        var work = EvaluationWork()
+        var work = EvaluationBudget()
         return try object.value(along: steps[...], &work).propertyValue ?? .null
     }
 

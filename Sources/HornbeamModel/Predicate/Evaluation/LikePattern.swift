@@ -42,10 +42,10 @@ struct LikePattern: Sendable {
     }
 
     /// - Throws: `HornbeamError` with code `predicateEvaluation` when it exceeds the limit of work.
-    func matches(_ text: UnsafeBufferPointer<UInt8>, _ work: inout EvaluationWork) throws -> Bool {
+    func matches(_ text: UnsafeBufferPointer<UInt8>, _ work: inout EvaluationBudget) throws -> Bool {
         var steps = 0
         let isFound = unsafe matches(text, &steps, stepsMax: work.stepsLeft)
-        try work.spend(steps: steps)
+        try work.charge(steps: steps)
         return isFound
     }
 

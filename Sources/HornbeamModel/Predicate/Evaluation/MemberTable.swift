@@ -20,12 +20,12 @@ struct MemberTable {
         }
     }
 
-    func contains(_ value: EvaluatedValue, _ work: inout EvaluationWork) throws -> Bool {
+    func contains(_ value: EvaluatedValue, _ work: inout EvaluationBudget) throws -> Bool {
         try place(of: value, in: key(of: value), &work) != nil
     }
 
     /// Adds an element; false when an equal element exists. NaN is added only once, although it equals no value.
-    mutating func insert(_ value: EvaluatedValue, _ work: inout EvaluationWork) throws -> Bool {
+    mutating func insert(_ value: EvaluatedValue, _ work: inout EvaluationBudget) throws -> Bool {
         let key = key(of: value)
         if value.isNaN, buckets[key] != nil { return false }
         guard try place(of: value, in: key, &work) == nil else { return false }
@@ -34,7 +34,7 @@ struct MemberTable {
     }
 
     /// Removes an equal element; false when there is no such element.
-    mutating func remove(_ value: EvaluatedValue, _ work: inout EvaluationWork) throws -> Bool {
+    mutating func remove(_ value: EvaluatedValue, _ work: inout EvaluationBudget) throws -> Bool {
         let key = key(of: value)
         guard let place = try place(of: value, in: key, &work) else { return false }
         buckets[key]?.remove(at: place)
@@ -42,10 +42,10 @@ struct MemberTable {
     }
 
     private func place(
-        of value: EvaluatedValue, in key: EvaluatedValue.EqualityKey, _ work: inout EvaluationWork
+        of value: EvaluatedValue, in key: EvaluatedValue.EqualityKey, _ work: inout EvaluationBudget
     ) throws -> Int? {
         guard let candidates = buckets[key] else { return nil }
-        try work.spend(1 + candidates.count)
+        try work.charge(1 + candidates.count)
         return try candidates.firstIndex { try test.isEqual(value, $0, &work) }
     }
 }
@@ -68,7 +68,7 @@ extension PropertyValue {
 extension FetchExpression.SetOperator {
     /// The result of a set operation on two collections. nil is an empty collection.
     func combine(
-        _ left: EvaluatedValue, _ right: EvaluatedValue, _ work: inout EvaluationWork
+        _ left: EvaluatedValue, _ right: EvaluatedValue, _ work: inout EvaluationBudget
     ) throws -> EvaluatedValue {
         let others = MemberTable(right.members)
         var seen = MemberTable()

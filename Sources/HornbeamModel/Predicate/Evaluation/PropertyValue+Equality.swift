@@ -5,7 +5,7 @@ extension PropertyValue {
     /// A decimal is compared with a double as its nearest double, so that `0.1` equals `0.1`. The same rules apply to the
     /// elements of collections; a missing element of a dictionary is nil.
     public func isEqual(to other: PropertyValue) -> Bool {
-        var work = EvaluationWork.unbounded
+        var work = EvaluationBudget.unbounded
         let test = ComparisonTest(comparator: .equal, options: [])
         return (try? test.isEqual(.value(self), .value(other), &work)) ?? false
     }

@@ -8,7 +8,7 @@ package struct StringTest: Sendable {
     private enum Kind: Sendable {
         case equal, notEqual, less, lessOrEqual, greater, greaterOrEqual
         case begins, ends
-        case contains(NeedleSearch)
+        case contains(SubstringSearch)
         case like(LikePattern)
         case matches(BoundedPattern)
         case never
@@ -19,7 +19,7 @@ package struct StringTest: Sendable {
     private let folding: TextFolding
 
     /// True when the test needs the folded text.
-    package var folds: Bool { folding != .none }
+    package var needsFoldedText: Bool { folding != .none }
 
     /// - Returns: Nil when the operator is not a string operator: IN, BETWEEN.
     /// - Throws: `HornbeamError` when the pattern is not a regular expression, or too long.
@@ -35,7 +35,7 @@ package struct StringTest: Sendable {
         case .greaterThanOrEqual: kind = .greaterOrEqual
         case .beginsWith: kind = needle.isEmpty ? .never : .begins
         case .endsWith: kind = needle.isEmpty ? .never : .ends
-        case .contains: kind = needle.isEmpty ? .never : .contains(NeedleSearch(needle))
+        case .contains: kind = needle.isEmpty ? .never : .contains(SubstringSearch(needle))
         case .like: kind = .like(try LikePattern(right, folding))
         case .matches: kind = .matches(try BoundedPattern.cached(right, options))
         case .typeEquals: kind = .equal
@@ -45,30 +45,30 @@ package struct StringTest: Sendable {
 
     /// - Throws: `HornbeamError` with code `predicateEvaluation` when LIKE or MATCHES exceeds the limit of work.
     package func holds(_ text: String) throws -> Bool {
-        var work = EvaluationWork()
+        var work = EvaluationBudget()
         return try holds(text, &work)
     }
 
     /// - Throws: The errors of `holds(_: String)`.
     package func holds(_ text: UnsafeBufferPointer<UInt8>) throws -> Bool {
-        var work = EvaluationWork()
+        var work = EvaluationBudget()
         return unsafe try holds(text, &work)
     }
 
-    func holds(_ text: String, _ work: inout EvaluationWork) throws -> Bool {
+    func holds(_ text: String, _ work: inout EvaluationBudget) throws -> Bool {
         if case .matches(let pattern) = kind { return try pattern.matches(text, &work) }
         if let result = unsafe try text.utf8.withContiguousStorageIfAvailable({ unsafe try holds($0, &work) }) { return result }
         return unsafe try Array(text.utf8).withUnsafeBufferPointer { unsafe try holds($0, &work) }
     }
 
-    private func holds(_ text: UnsafeBufferPointer<UInt8>, _ work: inout EvaluationWork) throws -> Bool {
+    private func holds(_ text: UnsafeBufferPointer<UInt8>, _ work: inout EvaluationBudget) throws -> Bool {
         if case .matches(let pattern) = kind { return unsafe try pattern.matches(String(decoding: text, as: UTF8.self), &work) }
-        guard folds else { return unsafe try holdsFolded(text, &work) }
+        guard needsFoldedText else { return unsafe try holdsFolded(text, &work) }
         if folding == .lowercase, let result = unsafe holdsInASCII(text) { return result }
         return unsafe try folding.folded(text).withUnsafeBufferPointer { unsafe try holdsFolded($0, &work) }
     }
 
-    private func holdsFolded(_ text: UnsafeBufferPointer<UInt8>, _ work: inout EvaluationWork) throws -> Bool {
+    private func holdsFolded(_ text: UnsafeBufferPointer<UInt8>, _ work: inout EvaluationBudget) throws -> Bool {
         switch kind {
         case .equal: unsafe isEqual(text)
         case .notEqual: unsafe !isEqual(text)
@@ -113,7 +113,7 @@ package struct StringTest: Sendable {
 
 /// The folding of texts before a comparison, from the operator's options.
 enum TextFolding: Equatable, Sendable {
-    case none, lowercase, unmarked, both, localized
+    case none, lowercase, withoutMarks, both, localized
 
     init(_ options: FetchPredicate.Options, isOrdering: Bool) {
         let isCaseInsensitive = options.contains(.caseInsensitive)
@@ -123,7 +123,7 @@ enum TextFolding: Equatable, Sendable {
         } else if isOrdering, options.contains(.localeSensitive) {
             self = .localized
         } else {
-            self = isCaseInsensitive ? (isMarkInsensitive ? .both : .lowercase) : (isMarkInsensitive ? .unmarked : .none)
+            self = isCaseInsensitive ? (isMarkInsensitive ? .both : .lowercase) : (isMarkInsensitive ? .withoutMarks : .none)
         }
     }
 
@@ -137,7 +137,7 @@ enum TextFolding: Equatable, Sendable {
         if self == .localized { return unsafe Folding.localizedStandardKey(text) }
         return unsafe Folding.fold(
             text, caseInsensitive: self == .lowercase || self == .both,
-            diacriticInsensitive: self == .unmarked || self == .both)
+            diacriticInsensitive: self == .withoutMarks || self == .both)
     }
 }
 

@@ -76,7 +76,7 @@ extension PredicateParser {
         _ start: Int, _ wrap: (FetchExpression.Node) -> FetchExpression.Node
     ) throws(PredicateSyntaxProblem) -> Parsed {
         advance()
-        try enter()
+        try increaseDepth()
         defer { depth -= 1 }
         let (node, height) = try requireExpression(parseUnary())
         return Parsed(kind: .expression(wrap(node)), height: try grown(height, at: start), start: start)
@@ -106,7 +106,7 @@ extension PredicateParser {
         guard at(.power) else { return base }
         let (baseNode, baseHeight) = try requireExpression(base)
         advance()
-        try enter()
+        try increaseDepth()
         defer { depth -= 1 }
         let (exponent, height) = try requireExpression(parseUnary())
         return Parsed(
@@ -144,7 +144,7 @@ extension PredicateParser {
     /// Parses steps such as `.name.@count.%K`; the current token is the first dot. The step `self` has no effect.
     private mutating func parseSteps() throws(PredicateSyntaxProblem) -> [FetchExpression.Step] {
         var steps: [FetchExpression.Step] = []
-        while take(.dot) {
+        while consume(.dot) {
             switch token.kind {
             case .keyword(.self): advance()
             case .identifier, .keyword: steps.append(.name(takeText()))
@@ -192,7 +192,7 @@ extension PredicateParser {
             index = .size
             advance()
         default:
-            try enter()
+            try increaseDepth()
             defer { depth -= 1 }
             let (node, nodeHeight) = try requireExpression(parseExpression())
             index = .value(node)

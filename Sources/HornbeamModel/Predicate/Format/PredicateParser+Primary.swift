@@ -123,8 +123,8 @@ extension PredicateParser {
         try expect(.openParenthesis, "“(” after the name of the function")
         var nodes: [FetchExpression.Node] = []
         var height = 0
-        if take(.closeParenthesis) { return (nodes, height) }
-        repeat { try appendExpression(to: &nodes, &height) } while take(.comma)
+        if consume(.closeParenthesis) { return (nodes, height) }
+        repeat { try appendExpression(to: &nodes, &height) } while consume(.comma)
         try expect(.closeParenthesis, "“,” or “)”")
         return (nodes, height)
     }
@@ -132,7 +132,7 @@ extension PredicateParser {
     private mutating func appendExpression(
         to nodes: inout [FetchExpression.Node], _ height: inout Int
     ) throws(PredicateSyntaxProblem) {
-        try enter()
+        try increaseDepth()
         defer { depth -= 1 }
         let (node, nodeHeight) = try requireExpression(parseExpression())
         nodes.append(node)
@@ -144,8 +144,8 @@ extension PredicateParser {
         advance()
         var nodes: [FetchExpression.Node] = []
         var height = 0
-        if !take(.closeBrace) {
-            repeat { try appendExpression(to: &nodes, &height) } while take(.comma)
+        if !consume(.closeBrace) {
+            repeat { try appendExpression(to: &nodes, &height) } while consume(.comma)
             try expect(.closeBrace, "“,” or “}”")
         }
         if let values = FetchExpression.constants(nodes) { return leaf(.constant(.array(values)), start) }
@@ -153,7 +153,7 @@ extension PredicateParser {
     }
 
     private mutating func parseInner() throws(PredicateSyntaxProblem) -> (node: FetchExpression.Node, height: Int) {
-        try enter()
+        try increaseDepth()
         defer { depth -= 1 }
         return try requireExpression(parseExpression())
     }

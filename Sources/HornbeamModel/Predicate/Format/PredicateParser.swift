@@ -20,7 +20,7 @@ struct PredicateParser {
     init(_ format: String, _ arguments: [PredicateArgumentValue]) throws(PredicateSyntaxProblem) {
         guard format.utf8.count <= Self.formatLengthMax else {
             throw PredicateSyntaxProblem(
-                offset: 0, complaint: "it is longer than \(Self.formatLengthMax) bytes; pass long lists as arguments of %@")
+                offset: 0, explanation: "it is longer than \(Self.formatLengthMax) bytes; pass long lists as arguments of %@")
         }
         scanner = PredicateScanner(format)
         token = scanner.next()
@@ -69,20 +69,20 @@ struct PredicateParser {
     func at(_ sign: PredicateToken.Sign) -> Bool { token.kind == .sign(sign) }
     func at(_ keyword: PredicateToken.Keyword) -> Bool { token.kind == .keyword(keyword) }
 
-    mutating func take(_ sign: PredicateToken.Sign) -> Bool {
+    mutating func consume(_ sign: PredicateToken.Sign) -> Bool {
         guard at(sign) else { return false }
         advance()
         return true
     }
 
-    mutating func take(_ keyword: PredicateToken.Keyword) -> Bool {
+    mutating func consume(_ keyword: PredicateToken.Keyword) -> Bool {
         guard at(keyword) else { return false }
         advance()
         return true
     }
 
     mutating func expect(_ sign: PredicateToken.Sign, _ wanted: String) throws(PredicateSyntaxProblem) {
-        guard take(sign) else { throw unexpected(wanted) }
+        guard consume(sign) else { throw unexpected(wanted) }
     }
 
     private mutating func finish() throws(PredicateSyntaxProblem) {
@@ -90,7 +90,7 @@ struct PredicateParser {
         guard (argumentsUsed ... argumentsUsed + quotedPlaceholders).contains(arguments.count) else {
             throw PredicateSyntaxProblem(
                 offset: scanner.count,
-                complaint: "it has \(argumentsUsed) placeholders but \(arguments.count) arguments were given")
+                explanation: "it has \(argumentsUsed) placeholders but \(arguments.count) arguments were given")
         }
     }
 
@@ -99,15 +99,15 @@ struct PredicateParser {
         let found: String
         switch token.kind {
         case .end: found = "the format ends here"
-        case .unterminatedString: return PredicateSyntaxProblem(offset: token.start, complaint: "the string that begins here has no closing quote")
+        case .unterminatedString: return PredicateSyntaxProblem(offset: token.start, explanation: "the string that begins here has no closing quote")
         case .sign(.closeParenthesis): found = "found a parenthesis that closes too early"
         default: found = "found “\(scanner.text(token.start..<min(token.end, token.start + 40)))”"
         }
-        return PredicateSyntaxProblem(offset: token.start, complaint: "expected \(wanted), but \(found)")
+        return PredicateSyntaxProblem(offset: token.start, explanation: "expected \(wanted), but \(found)")
     }
 
-    func problem(_ complaint: String, at offset: Int? = nil) -> PredicateSyntaxProblem {
-        PredicateSyntaxProblem(offset: offset ?? token.start, complaint: complaint)
+    func problem(_ explanation: String, at offset: Int? = nil) -> PredicateSyntaxProblem {
+        PredicateSyntaxProblem(offset: offset ?? token.start, explanation: explanation)
     }
 
     // MARK: Results
@@ -120,7 +120,7 @@ struct PredicateParser {
         return height + 1
     }
 
-    mutating func enter() throws(PredicateSyntaxProblem) {
+    mutating func increaseDepth() throws(PredicateSyntaxProblem) {
         depth += 1
         guard depth <= Self.heightMax else { throw problem("it is nested more than \(Self.heightMax) levels deep") }
     }
@@ -142,14 +142,14 @@ struct PredicateParser {
     // MARK: Compound predicates
 
     mutating func parseOr() throws(PredicateSyntaxProblem) -> Parsed {
-        try enter()
+        try increaseDepth()
         defer { depth -= 1 }
         let first = try parseAnd()
         guard at(.or) || at(.doubleBar) else { return first }
         var nodes: [FetchPredicate.Node] = []
         var height = 0
         try append(first, to: &nodes, &height)
-        while take(.or) || take(.doubleBar) {
+        while consume(.or) || consume(.doubleBar) {
             let next = try parseAnd()
             try append(next, to: &nodes, &height)
         }
@@ -162,7 +162,7 @@ struct PredicateParser {
         var nodes: [FetchPredicate.Node] = []
         var height = 0
         try append(first, to: &nodes, &height)
-        while take(.and) || take(.doubleAmpersand) {
+        while consume(.and) || consume(.doubleAmpersand) {
             let next = try parseNot()
             try append(next, to: &nodes, &height)
         }
@@ -181,7 +181,7 @@ struct PredicateParser {
         guard at(.not) || at(.exclamation) else { return try parseComparison() }
         let start = token.start
         advance()
-        try enter()
+        try increaseDepth()
         defer { depth -= 1 }
         let parsed = try parseNot()
         let (node, height) = try requirePredicate(parsed)
@@ -234,9 +234,9 @@ struct PredicateParser {
     }
 
     private mutating func takeQuantifier() -> Quantifier? {
-        if take(.any) || take(.some) { return .any }
-        if take(.all) { return .all }
-        if take(.none) { return Quantifier.none }
+        if consume(.any) || consume(.some) { return .any }
+        if consume(.all) { return .all }
+        if consume(.none) { return Quantifier.none }
         return nil
     }
 

@@ -3,7 +3,7 @@ struct PredicateSyntaxProblem: Error {
     /// The offset of the token with the error.
     var offset: Int
     /// The description of the error, a clause without a full stop.
-    var complaint: String
+    var explanation: String
 
     /// The error for the user: position, description, and the text with a caret below the position.
     func error(in format: String) -> HornbeamError {
@@ -17,7 +17,7 @@ struct PredicateSyntaxProblem: Error {
         return HornbeamError(
             .predicateSyntax,
             """
-            The predicate format does not parse at position \(column + 1): \(complaint).
+            The predicate format does not parse at position \(column + 1): \(explanation).
             \(Self.excerpt(characters, around: column))
             """)
     }

@@ -72,7 +72,7 @@ package struct PredicateAnalysis: Sendable {
     }
 
     /// True when no object satisfies the predicate.
-    package var isNever: Bool { predicate == .constant(false) }
+    package var isAlwaysFalse: Bool { predicate == .constant(false) }
 
     /// The conditions of a disjunction as terms, when all are simple: `a == 1 OR b == 2`.
     package static func terms(ofAnyIn node: FetchPredicate.Node) -> [Term]? {

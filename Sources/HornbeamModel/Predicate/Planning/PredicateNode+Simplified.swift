@@ -11,14 +11,14 @@ extension FetchPredicate.Node {
                 // A canonical order, for planners and prepared tests. IN ignores the order.
                 comparison.right = .constant(.array(members.sorted { $0.sortOrder(to: $1) == .less }))
             }
-            return Self.decided(comparison) ?? .comparison(comparison)
-        case .and(let nodes): return Self.joined(nodes, isAnd: true)
-        case .or(let nodes): return Self.joined(nodes, isAnd: false)
+            return Self.constantResult(comparison) ?? .comparison(comparison)
+        case .and(let nodes): return Self.flattened(nodes, isAnd: true)
+        case .or(let nodes): return Self.flattened(nodes, isAnd: false)
         case .not(let node): return Self.negated(node.simplified)
         }
     }
 
-    private static func joined(_ nodes: [Self], isAnd: Bool) -> Self {
+    private static func flattened(_ nodes: [Self], isAnd: Bool) -> Self {
         var result: [Self] = []
         for node in nodes {
             switch node.simplified {
@@ -48,7 +48,7 @@ extension FetchPredicate.Node {
     }
 
     /// The result of a comparison of two constants; nil when an operand is not a constant, or the evaluation throws.
-    private static func decided(_ comparison: FetchPredicate.Comparison) -> Self? {
+    private static func constantResult(_ comparison: FetchPredicate.Comparison) -> Self? {
         guard case .constant = comparison.left, case .constant = comparison.right else { return nil }
         var evaluation = Evaluation(.value(.null))
         return (try? evaluation.holds(.comparison(comparison))).map { .constant($0) }

@@ -72,7 +72,7 @@ package indirect enum ExpressionType: Hashable, Sendable {
     }
 
     /// True when a value of this type can have the type `wanted`.
-    func mayBe(_ wanted: ExpressionType) -> Bool { self == wanted || self == .unknown || self == .null }
+    func canHaveType(_ wanted: ExpressionType) -> Bool { self == wanted || self == .unknown || self == .null }
 
     /// The type in the text of an error.
     var words: String {

@@ -130,7 +130,7 @@ extension PredicateValidator {
         switch operation {
         case .count: return .number
         case .sum, .avg:
-            guard operand.mayBe(.number) else { throw invalid("@\(operation.rawValue) needs numbers, but has \(operand.words).") }
+            guard operand.canHaveType(.number) else { throw invalid("@\(operation.rawValue) needs numbers, but has \(operand.words).") }
             return .number
         case .min, .max:
             guard operand.isOrdered else { throw invalid("@\(operation.rawValue) needs values with an order, but has \(operand.words).") }
@@ -151,11 +151,11 @@ extension PredicateValidator {
         case .mode: return .collection(.unknown)
         case .sum, .average, .median, .standardDeviation, .min, .max: return aggregate(function, types)
         case .uppercase, .lowercase, .canonical, .length:
-            guard types[0].mayBe(.string) else { throw wrongArgument(function, "a string", types[0]) }
+            guard types[0].canHaveType(.string) else { throw wrongArgument(function, "a string", types[0]) }
             return function == .length ? .number : .string
         case .add, .subtract: return try sum(function, types)
         default:
-            for type in types where !type.mayBe(.number) { throw wrongArgument(function, "numbers", type) }
+            for type in types where !type.canHaveType(.number) { throw wrongArgument(function, "numbers", type) }
             return .number
         }
     }
@@ -168,7 +168,7 @@ extension PredicateValidator {
 
     /// The type of a sum or difference. Seconds can be added to a date or subtracted from it, and dates can be subtracted.
     private func sum(_ function: PredicateFunction, _ types: [ExpressionType]) throws -> ExpressionType {
-        for type in types where !type.mayBe(.number) && !type.mayBe(.date) { throw wrongArgument(function, "numbers or dates", type) }
+        for type in types where !type.canHaveType(.number) && !type.canHaveType(.date) { throw wrongArgument(function, "numbers or dates", type) }
         let dates = types.count { $0 == .date }
         if dates == 0 { return .number }
         return dates == 2 && function == .subtract ? .number : .date

@@ -93,7 +93,7 @@ struct PredicateValidator {
         case .in: try checkMember(comparison, left, of: right)
         case .contains: try checkMember(comparison, right, of: left)
         case .beginsWith, .endsWith, .like, .matches, .typeEquals:
-            try require(left.mayBe(.string) && right.mayBe(.string), comparison, left, right)
+            try require(left.canHaveType(.string) && right.canHaveType(.string), comparison, left, right)
         case .typeConformsTo:
             throw invalid("UTI-CONFORMS-TO needs a registry of type identifiers, which this platform does not have; list the types with IN.")
         }
@@ -115,7 +115,7 @@ struct PredicateValidator {
         switch collection {
         case .collection(let member):
             try require(element.isComparable(to: member), comparison, element, .collection(member))
-        case .string: try require(element.mayBe(.string), comparison, element, collection)
+        case .string: try require(element.canHaveType(.string), comparison, element, collection)
         case .dictionary, .unknown, .null: return
         default:
             throw invalid("\(comparison.comparator.word) needs a collection or two strings, but has \(collection.words).")

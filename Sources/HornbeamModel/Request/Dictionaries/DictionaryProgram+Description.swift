@@ -2,8 +2,8 @@
 extension DictionaryProgram {
     /// The fetch of the objects for the dictionaries. It has no order and window if they apply to the dictionaries.
     package func objects(of request: FetchDescription) -> FetchDescription {
-        var objects = finishesLate ? request.withoutWindow : request
-        if ordersLate || isGrouped { objects.sortDescriptors = [] }
+        var objects = windowAppliesToDictionaries ? request.withoutWindow : request
+        if orderAppliesToDictionaries || isGrouped { objects.sortDescriptors = [] }
         return objects
     }
 
@@ -26,7 +26,7 @@ extension DictionaryProgram {
             let order = sorts.map { "\($0.sort.keyPath)\($0.sort.isAscending ? "" : " descending")" }
             steps.append("sort the dictionaries by \(order.joined(separator: ", "))")
         }
-        if finishesLate, !window.isWhole {
+        if windowAppliesToDictionaries, !window.isWhole {
             let window = [window.offset > 0 ? "skip \(window.offset)" : nil, window.limit.map { "take \($0)" }]
             steps.append(window.compactMap(\.self).joined(separator: ", "))
         }

@@ -50,7 +50,7 @@ package struct DictionaryProgram: Sendable {
         names = wanted.map(\.name)
         isDistinct = request.returnsDistinctResults
         window = request.window
-        isGrouped = try !request.propertiesToGroupBy.isEmpty || wanted.contains { try compiler.holdsTotal($0) }
+        isGrouped = try !request.propertiesToGroupBy.isEmpty || wanted.contains { try compiler.containsTotal($0) }
         if isGrouped {
             grouping = request.propertiesToGroupBy.map { compiler.input(.path($0)) }
             let columns = try wanted.map { try compiler.groupedColumn($0) }
@@ -71,10 +71,10 @@ package struct DictionaryProgram: Sendable {
     }
 
     /// True when order and window apply to the dictionaries, so that the fetch of the objects cannot apply them.
-    package var finishesLate: Bool { isGrouped || isDistinct || ordersLate }
+    package var windowAppliesToDictionaries: Bool { isGrouped || isDistinct || orderAppliesToDictionaries }
 
     /// True when the order uses computed values, so that the fetch of the objects needs no order.
-    package var ordersLate: Bool { !sorts.isEmpty }
+    package var orderAppliesToDictionaries: Bool { !sorts.isEmpty }
 }
 
 /// Compiles columns, and collects the distinct inputs and totals.
@@ -134,7 +134,7 @@ private struct DictionaryCompiler {
 
     // MARK: Groups
 
-    func holdsTotal(_ column: FetchColumn) throws -> Bool {
+    func containsTotal(_ column: FetchColumn) throws -> Bool {
         guard case .expression(_, let expression, _) = column else { return false }
         var found = false
         try expression.node.forEachExpression { found = try found || isTotal($0) }

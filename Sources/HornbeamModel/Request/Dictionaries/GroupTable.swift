@@ -4,14 +4,14 @@ package struct GroupTable {
     private var slots: [[PropertyValue]: Int] = [:]
     private var keys: [[PropertyValue]] = []
     /// The least object key in each group. Groups without a sort order are sorted by it.
-    private var firsts: [UInt64] = []
+    private var leastKeys: [UInt64] = []
     /// The totals of the first group, then those of the second group, and so on.
-    private var totals: [ValueTotal] = []
-    private let fresh: [ValueTotal]
+    private var totals: [AggregateAccumulator] = []
+    private let emptyTotals: [AggregateAccumulator]
 
     package init(_ program: DictionaryProgram) {
         self.program = program
-        fresh = program.totals.map { ValueTotal($0.function) }
+        emptyTotals = program.totals.map { AggregateAccumulator($0.function) }
         // A fetch without grouping has one group, even if there are no objects.
         if program.grouping.isEmpty { _ = slot(for: []) }
     }
@@ -25,27 +25,27 @@ package struct GroupTable {
         if let slot = slots[key] { return slot }
         slots[key] = keys.count
         keys.append(key)
-        firsts.append(.max)
-        totals += fresh
+        leastKeys.append(.max)
+        totals += emptyTotals
         return keys.count - 1
     }
 
     /// Records the key of an object of a group.
     @inline(__always)
-    package mutating func note(_ object: UInt64, in slot: Int) {
-        if object < firsts[slot] { firsts[slot] = object }
+    package mutating func recordKey(_ object: UInt64, in slot: Int) {
+        if object < leastKeys[slot] { leastKeys[slot] = object }
     }
 
     /// Passes a total of a group to `body` for an update.
     @inline(__always)
-    package mutating func withTotal(_ total: Int, in slot: Int, _ body: (inout ValueTotal) -> Void) {
-        body(&totals[slot * fresh.count + total])
+    package mutating func withTotal(_ total: Int, in slot: Int, _ body: (inout AggregateAccumulator) -> Void) {
+        body(&totals[slot * emptyTotals.count + total])
     }
 
     /// Adds an object with all its inputs.
     package mutating func add(_ inputs: [PropertyValue], object: UInt64) {
         let slot = slot(for: program.grouping.map { inputs[$0].groupingForm })
-        note(object, in: slot)
+        recordKey(object, in: slot)
         for (place, total) in program.totals.enumerated() {
             withTotal(place, in: slot) { $0.add(inputs[total.input]) }
         }
@@ -53,10 +53,10 @@ package struct GroupTable {
 
     /// Adds the groups of other objects.
     package mutating func add(_ other: GroupTable) {
-        let width = fresh.count
+        let width = emptyTotals.count
         for (number, key) in other.keys.enumerated() {
             let slot = slot(for: key)
-            note(other.firsts[number], in: slot)
+            recordKey(other.leastKeys[number], in: slot)
             for place in 0 ..< width { withTotal(place, in: slot) { $0.add(other.totals[number * width + place]) } }
         }
     }
@@ -70,13 +70,13 @@ package struct GroupTable {
         for slot in keys.indices {
             let group = values(of: slot)
             if let having = program.having, try !having.evaluate(with: .null, variables: group.variables) { continue }
-            rows.append(try program.row(group, first: firsts[slot]))
+            rows.append(try program.row(group, first: leastKeys[slot]))
         }
-        return program.finished(rows)
+        return program.distinctSortedAndLimited(rows)
     }
 
     private func values(of slot: Int) -> GroupValues {
-        let totals = totals[slot * fresh.count ..< (slot + 1) * fresh.count].map(\.result)
+        let totals = totals[slot * emptyTotals.count ..< (slot + 1) * emptyTotals.count].map(\.result)
         let inputs = Dictionary(zip(program.grouping, keys[slot]), uniquingKeysWith: { first, _ in first })
         return GroupValues(inputs: inputs, totals: totals)
     }
@@ -114,12 +114,12 @@ extension DictionaryProgram {
     /// The dictionaries of objects. Removes duplicates, sorts and limits, unless the fetch of the objects has done so.
     /// - Parameter objects: The inputs of each object, in the order of the fetch.
     package func rows(of objects: [[PropertyValue]]) throws -> [[PropertyValue]] {
-        guard finishesLate else { return try objects.map { try coerced($0) } }
+        guard windowAppliesToDictionaries else { return try objects.map { try coerced($0) } }
         let rows = try objects.enumerated().map { place, inputs in
             let values = GroupValues(inputs: Dictionary(uniqueKeysWithValues: inputs.enumerated().map { ($0, $1) }), totals: [])
             return try row(values, first: UInt64(place))
         }
-        return finished(rows)
+        return distinctSortedAndLimited(rows)
     }
 
     private func coerced(_ inputs: [PropertyValue]) throws -> [PropertyValue] {
@@ -146,7 +146,7 @@ extension DictionaryProgram {
         return try value.coerced(to: type, key: column.name)
     }
 
-    fileprivate func finished(_ rows: [DictionaryRow]) -> [[PropertyValue]] {
+    fileprivate func distinctSortedAndLimited(_ rows: [DictionaryRow]) -> [[PropertyValue]] {
         var rows = rows
         if isDistinct {
             var seen: Set<[PropertyValue]> = []

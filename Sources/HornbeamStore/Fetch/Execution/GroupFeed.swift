@@ -54,7 +54,7 @@ final class GroupFeed {
     func take(_ row: RowView, _ key: UInt64, _ table: EntityTable) throws(EngineError) {
         let sources = reader.sources(of: table)
         let slot = try slot(row, key, table, sources)
-        groups.note(key, in: slot)
+        groups.recordKey(key, in: slot)
         for (place, total) in program.totals.enumerated() {
             try add(sources[total.input], to: place, in: slot, row, key, table)
         }
@@ -133,7 +133,7 @@ final class GroupFeed {
         return true
     }
 
-    private static func add(_ column: StoredColumn, to total: inout ValueTotal, _ selection: Selection, _ leaf: LeafView) {
+    private static func add(_ column: StoredColumn, to total: inout AggregateAccumulator, _ selection: Selection, _ leaf: LeafView) {
         let isWhole = column.type.isWholeNumber
         _ = selection.forEach { slot in
             let row = leaf.row(slot)

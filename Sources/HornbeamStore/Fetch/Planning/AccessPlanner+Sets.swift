@@ -22,7 +22,7 @@ extension AccessPlanner {
         var isExact = true
         for node in nodes {
             let branch = PredicateAnalysis(node)
-            if branch.isNever { continue }
+            if branch.isAlwaysFalse { continue }
             let planner = AccessPlanner(
                 snapshot: snapshot, entity: entity, tables: tables, conjuncts: branch.conjuncts, depth: depth + 1)
             guard let part = try planner.cheapestAlternative() else { return nil }

@@ -4,7 +4,7 @@ internal import HornbeamModel
 extension FetchPlan {
     init(_ fetch: ValidatedFetch, in snapshot: StoreSnapshot, counting: Bool) throws {
         let (planner, analysis) = try Self.planner(fetch, in: snapshot, counting: counting)
-        let never = analysis.isNever || planner.tables.isEmpty
+        let never = analysis.isAlwaysFalse || planner.tables.isEmpty
         self = try EngineError.translated { () throws(EngineError) in
             never ? FetchPlan(nothing: planner) : try FetchPlan(planner)
         }
@@ -69,7 +69,7 @@ extension FetchPlan {
     /// Every plan for a request. All return the same results.
     static func all(_ fetch: ValidatedFetch, in snapshot: StoreSnapshot, counting: Bool) throws -> [FetchPlan] {
         let (planner, analysis) = try planner(fetch, in: snapshot, counting: counting)
-        guard !analysis.isNever, !planner.tables.isEmpty else { return [try FetchPlan(fetch, in: snapshot, counting: counting)] }
+        guard !analysis.isAlwaysFalse, !planner.tables.isEmpty else { return [try FetchPlan(fetch, in: snapshot, counting: counting)] }
         return try EngineError.translated { () throws(EngineError) in
             let filters = filters(planner.conjuncts, planner)
             return try planner.all().map { choice in

@@ -6,12 +6,12 @@ extension ModelCompiler {
     static func problems(of definition: ModelDefinition) -> [HornbeamError] {
         let found = details(of: definition)
         if found.isEmpty { return [] }
-        let (rest, lost) = definition.cut(at: found)
+        let (rest, removedNames) = definition.removingFaults(at: found)
         var compiler = ModelCompiler(rest)
         guard (try? compiler.compile()) != nil else { return found }
-        let told = Set(found.map(\.message))
+        let reportedMessages = Set(found.map(\.message))
         return found + details(of: rest).filter { problem in
-            !told.contains(problem.message) && !lost.contains { problem.message.contains("“\($0)”") }
+            !reportedMessages.contains(problem.message) && !removedNames.contains { problem.message.contains("“\($0)”") }
         }
     }
 
@@ -27,9 +27,9 @@ extension ModelCompiler {
 
 extension ModelDefinition {
     /// A copy without faulty derivations, constraints, indexes and relationships, and the names of the removed relationships.
-    fileprivate func cut(at problems: [HornbeamError]) -> (ModelDefinition, lost: [String]) {
+    fileprivate func removingFaults(at problems: [HornbeamError]) -> (ModelDefinition, removedNames: [String]) {
         var copy = self
-        var lost: [String] = []
+        var removedNames: [String] = []
         let known = Set(entities.map(\.name))
         for place in copy.entities.indices {
             let name = copy.entities[place].name
@@ -42,13 +42,13 @@ extension ModelDefinition {
             copy.entities[place].fetchIndexes.removeAll { keys.contains($0.name) }
             copy.entities[place].relationships.removeAll { relationship in
                 guard !known.contains(relationship.destinationEntityName) else { return false }
-                lost.append(relationship.name)
+                removedNames.append(relationship.name)
                 return true
             }
             for relationship in copy.entities[place].relationships.indices {
                 copy.entities[place].relationships[relationship].inverseName = nil
             }
         }
-        return (copy, lost)
+        return (copy, removedNames)
     }
 }

@@ -1,5 +1,5 @@
 /// The names in a key path literal: `author` and `name` for `\Book.author?.name`.
-struct KeyPathText {
+struct KeyPathLiteral {
     var names: [String]
     /// The index after the last token.
     var end: Int
@@ -37,8 +37,8 @@ struct KeyPathText {
                 index += 1
                 continue
             }
-            guard let path = KeyPathText(list, at: index) else { return nil }
-            result += list.text(done..<list.place(index)) + "\"" + path.names.joined(separator: ".") + "\""
+            guard let path = KeyPathLiteral(list, at: index) else { return nil }
+            result += list.text(done..<list.position(index)) + "\"" + path.names.joined(separator: ".") + "\""
             done = list.tokens[path.end - 1].range.upperBound
             index = path.end
         }
@@ -56,10 +56,10 @@ struct KeyPathMacro {
 
     var problems: [Diagnostic] {
         guard Self.names.contains(macro.name) else { return [] }
-        if macro.arguments.isEmpty { return [Diagnostic(macro.place, "#\(macro.name) names no property.")] }
+        if macro.arguments.isEmpty { return [Diagnostic(macro.position, "#\(macro.name) names no property.")] }
         guard macro.name != "FetchedProperty" else { return [] }
         return macro.arguments.compactMap { argument in
-            guard KeyPathText.replacingKeyPaths(in: argument.value) == nil else { return nil }
+            guard KeyPathLiteral.replacingKeyPaths(in: argument.value) == nil else { return nil }
             return Diagnostic(argument.range.lowerBound, "#\(macro.name) takes key paths over named properties, such as `\\.year`.")
         }
     }
@@ -87,7 +87,7 @@ struct KeyPathMacro {
         macro.arguments.filter { $0.label == nil && $0.value.hasPrefix("[") }.compactMap { replaced(String($0.value.dropFirst().dropLast())) }
     }
 
-    private func replaced(_ source: String) -> String? { KeyPathText.replacingKeyPaths(in: source) }
+    private func replaced(_ source: String) -> String? { KeyPathLiteral.replacingKeyPaths(in: source) }
 }
 
 extension Argument {

@@ -3,12 +3,12 @@
 extension Attribute {
     /// The same attribute with rules, a version hash modifier, and texts of the app.
     ///
-    /// `Attribute<Int>("pages").noting(rules: [ValidationRule("SELF % 2 == 0")])`
+    /// `Attribute<Int>("pages").adding(rules: [ValidationRule("SELF % 2 == 0")])`
     /// - Parameters:
     ///   - rules: Predicates over the value, in which `SELF` is the value (ATT-8).
     ///   - version: Text that makes this version differ from an otherwise equal one (MOD-12).
     ///   - userInfo: The app's own texts by key (MOD-7).
-    public func noting(rules: [ValidationRule] = [], version: String? = nil, userInfo: [String: String] = [:]) -> Self {
+    public func adding(rules: [ValidationRule] = [], version: String? = nil, userInfo: [String: String] = [:]) -> Self {
         guard case .attribute(var description, let isUnique, let isIndexed) = part.content else { return self }
         description.rules += rules
         description.versionHashModifier = version ?? description.versionHashModifier
@@ -18,7 +18,7 @@ extension Attribute {
 }
 
 extension RelationshipDescription {
-    func noting(version: String?, userInfo: [String: String]) -> Self {
+    func adding(version: String?, userInfo: [String: String]) -> Self {
         var copy = self
         copy.versionHashModifier = version ?? versionHashModifier
         copy.userInfo.merge(userInfo) { $1 }

@@ -1,6 +1,6 @@
 /// An aggregate function over values that are added one by one. It ignores missing values. The result equals that of
 /// `PredicateFunction.result` for all values.
-package struct ValueTotal: Sendable {
+package struct AggregateAccumulator: Sendable {
     private let function: PredicateFunction
     private var count: Int64 = 0
     private var state = State.empty
@@ -62,7 +62,7 @@ package struct ValueTotal: Sendable {
     }
 
     /// Adds the total of other values. Not for functions that need all values together.
-    package mutating func add(_ other: ValueTotal) {
+    package mutating func add(_ other: AggregateAccumulator) {
         precondition(other.all.isEmpty, "A median, a mode and a standard deviation have no totals of parts.")
         let count = count + other.count
         if let value = other.value { add(value) }
@@ -111,7 +111,7 @@ package struct ValueTotal: Sendable {
     }
 }
 
-extension ValueTotal.State {
+extension AggregateAccumulator.State {
     fileprivate init(_ value: PropertyValue) {
         switch value {
         case .int(let number): self = .int(number)

@@ -1,11 +1,11 @@
 /// The messages between the compiler and the plug-in.
 package enum Messages {
     /// The response to a message. Both are bytes of JSON.
-    package static func answer(to bytes: [UInt8]) -> [UInt8] { Array(Answer(to: Request(bytes)).json.description.utf8) }
+    package static func response(to bytes: [UInt8]) -> [UInt8] { Array(Response(to: Request(bytes)).json.description.utf8) }
 }
 
 /// A response of the plug-in.
-enum Answer {
+enum Response {
     case capability
     case expansion(source: String, diagnostics: [Diagnostic], part: SourcePart)
 
@@ -13,7 +13,7 @@ enum Answer {
         switch request {
         case .capability: self = .capability
         case .expandFreestanding: self = .expansion(source: "", diagnostics: [], part: SourcePart(source: ""))
-        case .expandAttached(let macro): self = Expansion.answer(to: macro)
+        case .expandAttached(let macro): self = Expansion.response(to: macro)
         case .unknown(let reason):
             let message =
                 "The compiler sent a message that Hornbeam's macros cannot read: \(reason). The macros use version "
@@ -41,7 +41,7 @@ extension Diagnostic {
     func json(in part: SourcePart) -> JSON {
         [
             "message": .string(message), "severity": .string("error"),
-            "position": ["fileName": .string(part.fileName), "offset": .number(part.offset + place)],
+            "position": ["fileName": .string(part.fileName), "offset": .number(part.offset + position)],
             "highlights": .array([]), "notes": .array([]), "fixIts": .array(fix.map { [$0.json(in: part)] } ?? []),
         ]
     }

@@ -5,7 +5,7 @@
 /// The steps of LIKE and MATCHES are charged too, because their number does not depend only on the length of the text.
 ///
 /// One unit is the cost of reading a value, about a tenth of a microsecond.
-struct EvaluationWork {
+struct EvaluationBudget {
     /// The limit: far above the cost of practical predicates, and low enough that every evaluation ends within seconds.
     static let unitsMax = 10_000_000
 
@@ -30,59 +30,59 @@ struct EvaluationWork {
     var stepsLeft: Int { left.multipliedReportingOverflow(by: Self.stepsInUnit).overflow ? .max : left * Self.stepsInUnit }
 
     /// Charges byte steps.
-    mutating func spend(steps: Int) throws { try spend((steps + Self.stepsInUnit - 1) / Self.stepsInUnit) }
+    mutating func charge(steps: Int) throws { try charge((steps + Self.stepsInUnit - 1) / Self.stepsInUnit) }
 
     /// Charges a number of elements, characters or steps.
     /// - Throws: `HornbeamError` with code `predicateEvaluation` when the limit is exceeded.
-    mutating func spend(_ units: Int) throws {
+    mutating func charge(_ units: Int) throws {
         left = units < left ? left - units : -1
         if left < 0 { throw Self.exhausted }
     }
 
     /// Charges a text that is read as a whole. Reading a byte costs less than reading a value.
-    mutating func spend(for text: String) throws { try spend(text.utf8.count >> 4) }
+    mutating func charge(for text: String) throws { try charge(text.utf8.count >> 4) }
 
     /// Charges the elements of a value, but not their contents.
-    mutating func spend(forMembersOf value: EvaluatedValue) throws {
+    mutating func charge(forMembersOf value: EvaluatedValue) throws {
         switch value {
-        case .collection(let elements, _): try spend(elements.count)
-        case .value(.array(let values)): try spend(values.count)
-        case .value(.set(let values)): try spend(values.count)
-        case .value(.dictionary(let pairs)): try spend(pairs.count)
-        case .value(.string(let text)): try spend(for: text)
-        case .value, .object: try spend(1)
+        case .collection(let elements, _): try charge(elements.count)
+        case .value(.array(let values)): try charge(values.count)
+        case .value(.set(let values)): try charge(values.count)
+        case .value(.dictionary(let pairs)): try charge(pairs.count)
+        case .value(.string(let text)): try charge(for: text)
+        case .value, .object: try charge(1)
         }
     }
 
     /// Charges a value with everything in it, nested collections included.
-    mutating func spend(for value: EvaluatedValue, depth: Int = 0) throws {
+    mutating func charge(for value: EvaluatedValue, depth: Int = 0) throws {
         switch value {
         case .collection(let elements, _):
-            try enter(elements.count, depth)
-            for element in elements { try spend(for: element, depth: depth + 1) }
-        case .value(let plain): try spend(for: plain, depth)
+            try chargeNested(elements.count, depth)
+            for element in elements { try charge(for: element, depth: depth + 1) }
+        case .value(let plain): try charge(for: plain, depth)
         case .object: break
         }
     }
 
-    private mutating func spend(for value: PropertyValue, _ depth: Int) throws {
+    private mutating func charge(for value: PropertyValue, _ depth: Int) throws {
         switch value {
         case .array(let values):
-            try enter(values.count, depth)
-            for value in values { try spend(for: value, depth + 1) }
+            try chargeNested(values.count, depth)
+            for value in values { try charge(for: value, depth + 1) }
         case .set(let values):
-            try enter(values.count, depth)
-            for value in values { try spend(for: value, depth + 1) }
+            try chargeNested(values.count, depth)
+            for value in values { try charge(for: value, depth + 1) }
         case .dictionary(let pairs):
-            try enter(pairs.count, depth)
-            for value in pairs.values { try spend(for: value, depth + 1) }
-        case .string(let text): try spend(for: text)
+            try chargeNested(pairs.count, depth)
+            for value in pairs.values { try charge(for: value, depth + 1) }
+        case .string(let text): try charge(for: text)
         default: break
         }
     }
 
-    private mutating func enter(_ members: Int, _ depth: Int) throws {
-        try spend(1 + members)
+    private mutating func chargeNested(_ members: Int, _ depth: Int) throws {
+        try charge(1 + members)
         guard depth < Self.depthMax else {
             throw HornbeamError(
                 .predicateEvaluation, "The predicate makes collections inside collections, more than \(Self.depthMax) deep.")

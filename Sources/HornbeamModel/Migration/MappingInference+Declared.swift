@@ -1,10 +1,10 @@
 /// The part of a mapping that the app declares, and the part that its code executes.
 extension MappingInference {
     /// The source that the app declares for a property. The mapping of the entity takes precedence over the mapping of a superentity.
-    func givenSource(of property: PropertyDescription, in entity: EntityDescription) -> PropertyMapping.Source? {
+    func declaredSource(of property: PropertyDescription, in entity: EntityDescription) -> PropertyMapping.Source? {
         var current: EntityDescription? = entity
         while let candidate = current {
-            for mapping in given where mapping.destinationEntityName == candidate.name && keepsObjects(mapping) {
+            for mapping in declared where mapping.destinationEntityName == candidate.name && keepsObjects(mapping) {
                 if let found = mapping.mapping(ofPropertyNamed: property.name) { return found.source }
             }
             current = candidate.superentity
@@ -19,15 +19,15 @@ extension MappingInference {
     }
 
     /// A mapping for objects that a policy creates. Properties without a mapping have their default values.
-    func mappingOfNewObjects(_ written: EntityMapping) -> EntityMapping? {
-        guard let entity = written.destinationEntityName.flatMap({ destination.entitiesByName[$0] }),
-            let old = written.sourceEntityName.flatMap({ source.entitiesByName[$0] })
+    func mappingOfNewObjects(_ declaration: EntityMapping) -> EntityMapping? {
+        guard let entity = declaration.destinationEntityName.flatMap({ destination.entitiesByName[$0] }),
+            let old = declaration.sourceEntityName.flatMap({ source.entitiesByName[$0] })
         else { return nil }
-        var mapping = EntityMapping(.custom, from: old, to: entity, userInfo: written.userInfo)
-        mapping.name = written.name
-        mapping.sourcePredicate = written.sourcePredicate
+        var mapping = EntityMapping(.custom, from: old, to: entity, userInfo: declaration.userInfo)
+        mapping.name = declaration.name
+        mapping.sourcePredicate = declaration.sourcePredicate
         for property in entity.properties where !property.isTransient && !property.isDerived {
-            guard let found = written.mapping(ofPropertyNamed: property.name) else { continue }
+            guard let found = declaration.mapping(ofPropertyNamed: property.name) else { continue }
             if property.isAttribute { mapping.attributeMappings.append(found) } else { mapping.relationshipMappings.append(found) }
         }
         return mapping
@@ -36,7 +36,7 @@ extension MappingInference {
     // MARK: Properties that code sets
 
     /// Marks the properties whose values cannot be copied, and their inverses, as properties that code sets.
-    func leaveToCode(_ mappings: inout [EntityMapping]) {
+    func markForCode(_ mappings: inout [EntityMapping]) {
         for finding in findings where finding.kind == .needsCode {
             guard let name = finding.error.entity, let entity = destination.entitiesByName[name],
                 let key = finding.error.key?.split(separator: ".").first, let property = entity.propertiesByName[String(key)]
@@ -59,14 +59,14 @@ extension MappingInference {
         for member in [property, property.inverse].compactMap(\.self) {
             let concerned = Set(member.entity.withSubentities.map(\.name))
             for index in mappings.indices where concerned.contains(mappings[index].destinationEntityName ?? "") {
-                mappings[index].leaveToCode(member.name)
+                mappings[index].markForCode(member.name)
             }
         }
     }
 }
 
 extension EntityMapping {
-    fileprivate mutating func leaveToCode(_ name: String) {
+    fileprivate mutating func markForCode(_ name: String) {
         func changed(_ mapping: PropertyMapping) -> PropertyMapping {
             switch mapping.source {
             case .property where mapping.name == name, .inverse where mapping.name == name: PropertyMapping(name, from: .code)

@@ -4,7 +4,7 @@ import Foundation
 ///
 /// Finds a short sequence (needle) by its first byte. For a long needle, that method is quadratic in the worst case, so the search uses
 /// the failure function of Knuth, Morris and Pratt.
-struct NeedleSearch: Sendable {
+struct SubstringSearch: Sendable {
     private static let shortMax = 32
 
     private let needle: [UInt8]
