@@ -35,7 +35,7 @@ struct Catalogue: Codable, Hashable {
         var number: Int
         var name: String
         var type: CellType
-        /// For to-ones: the destination. If it can be several entities, also the number of the column with the entity of the key.
+        /// To-ones only. `entityColumn` is the number of the column with the destination's entity number, if there are several concrete entities.
         var destination: String?
         var inverse: String?
         var entityColumn: Int?
@@ -49,7 +49,7 @@ struct Catalogue: Codable, Hashable {
         var destination: String
         var inverse: String?
         var isOrdered: Bool
-        /// True when the destination can be several entities, so that entries contain the entity.
+        /// True when the destination has several concrete entities. Entries then contain the entity number.
         var isPolymorphic: Bool
         /// How the members are stored.
         var kind: Kind
@@ -73,7 +73,7 @@ struct Catalogue: Codable, Hashable {
         /// Nil for a unique constraint.
         var name: String?
         var elements: [Element]
-        /// True when the index covers several entities, so that entries contain the entity.
+        /// True when the index covers several concrete entities. Entries then contain the entity number.
         var isPolymorphic: Bool
         /// The predicate of a partial index.
         var condition: String?
@@ -83,7 +83,7 @@ struct Catalogue: Codable, Hashable {
             var property: String
             var isAscending = true
             var collation = KeyCollation.binary
-            /// True for an expression; else absent.
+            /// True for an expression; nil otherwise.
             var isExpression: Bool?
         }
     }

@@ -5,7 +5,7 @@ package struct MemberReader {
     let trees: MemberTrees
     let schema: Schema
     let members: IndexView
-    /// Present in ordered relationships.
+    /// Nil for relationships without an order.
     let order: IndexView?
 
     init(_ trees: MemberTrees, schema: Schema, view: (TreeID) throws(EngineError) -> IndexView) throws(EngineError) {

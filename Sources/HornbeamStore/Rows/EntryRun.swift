@@ -1,7 +1,7 @@
 internal import Foundation
 internal import HornbeamEngine
 
-/// Collected index entries: the keys lie back to back in one array and are sorted when they are written.
+/// Collects index entries in one array of bytes, and sorts them before they are written.
 struct EntryRun {
     private struct Entry {
         /// The first eight bytes of the key. Most comparisons need no more.

@@ -51,7 +51,7 @@ package struct FoundRows: Sendable {
         count = references.count
     }
 
-    // MARK: Taking rows
+    // MARK: Adding rows
 
     /// Adds the selected rows of a leaf.
     mutating func append(_ selection: Selection, of leaf: LeafView, entityIndex: Int32) {
@@ -101,14 +101,14 @@ package struct FoundRows: Sendable {
         if hints.count != references.count { hints = [] }
     }
 
-    /// Keeps some of the rows.
+    /// Removes the rows outside a range.
     mutating func keep(_ range: Range<Int>) {
         precondition(range.lowerBound >= 0 && range.upperBound <= count, "The range lies within the result set.")
         skipped += range.lowerBound
         count = range.count
     }
 
-    /// Marks the rows as rows of one store in a stack.
+    /// Adds the slot of a store in a stack to the keys of the rows.
     mutating func move(to slot: StoreSlot) {
         for index in leaves.indices { leaves[index].firstKey |= slot.bits }
         for index in sparseKeys.indices { sparseKeys[index] |= slot.bits }
@@ -238,7 +238,7 @@ package struct FoundRowCursor: IteratorProtocol {
         return count
     }
 
-    /// Returns rows of one word of a leaf with consecutive keys, at least one.
+    /// Copies rows of one word of a leaf with consecutive keys. Returns their number; 0 when the next leaf lists its keys.
     @inline(__always)
     private mutating func takeNeighbours(_ rows: UnsafeMutablePointer<FoundRow>, _ most: Int) -> Int {
         while rest == 0 {

@@ -1,8 +1,8 @@
 internal import HornbeamEngine
 package import HornbeamModel
 
-/// Passes the rows of a fetch to groups and totals. Numbers are added from cells without a `PropertyValue`, and a group by a column of
-/// fixed width is found by the cell.
+/// Adds the rows of a fetch to groups and totals. Numbers are added from cells without a `PropertyValue`. If one column of fixed width
+/// is grouped, the group of a row is found by the cell.
 final class GroupFeed {
     private(set) var groups: GroupTable
     private let reader: InputReader
@@ -174,7 +174,7 @@ extension CellType {
 extension StoredColumn {
     fileprivate func bits(in row: RowView, _ width: Int) -> UInt64 {
         if width == 0 { return row.bit(column) ? 1 : 0 }
-        // Keys come from one sequence for all entities.
+        // An object key is unique over all entities, so it identifies the destination without the entity number.
         return type == .reference ? row.load(column, as: UInt64.self) : UInt64(bitPattern: int(in: row))
     }
 }

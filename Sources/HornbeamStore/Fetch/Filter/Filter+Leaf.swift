@@ -1,7 +1,7 @@
 internal import HornbeamEngine
 internal import HornbeamModel
 
-/// Filters on the rows of a whole leaf. Each filter tests only selected rows and narrows the selection.
+/// Filters for the rows of a whole leaf. Each filter tests only the selected rows, and deselects those that do not satisfy it.
 extension Filter {
     func narrow(
         _ selection: inout Selection, _ leaf: LeafView, _ table: EntityTable, _ context: FilterContext
@@ -105,7 +105,7 @@ extension TextTest {
 
 extension NullTest {
     func narrow(_ selection: inout Selection, _ leaf: LeafView) {
-        // A leaf without null bits may lack the column altogether; then the rows are tested.
+        // A leaf without null bits may lack the column; then the rows are tested.
         guard let nulls = leaf.nullBits(column) else { return selection.filter { holds(leaf.row($0)) } }
         for index in selection.words.indices {
             let word = Selection.word(nulls, index)

@@ -1,7 +1,7 @@
 internal import HornbeamEngine
 internal import HornbeamModel
 
-/// An object of a snapshot for the predicate evaluator: reads values by key on demand.
+/// An object of a snapshot, from which the predicate evaluator reads values by key.
 ///
 /// Valid only inside the closure that received its row.
 struct StoredObject: KeyedValues {

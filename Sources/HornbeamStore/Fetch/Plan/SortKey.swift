@@ -52,7 +52,7 @@ struct SortKey: Sendable {
             entity: entity.name, key: sort.keyPath)
     }
 
-    /// The component whose bytes order as the criterion requires.
+    /// The key component whose bytes sort as the criterion requires.
     var element: ValueIndex.Element {
         ValueIndex.Element(
             property: path[path.count - 1], type: type, isAscending: isAscending,
