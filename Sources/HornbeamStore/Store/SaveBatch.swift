@@ -4,14 +4,14 @@ internal import HornbeamThreads
 
 /// A batch of group commit: saves that are executed in one version of the store, each with a transaction number of its own.
 ///
-/// `@unchecked Sendable`: the leader uses it; without a leader it is part of the state of `SaveGroupCommit`.
+/// `@unchecked Sendable`: only the leader accesses it; without a leader, the state of `SaveGroupCommit` owns it.
 final class SaveBatch: @unchecked Sendable {
     private let store: Store
     private let transaction: WriteTransaction
     private let rows: RowBuffers
     /// The saves in execution order. The last of them may have failed.
     private(set) var places: [QueuedSave] = []
-    /// The transaction numbers of all but the last.
+    /// The transaction numbers of all saves except the last.
     private var numbers: [UInt64] = []
     private var last = StoreChange()
     /// True until the commit is executed; then another thread can lead. `isUnderWay` is true until the log write has ended.
@@ -42,7 +42,7 @@ final class SaveBatch: @unchecked Sendable {
 
     func abort() { transaction.abort() }
 
-    /// The error of a save that cannot be executed, thrown when it may be reported.
+    /// The error to report for a save that cannot be executed.
     func refusal(_ error: any Error) -> any Error {
         do { try store.rethrow(error, base: transaction) } catch { return error }
     }

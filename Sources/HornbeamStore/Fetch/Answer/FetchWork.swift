@@ -19,7 +19,7 @@ package struct FetchWork: Sendable {
         leavesRead = execution.leavesRead
     }
 
-    /// Adds the work of the same request in another store. The plan of the first store is kept.
+    /// Adds the work of the same request in another store, but not the plan.
     package mutating func add(_ other: FetchWork) {
         if plan == nil, lookUp == nil { (plan, lookUp) = (other.plan, other.lookUp) }
         rowsRead += other.rowsRead

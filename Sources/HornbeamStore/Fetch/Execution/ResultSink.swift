@@ -17,9 +17,9 @@ final class ResultSink {
     }
 
     private let mode: Mode
-    /// How many results are needed; nil for all.
+    /// The number of results that are needed; nil for all.
     private var kept: Int?
-    /// The number of leading results that were skipped by counting rows, and not delivered (the offset).
+    /// The number of leading results that the execution skipped by rank. The sink does not receive them.
     private(set) var leftOut = 0
     private let context: FilterContext
     private let excluding: Set<UInt64>
@@ -87,7 +87,7 @@ final class ResultSink {
         if let groups = other.feed?.groups { feed?.add(groups) }
     }
 
-    /// Records that so many leading results were skipped and will not arrive.
+    /// Records that the execution skipped a number of leading results.
     func leaveOut(_ number: Int) {
         leftOut += number
         kept = kept.map { $0 - number }
@@ -158,9 +158,9 @@ final class ResultSink {
         return !isFull
     }
 
-    // MARK: The answer
+    // MARK: The result
 
-    /// The rows in the order of the results; more than `kept` are possible, and the caller cuts the rest.
+    /// The rows in the order of the results. There can be more than `kept`; the caller removes the rest.
     func finish() -> FoundRows {
         if let sorter { return sorter.finish() }
         rows.dropPartialHints()
