@@ -173,7 +173,7 @@ struct BatchDeleteExecution {
         try run.forEachSorted { (entry, _) throws(EngineError) in _ = try transaction.delete(entry, from: index.tree) }
     }
 
-    /// Records the values that history keeps of the deleted rows.
+    /// Records the values that history preserves of the deleted rows.
     private func preserveValues(_ rows: RowSelection, _ table: EntityTable, _ change: inout StoreChange) throws {
         let history = base.reader.history
         guard history.preservesValues(of: table) else { return }

@@ -15,7 +15,7 @@ final class BatchSession {
     private let table: EntityTable
     private let announces: Bool
     private let thread = BatchThread.current
-    /// For each reserved block of keys: its first key, and the number of the request's row that got it.
+    /// For each reserved block of keys: its first key, and the number of the request's row that received this key.
     private var blocks: [(key: UInt64, row: Int)] = []
     private var lastRow: Int?
     private var nextKey: UInt64 = 0
@@ -99,7 +99,7 @@ final class BatchSession {
         }
         if index.isUnique {
             if let holder = try UniqueKeys.take(index, &key, for: object, in: transaction, schema: store.schema) {
-                // The entry is written with its row, which is the last one.
+                // A key that is written immediately belongs to the last row.
                 throw conflict(index, object, holder, row: lastRow)
             }
             return

@@ -11,9 +11,9 @@ package import HornbeamModel
 /// }
 /// try writer.finish()
 /// ```
-/// Values are written directly into the cells of the row; no object and no dictionary is made. A batch keeps the writer's turn from its
-/// first row to its commit, so other saves wait. `commitEvery` commits in between, which lets other saves run and limits memory. Without
-/// `finish`, uncommitted rows are discarded. Not `Sendable`: one thread writes a batch.
+/// Values are written directly into the cells of the row; no object and no dictionary is made. A batch has the writer's turn from its
+/// first row to its commit, so other saves wait. With `commitEvery` it also commits in between, which lets other saves run and limits
+/// memory. Without `finish`, uncommitted rows are discarded. Not `Sendable`: one thread writes a batch.
 package final class BatchWriter {
     package struct Options: Sendable {
         /// The number of rows after which the batch commits lazily; 0 for a single commit at the end.
@@ -53,7 +53,7 @@ package final class BatchWriter {
     let options: Options
     /// The raw cells of columns that are part of an index, by column index in `table.columns`; empty while null.
     ///
-    /// Unchecked, because one thread writes a batch and accesses never overlap: the runtime checks took a tenth of the time of a row.
+    /// Unchecked, because one thread writes a batch and accesses never overlap. The runtime checks would take a tenth of the time of a row.
     @exclusivity(unchecked) var keyCells: [KeyCell]
     @exclusivity(unchecked) private(set) var session: BatchSession?
     private var receipt = Receipt()

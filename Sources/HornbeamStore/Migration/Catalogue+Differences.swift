@@ -47,7 +47,7 @@ extension Catalogue {
         return missing + fresh
     }
 
-    /// The structure, one fact per line.
+    /// The facts of the structure, each as a part of a sentence.
     private var facts: [String] {
         entities.flatMap(facts) + relationships.map(fact)
             + indexes.filter { $0.name == nil }.map { index in

@@ -5,11 +5,11 @@ internal import HornbeamModel
 struct LinkStep {
     let relationship: PropertyDescription
     var stored: Catalogue.StoredRelationship
-    /// The relationship to which the trees belong now; nil for a new one.
+    /// The to-many of the old version from which the entries come, if it is the only one; nil otherwise.
     var old: Catalogue.StoredRelationship?
     /// The sources of the entries, when they are rewritten.
     var sources: [LinkSource] = []
-    /// The ordered relationship that determines the members' positions, when the sources do not.
+    /// The ordered relationship of the old version that contains the members' positions; nil when the sources contain them.
     var places: PropertyDescription?
 
     var isBuilt: Bool { !sources.isEmpty }
@@ -87,7 +87,7 @@ extension MigrationDraft {
     private func linkSources(of relationship: PropertyDescription) throws(EngineError) -> [LinkSource] {
         var found: [LinkSource] = []
         if relationship.linkKind == .mirror, let inverse = relationship.inverse {
-            // The rows determine the members, also when they name a deleted object.
+            // The to-ones of the rows determine the members, even if they name a deleted owner.
             let named = sources(of: inverse).filter(\.property.isToOne)
             if !named.isEmpty { return named.map { .namedOwner($0.property, of: $0.oldEntity) } }
         }

@@ -12,7 +12,7 @@ final class MigrationBuild {
     let options: MigrationOptions
     let progress: ProgressRelay
     let oldReader: RowReader
-    /// The new version's schema with trees that are still being built.
+    /// A reader of the new version with trees that are still being built.
     let reader: RowReader
     var transaction: WriteTransaction
     private var written = 0
@@ -26,7 +26,7 @@ final class MigrationBuild {
     private var cachedOldState: StoreSnapshot?
     static let violationsMax = 1_000
 
-    /// - Throws: Before it writes.
+    /// Creates the trees, and lists them as pending in the same transaction.
     init(
         _ draft: MigrationDraft, _ engine: Engine, _ options: MigrationOptions, _ progress: ProgressRelay, checksRequired: Bool = true
     ) throws {
@@ -138,7 +138,7 @@ final class MigrationBuild {
     }
 }
 
-/// The list of trees that an unfinished migration has created, as the store keeps it.
+/// The stored list of the trees that an unfinished migration has created.
 struct PendingMigration: Codable {
     static let valueName = "migration"
     var trees: [String]

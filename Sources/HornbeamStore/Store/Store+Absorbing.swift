@@ -1,9 +1,9 @@
 internal import HornbeamModel
 
-// Takes rows of a custom store into the cache in memory. Changes of the custom store are published like saves of another process.
+// Puts rows of a custom store into the cache in memory, and publishes the differences like saves of another process.
 
 extension Store {
-    /// Inserts or updates these rows with their values, and deletes others.
+    /// Inserts or updates `rows` in the cache, and deletes the rows of `gone`.
     func absorb(_ rows: [CustomStoreRow], without gone: [ObjectReference] = []) throws {
         for _ in 0 ..< 10 {
             let difference = try RowDifference(rows, gone, self)

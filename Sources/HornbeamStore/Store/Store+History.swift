@@ -10,7 +10,7 @@ package enum HistoryReport: Sendable {
     case resync(HistoryGap, position: HistoryPosition)
 }
 
-/// Why history cannot be read from a position on.
+/// The reason why history cannot be read from a position.
 package enum HistoryGap: Sendable {
     /// The records were removed by age, number or purge, or never written.
     case expired
@@ -57,7 +57,7 @@ extension Store {
         return HistoryPosition(number: try HistoryState.floor(in: snapshot().engineSnapshot), time: 0)
     }
 
-    /// The position after the newest commit before a date, as far as history goes back.
+    /// The position after the newest commit before a date; the start of history when it has no such commit.
     package func historyPosition(before date: Date) throws -> HistoryPosition {
         try historyNumber(before: date).map { HistoryPosition(number: $0, time: 0) } ?? historyStart()
     }
@@ -147,7 +147,7 @@ extension Store {
         }
     }
 
-    /// A transaction that changes only the stored state of history. No other transaction writes before it ends.
+    /// Runs a transaction that changes only the stored state of history. Other transactions wait until it ends.
     private func inHistoryTransaction(_ body: (WriteTransaction, Snapshot) throws -> Void) throws {
         let (transaction, base) = try beginOnSnapshot()
         do {
@@ -168,7 +168,7 @@ extension HistoryRecord {
 }
 
 extension StoreChange {
-    /// The commit of a record.
+    /// Makes the published change of a history record.
     init(_ record: HistoryRecord) {
         transaction = record.number
         author = record.author

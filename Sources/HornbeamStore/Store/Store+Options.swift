@@ -3,7 +3,7 @@ package import HornbeamEngine
 package import HornbeamModel
 
 extension Store {
-    /// The place of a store.
+    /// The location of a store.
     package enum Location: Hashable, Sendable, CustomStringConvertible {
         /// A folder. It is created if it is missing.
         case directory(String)
@@ -37,7 +37,7 @@ extension Store {
         package var createIfMissing = true
         /// Writes nothing and takes no lock; another process may write at the same time. See `refresh()`.
         package var readOnly = false
-        /// The state to open. `Store.openingLoss` describes the commits that an older state lacks.
+        /// The version to open. `Store.openingLoss` describes the commits that an older version lacks.
         package var startingPoint = StoreStartingPoint.newest
         /// The maximum age of a replaced state that is still read; nil for no limit.
         package var snapshotAgeMax: Duration?
@@ -49,7 +49,7 @@ extension Store {
         package var history: HistoryRetention? = .standard
         /// The source of the times in history.
         package var clock: @Sendable () -> Date = { Date() }
-        /// How many replaced states stay readable without a reader, by number and by age.
+        /// The number and the age of replaced versions that stay readable without a snapshot.
         package var retainedGenerations = 0
         package var retainedGenerationsAge: Duration?
         /// False runs checkpoints on the committing thread, so that simulations are repeatable.

@@ -22,7 +22,7 @@ final class TwoPhaseState: Sendable {
         let decision: UUID
         var participants: [(store: Store, transaction: UInt64)] = []
 
-        /// True when no participant can need the commit record after a crash; waits for syncs.
+        /// Waits for the participants' syncs. Returns true if all parts are durable, so that the commit record is no longer needed.
         var isDurable: Bool {
             participants.allSatisfy { store, transaction in
                 (try? store.engine.waitUntilDurable(TransactionNumber(transaction))) != nil
@@ -81,7 +81,7 @@ final class TwoPhaseState: Sendable {
         if case .some(let changes?) = doubt { throw changes.doubt(location) }
     }
 
-    // MARK: Decisions of this store
+    // MARK: Commit records of this store
 
     func finish(_ decision: Finished) { state.withLock { $0.finished.append(decision) } }
 
