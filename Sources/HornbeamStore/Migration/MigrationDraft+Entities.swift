@@ -21,7 +21,7 @@ extension MigrationDraft {
         separateNumbers()
     }
 
-    /// A column with the number of the old column of most rows.
+    /// The column of a property. Its number is that of the old column of the same type with the most rows, so that these need no rewrite.
     private mutating func column(of property: PropertyDescription, _ type: CellType) throws(EngineError) -> Catalogue.StoredProperty {
         var best: (column: Catalogue.StoredProperty, rows: Int)?
         for source in sources(of: property) {

@@ -1,7 +1,7 @@
 internal import HornbeamEngine
 internal import HornbeamModel
 
-/// Default values that are written into the cells of an existing table, at the cost of a batch update.
+/// Finds default values that can be written into the cells of an existing table, at the cost of a batch update.
 extension MigrationDraft {
     /// The columns of a table whose null cells get default values; nil when its rows must be rewritten for another reason, when an index contains
     /// the cells, or when one transaction cannot change so many leaves.

@@ -1,7 +1,7 @@
 internal import HornbeamEngine
 internal import HornbeamModel
 
-/// Values that are converted or computed. A value that cannot be computed is reported with its object.
+/// Converts and computes values. A value that cannot be computed is reported with its object.
 extension RowRewrite {
     func computed(
         _ source: PropertyMapping.Source, _ property: PropertyDescription, _ row: RowView, _ key: UInt64

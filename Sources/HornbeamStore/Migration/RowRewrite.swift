@@ -76,7 +76,7 @@ struct RowRewrite {
         if target.entityColumn >= 0 { buffer.set(target.entityColumn, number) }
     }
 
-    /// The single object that has this object as a member.
+    /// Writes the to-one of an object whose old relationship was the inverse to-many: the object's single owner, or null.
     private func writeOwner(
         of key: UInt64, through relationship: PropertyDescription, _ property: PropertyDescription, to target: StoredColumn,
         _ buffer: RowBuffer

@@ -13,7 +13,7 @@ struct SortedEntries {
         entries.append((key, value))
     }
 
-    /// Writes the entries into an index, then removes them; reports entries whose key already exists.
+    /// Writes the entries into an index, then removes them. Passes entries whose key already exists to `taken`.
     mutating func write(
         to tree: TreeID, in transaction: WriteTransaction, taken: (_ key: [UInt8], _ value: [UInt8]) throws(EngineError) -> Void = { _, _ in }
     ) throws(EngineError) {

@@ -92,7 +92,7 @@ enum LeftoverTrees {
         try transaction.setValue(valueName, [UInt8](try JSONEncoder().encode(all)))
     }
 
-    /// Each transaction removes one tree, to limit its size.
+    /// Removes each tree in a transaction of its own, to limit the size of the transactions.
     static func drop(in engine: Engine) throws {
         var rest = try names(in: engine.snapshot())
         while let name = rest.popLast() {

@@ -4,7 +4,7 @@ internal import HornbeamModel
 /// The migration of the table of one concrete entity of the new version.
 struct TableStep {
     enum Way: String, Equatable {
-        /// The entity had no rows before.
+        /// The old version has no table for the entity.
         case create
         /// The table does not change.
         case keep
@@ -17,7 +17,7 @@ struct TableStep {
     }
 
     let entity: EntityDescription
-    /// Nil when there were no rows before.
+    /// The source entity; nil when there is none, or when it is abstract.
     let oldEntity: EntityDescription?
     var stored: Catalogue.StoredEntity
     var way: Way
@@ -25,7 +25,7 @@ struct TableStep {
     /// The layout of the table in the new version.
     var layout: ColumnLayout
     var rowCount: Int
-    /// The reasons for rewriting the rows.
+    /// The reasons for rewriting the rows, or for writing default values.
     var reasons: [String] = []
     /// The default values of `fill`.
     var fills: [ColumnFill] = []
@@ -172,8 +172,8 @@ extension MigrationDraft {
         return hasNull ? .fillNull : .none
     }
 
-    /// References to objects of entities that are no longer a possible destination become null, and so do references to deleted
-    /// objects, which a delete rule may leave.
+    /// References to objects of entities that are no longer a possible destination become null, even if such an object is deleted. Other
+    /// references do not change.
     private func referenceConversion(
         _ old: PropertyDescription, _ column: Catalogue.StoredProperty, _ property: PropertyDescription, _ rows: TableView
     ) throws(EngineError) -> ColumnStep.Conversion {
@@ -206,7 +206,7 @@ extension MigrationDraft {
                 guard source(of: column.property, in: step.entity)?.usesDefaultValue == true else { return nil }
                 return column.property.defaultValue.cellBytes(column.stored.type)
             }
-            // References that had one possible destination before now store the entity.
+            // A to-one with one possible destination has no entity column. The new entity column returns the number of that destination.
             if Int(id.rawValue) == column.stored.entityColumn, case .column(_, let old) = column.source,
                 let only = old.destinationEntity?.concreteDescendants.first
             {
