@@ -30,7 +30,7 @@ struct StoreCheck {
     private var problemsOfPart = 0
     /// The expected number of entries of each index.
     private var expected: [Int: Int] = [:]
-    /// The expected number of members of each mirroring relationship.
+    /// The expected number of members of each to-many with a to-one inverse.
     private var mirrored: [ObjectIdentifier: Int] = [:]
     /// Tables with unreadable rows: the expected number of their index entries is unknown.
     private var unread: [EntityTable] = []

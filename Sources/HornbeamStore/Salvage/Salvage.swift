@@ -3,7 +3,7 @@ internal import HornbeamModel
 
 /// One salvage: copies the readable parts of a damaged store to a new one.
 ///
-/// It copies the rows first, then their references and members, and builds the indexes last from the new rows. The
+/// It copies the rows first, then clears references to lost objects, copies the members, and builds the indexes from the new rows. The
 /// damaged store's indexes are not read.
 final class Salvage {
     let source: Snapshot
@@ -28,7 +28,7 @@ final class Salvage {
         stored = try Self.storedSchema(source, search, model, location)
         sourceSchema = try Schema(stored.catalogue, model: stored.model) { source.tree(named: $0) }
         schema = sourceSchema
-        // Objects of transactions that are lost from the log have used keys too.
+        // Transactions that the log has lost may have used further keys.
         margin = engine.loss == nil ? 0 : 1 << 20
     }
 
@@ -78,7 +78,7 @@ final class Salvage {
         }
     }
 
-    // MARK: Before and after
+    // MARK: Trees and stored values
 
     private func createTrees() throws {
         try write { transaction in
@@ -91,8 +91,8 @@ final class Salvage {
         }
     }
 
-    /// Copies stored values, and trees that the catalogue does not contain. It leaves out history, whose transactions are not those of the
-    /// new store: consumers get a resync.
+    /// Copies stored values, and trees that the catalogue does not contain. Omits history, because its transaction numbers are not those of
+    /// the new store; its consumers receive a resync.
     private func copyRest() throws {
         for (name, id) in source.allTrees where name != HistoryKey.treeName {
             let tree = try readable(id)
@@ -140,7 +140,7 @@ final class Salvage {
         }
     }
 
-    /// Keys of the damaged store's objects are not assigned again.
+    /// Advances the sequence, so that keys of the damaged store's objects are not assigned again.
     private func finishSequence() throws {
         try write { transaction in
             // A damaged store may contain any number; the sequence of an intact one is far below the limit.

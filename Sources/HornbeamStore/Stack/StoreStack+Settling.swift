@@ -89,15 +89,15 @@ package enum SaveOutcome {
 }
 
 extension Store {
-    /// True when everything readable is durable; waits for the sync.
+    /// Waits until all readable commits are durable. Returns true if they are.
     fileprivate var isSynced: Bool { (try? engine.waitUntilDurable(engine.latest)) != nil }
 
-    /// Remembers a prepared part that was found at the opening of the store.
+    /// Marks the store as in doubt if it has a prepared part when it is opened.
     func loadPreparedPart() throws {
         if let prepared = try preparedPart() { joint.doubt(prepared) }
     }
 
-    /// The prepared part in the newest state.
+    /// The prepared part in the newest version.
     func preparedPart() throws -> PreparedChanges? {
         let bytes = try EngineError.translated { () throws(EngineError) in
             try engine.snapshot().value(StoredValue.preparedPart)

@@ -174,7 +174,7 @@ extension StoredValue {
     /// The name of the prepared part in a participant.
     static let preparedPart = "joint/promise"
 
-    /// The prefix of commit records in the coordinating store, where they remain until all participants, named by the value, have applied their parts.
+    /// The prefix of the names of commit records. A record remains until all participants, which its value names, have applied their parts.
     static let decisions = "joint/decision/"
     static func decision(_ id: UUID) -> String { decisions + id.uuidString }
 }
