@@ -78,7 +78,7 @@ final class ResultSink {
         return ResultSink(mode, kept: kept, excluding: excluding, context: context)
     }
 
-    /// Appends the result of a sibling, whose rows follow those of this sink.
+    /// Appends the result of a sink for another part, whose rows follow those of this sink.
     func add(_ other: ResultSink) {
         count += other.count
         rows.append(other.rows)
