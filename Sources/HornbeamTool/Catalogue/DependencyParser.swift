@@ -101,7 +101,7 @@ struct DependencyParser {
         while position < bytes.count, bytes[position] <= 0x20 { position += 1 }
     }
 
-    /// Consumes the character, and white space before it, if it comes next.
+    /// Skips white space, then consumes the character if it comes next.
     private mutating func take(_ character: Unicode.Scalar) -> Bool {
         skipSpace()
         guard peek == UInt8(ascii: character) else { return false }
