@@ -13,7 +13,7 @@ package struct BatchDelete: Sendable {
 extension Store {
     /// Executes a batch delete in one transaction.
     ///
-    /// - Throws: `deleteDenied` when a deny rule forbids the deletion of an object; then nothing is deleted.
+    /// - Throws: `deleteDenied` when a deny rule forbids the deletion of an object. Nothing is deleted then.
     package func delete(_ delete: BatchDelete) throws -> BatchOutcome {
         try inBatchTransaction(delete.origin, collectsObjects: delete.collectsObjects) { transaction, base in
             var execution = BatchDeleteExecution(delete, transaction, base)

@@ -27,7 +27,7 @@ final class BatchSession {
     private var touchedOwners: [ObjectReference: PropertyMask] = [:]
     /// True if the batch looks up unique values before it inserts each row. The lookup reads the index, so unique entries are written immediately.
     private let writesUniqueKeysAtOnce: Bool
-    /// Rows whose derived attributes are not computed yet.
+    /// Inserted rows that still need their derived attributes.
     private var underived: [ObjectReference] = []
     /// The changed properties of objects outside the batch whose derived attributes must be recomputed.
     private var underivedChanges: [ObjectReference: PropertyMask] = [:]

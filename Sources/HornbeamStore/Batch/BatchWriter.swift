@@ -23,9 +23,9 @@ package final class BatchWriter {
         package var author: String?
         package var contextName: String?
         package var originator: UInt64 = 0
-        /// The action for a row whose unique values a stored object already has. Rules other than `fail` require `append(_:)` with values only.
+        /// The action for a row whose unique values a stored object already has. Rules other than `fail` work only with `append(_:)`, which takes values.
         package var conflictRule = ConflictRule.fail
-        /// True validates values against the model's limits in `append(_:)` with values only. Required values are always checked.
+        /// True makes `append(_:)` validate values against the model's limits. Required values are always checked.
         package var validatesValues = false
 
         package init() {}

@@ -30,7 +30,7 @@ struct ColumnWriter {
         self.width = width
     }
 
-    /// The change of the column for all rows at once; nil when each row must be computed.
+    /// The change of the column, if it is the same for all rows; nil when it must be computed for each row.
     func change(in view: TableView) throws(EngineError) -> ColumnChange? {
         if let constant {
             var writer = self

@@ -1,6 +1,6 @@
 internal import HornbeamModel
 
-// Partial and expression indexes (MOD-9). The store has only indexes whose entries depend on the row alone; it ignores others, as MOD-9 allows.
+// Partial and expression indexes (MOD-9). The store has indexes only if their entries depend on the row alone. It ignores other ones, as MOD-9 allows.
 
 /// The rows that a partial index contains.
 struct IndexCondition: Sendable {

@@ -40,7 +40,7 @@ package struct UniqueConflict: Sendable {
     package var values: [PropertyValue]
     /// The objects of the save with these values, in the order of the change set.
     package var objects: [ObjectReference]
-    /// Their IDs, in the same order; empty in a batch insert, whose rows have no IDs yet.
+    /// The IDs of `objects`, in the same order; empty in a batch insert, because its rows have no IDs yet.
     package var objectIDs: [ManagedObjectID]
     /// The row of a batch insert with these values, counted from 1.
     package var row: Int?

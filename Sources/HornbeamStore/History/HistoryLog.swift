@@ -53,7 +53,7 @@ final class HistoryLog: Sendable {
             return state.newestTime
         }
         let bytes = coding.encode(change, .current, at: time)
-        // Trim before the record is added: reading a changed tree applies deferred changes at once, which makes a small commit slower.
+        // Trim before adding the record: reading a changed tree applies its deferred changes, which makes a small commit slower.
         try trim(transaction, now: now, adding: max((bytes.count + Self.partBytesMax - 1) / Self.partBytesMax, 1))
         try put(bytes, number: transaction.number.rawValue, in: transaction)
     }

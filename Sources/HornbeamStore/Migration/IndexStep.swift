@@ -77,7 +77,7 @@ extension MigrationDraft {
         return names.allSatisfy { keptName(of: $0, in: step) == $0 }
     }
 
-    /// The old name of a property whose cells do not change; else nil.
+    /// The old name of a property whose cells do not change; nil when they change.
     private func keptName(of name: String, in step: TableStep) -> String? {
         guard let column = step.columns.first(where: { $0.property.name == name }), column.isKept(asNumber: column.stored.number),
             case .column(let old, _) = column.source

@@ -19,9 +19,9 @@ struct LinkStep {
 enum LinkSource {
     /// The members of a to-many, of owners of these entities.
     case members(PropertyDescription, owners: Set<UInt32>)
-    /// The rows of an entity whose to-one names the member.
+    /// The rows of an entity, which are the owners. Their to-one names the member.
     case toOne(PropertyDescription, of: EntityDescription)
-    /// The rows of an entity whose to-one names the owner.
+    /// The rows of an entity, which are the members. Their to-one names the owner.
     case namedOwner(PropertyDescription, of: EntityDescription)
     /// The members of a to-many in the reverse direction.
     case reversed(PropertyDescription)

@@ -82,7 +82,7 @@ final class MigrationBuild {
         transaction = try engine.begin()
     }
 
-    /// Runs engine calls whose closures may throw other errors.
+    /// Runs engine calls with closures that may throw errors of other types.
     func translated(_ body: () throws(EngineError) -> Void) throws { try progress.translated(body) }
 
     /// Runs a step that may throw any error inside a closure of the engine.

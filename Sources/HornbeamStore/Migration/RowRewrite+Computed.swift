@@ -46,7 +46,7 @@ extension RowRewrite {
         return nil
     }
 
-    /// The value in place of a missing one: null, or the default. Reports a required property without a default.
+    /// The value for a property without one: null, or the default value. Reports a required property without a default value.
     private func missing(_ property: PropertyDescription, _ object: ObjectReference) -> PropertyValue {
         guard !property.isOptional else { return .null }
         if property.defaultValue.isNull, build.checksRequired {

@@ -76,7 +76,7 @@ struct RowRewrite {
         if target.entityColumn >= 0 { buffer.set(target.entityColumn, number) }
     }
 
-    /// Writes the to-one of an object whose old relationship was the inverse to-many: the object's single owner, or null.
+    /// Fills a to-one from the inverse to-many of the old version: the only owner of the object, or null.
     private func writeOwner(
         of key: UInt64, through relationship: PropertyDescription, _ property: PropertyDescription, to target: StoredColumn,
         _ buffer: RowBuffer

@@ -78,7 +78,7 @@ extension Store {
     }
 }
 
-/// The trees of older versions that are removed later, because removing large trees takes long.
+/// The large trees of older versions. They are removed later, because removing them takes time.
 enum LeftoverTrees {
     private static let valueName = "leftover"
 

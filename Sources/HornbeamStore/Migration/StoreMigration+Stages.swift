@@ -4,7 +4,7 @@ internal import HornbeamModel
 
 /// A stage whose code reads old objects and writes new ones.
 ///
-/// The old version is copied to new trees. Code changes the objects of the copy, then the copy gets the new structure, then code writes
+/// The old version is copied to new trees. Code changes the objects of the copy, then the copy is given the new structure, then code writes
 /// the objects of the new version. Readers do not see these transactions. One commit switches to the copy and removes the trees of the
 /// old version. Until then the store has the old version.
 extension StoreMigration {

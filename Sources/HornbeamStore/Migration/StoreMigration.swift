@@ -2,7 +2,7 @@ internal import Foundation
 internal import HornbeamEngine
 internal import HornbeamModel
 
-/// One migration in place: from the version of the store to the version with which it is opened.
+/// A migration in place, from the version of the store to the version with which it is opened.
 ///
 /// A migration that changes no rows is one small commit. Otherwise new trees are built beside the old ones, and one commit switches to the
 /// new catalogue and removes the old trees. Until that commit the store has the old version, and the next opening for writing removes
@@ -13,7 +13,7 @@ struct StoreMigration {
     let options: Store.Options
     let settings: MigrationOptions
 
-    /// Trees with more entries are removed later, so that the switch takes constant time.
+    /// Trees with more entries are removed later, so that the duration of the switch has a limit.
     private static let droppedAtOnceMax = 20_000
 
     /// The migrated schema; nil when the store needs no migration for the model.

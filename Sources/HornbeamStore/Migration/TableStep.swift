@@ -8,9 +8,9 @@ struct TableStep {
         case create
         /// The table does not change.
         case keep
-        /// The table gets another layout; no row is written.
+        /// The layout of the table changes; no row is written.
         case alter
-        /// Null cells get default values in place, like in a batch update; the layout may change too.
+        /// Default values replace nulls in place, as in a batch update; the layout may change too.
         case fill
         /// All rows are written to a new table.
         case rewrite
@@ -29,7 +29,7 @@ struct TableStep {
     var reasons: [String] = []
     /// The default values of `fill`.
     var fills: [ColumnFill] = []
-    /// True when the rows stay and the table gets another layout.
+    /// True when the layout of the table changes and its rows do not.
     var changesLayout = false
 
     var isRewritten: Bool { way == .rewrite }

@@ -18,7 +18,7 @@ extension Store {
         do {
             return try open(engine, location, model, options, memory)
         } catch {
-            // The first error is reported; a second one from closing adds nothing.
+            // The error of opening is thrown. An error of closing is ignored.
             try? engine.close()
             throw (error as? EngineError).map { HornbeamError($0) } ?? error
         }

@@ -35,7 +35,7 @@ package final class StoreLease: Sendable {
     ///
     /// - Throws: `storeInUse` while another coordinator of this process uses the store; the errors of `open`.
     package func reopened() throws -> StoreLease {
-        // Closing a failed store throws the known error again.
+        // Closing a failed store throws the error of the failure again, which is ignored.
         try? end()
         let lease = try Store.lease(store.location, model: store.model, options: store.options)
         guard lease.store === store else { return lease }

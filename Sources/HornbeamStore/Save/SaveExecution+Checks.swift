@@ -63,7 +63,7 @@ extension SaveExecution {
         guard conflicts.isEmpty else { throw conflicts }
     }
 
-    /// From this number on, keys are inserted in key order, so that neighbouring keys change the same leaf once.
+    /// From this number of inserts on, unique keys are inserted in key order, so that neighbouring keys change their leaf once.
     private static let sortedClaimsMin = 256
 
     private func claimInOrder(_ inserts: [InsertValues], _ claims: inout UniqueClaims) throws {

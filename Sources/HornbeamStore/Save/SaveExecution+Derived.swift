@@ -80,7 +80,7 @@ extension SaveExecution {
         return try members().reader(backward).references(owner: object.key)
     }
 
-    /// The objects whose one-way to-one names an object. Scans all rows, because no reverse index exists.
+    /// The objects with a one-way to-one that names an object. Scans all rows, because no reverse index exists.
     private func rows(
         naming object: ObjectReference, _ relationship: PropertyDescription
     ) throws(EngineError) -> [ObjectReference] {

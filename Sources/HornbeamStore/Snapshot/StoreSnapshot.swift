@@ -9,7 +9,7 @@ package final class StoreSnapshot: Sendable {
     package var isRetained: Bool { engineSnapshot.isPinned }
     let engineSnapshot: Snapshot
     let reader: RowReader
-    /// The views of the tables, by slot. They are made once, because making a view costs more than a read. A pointer holds them, because
+    /// The views of the tables, by slot. They are made once, because making a view costs more than a read. They are behind a pointer, because
     /// reading a view out of an array would retain its parts each time.
     nonisolated(unsafe) private let views: UnsafeMutablePointer<TableView>  // written in `init` only
     private let viewCount: Int

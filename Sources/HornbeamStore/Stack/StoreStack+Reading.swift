@@ -49,7 +49,7 @@ extension StoreStack {
 }
 
 extension Store {
-    /// The names of the commit records of this store whose participants may not have applied their parts.
+    /// The names of the commit records of this store. Their participants may not have applied their parts yet.
     fileprivate func decisions() throws -> [String] {
         try EngineError.translated { () throws(EngineError) in
             try engine.snapshot().valueNames(startingWith: StoredValue.decisions)

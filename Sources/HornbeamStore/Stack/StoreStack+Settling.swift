@@ -29,7 +29,7 @@ extension StoreStack {
         if stores.count > 1, stores.contains(where: \.isReadOnly) { _ = try refresh() }
     }
 
-    /// Removes commit records of a former process whose participants are all open and have no prepared part.
+    /// Removes commit records of a former process, if all their participants are open and have no prepared part.
     private func removeCommitRecords(of store: Store) throws {
         // A running two-phase commit still needs its commit record, though no store is in doubt.
         try TwoPhaseCommit.publication.withLock { _ in

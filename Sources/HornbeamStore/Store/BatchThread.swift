@@ -2,7 +2,7 @@ internal import Foundation
 internal import HornbeamModel
 internal import Synchronization
 
-/// The thread on which a batch insert holds the writer's turn of a store.
+/// The thread of a batch insert that has the writer's turn of a store.
 ///
 /// The handler that fills the rows runs on this thread, between two writes of the batch. Another change of the store on it would be a
 /// deadlock: the change would wait for the batch, and the batch for the handler. Such a change is refused.

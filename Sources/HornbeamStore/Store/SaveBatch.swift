@@ -31,7 +31,7 @@ final class SaveBatch: @unchecked Sendable {
 
     func execute(_ place: QueuedSave) throws {
         let isFirst = places.isEmpty
-        // Append before any step that can fail, so that `dissolve` answers this save too.
+        // Append before any step that can fail, so that `dissolve` sets the outcome of this save too.
         places.append(place)
         if !isFirst { numbers.append(try transaction.goOn(published: store.announcing(last)).rawValue) }
         let execution = SaveExecution(place.changes, transaction: transaction, reader: store.reader, buffers: rows)
@@ -62,7 +62,7 @@ final class SaveBatch: @unchecked Sendable {
         .over(.success(SaveReceipt(transaction: place < numbers.count ? numbers[place] : last)))
     }
 
-    /// The result of one save after a failed commit. Unless the outcome is in doubt, nothing was written, and the error may come from another
+    /// The result of one save after a failed commit. Unless the outcome is in doubt, the batch wrote nothing, and the error may come from another
     /// save of the batch; so each save is executed alone.
     func outcome(_ place: Int, after error: any Error) -> QueuedSave.Outcome {
         let code = (error as? HornbeamError)?.code

@@ -19,7 +19,7 @@ package enum HistoryGap: Sendable {
 }
 
 extension Store {
-    /// False for a store that keeps no history.
+    /// False for a store without history.
     package var keepsHistory: Bool { history != nil }
 
     /// The records after a position; with nil, all records.

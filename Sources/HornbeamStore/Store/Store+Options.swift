@@ -35,17 +35,17 @@ extension Store {
 
     package struct Options: Sendable {
         package var createIfMissing = true
-        /// Writes nothing and takes no lock; another process may write at the same time. See `refresh()`.
+        /// The store writes nothing and takes no lock, and another process may write at the same time. See `refresh()`.
         package var readOnly = false
         /// The version to open. `Store.openingLoss` describes the commits that an older version lacks.
         package var startingPoint = StoreStartingPoint.newest
-        /// The maximum age of a replaced state that is still read; nil for no limit.
+        /// The maximum age of a replaced version that a snapshot reads; nil for the limit in `engine`, which has none by default.
         package var snapshotAgeMax: Duration?
         package var allowsNetworkFileSystem = false
         /// The size of the buffer pool; nil lets the engine choose.
         package var poolBytes: Int?
         package var durability = SaveDurability.full
-        /// How much history is kept. With nil, no history is recorded and the stored history is deleted.
+        /// The limits of history. With nil, no history is recorded and the stored history is deleted.
         package var history: HistoryRetention? = .standard
         /// The source of the times in history.
         package var clock: @Sendable () -> Date = { Date() }

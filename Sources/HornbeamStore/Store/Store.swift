@@ -40,7 +40,7 @@ package final class Store: Sendable {
     let lastState = Guarded<LastState?>(nil)
     /// The newest snapshot that is in use. Contexts share it.
     private let newest = Guarded<WeakSnapshot>(WeakSnapshot())
-    /// Keeps the folder of a memory store alive.
+    /// A reference to the folder of a memory store, so that it is not freed.
     private let memory: MemoryLocation?
     /// The snapshot of a store that was opened at a fixed version; nil for other stores.
     let fixedState: StoreSnapshot?

@@ -17,7 +17,7 @@ final class TwoPhaseState: Sendable {
         case inDoubt(PreparedChanges)
     }
 
-    /// A commit record whose participants have all applied their parts, each in a transaction that may not be durable yet.
+    /// A commit record that all participants have applied. Their transactions may not be durable yet.
     struct Finished {
         let decision: UUID
         var participants: [(store: Store, transaction: UInt64)] = []

@@ -158,7 +158,7 @@ extension InputReader.Source {
 extension CellType {
     var isWholeNumber: Bool { self == .int16 || self == .int32 || self == .int64 }
 
-    /// The width of cells of at most eight bytes whose equality is the equality of values; nil for others. Doubles have two zeros, so they are
+    /// The width of cells of at most eight bytes that are equal if and only if their values are equal; nil for other types. Doubles have two zeros, so they are
     /// excluded.
     fileprivate var narrowWidth: Int? {
         switch self {

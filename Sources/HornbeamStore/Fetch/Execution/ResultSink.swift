@@ -102,7 +102,7 @@ final class ResultSink {
 
     // MARK: Rows
 
-    /// Receives all selected rows of a leaf, ascending. Returns false when no more are needed.
+    /// Receives all selected rows of a leaf, in key order. Returns false when no more rows are needed.
     func take(
         _ selection: inout Selection, _ leaf: LeafView, _ table: EntityTable
     ) throws(EngineError) -> Bool {
@@ -127,7 +127,7 @@ final class ResultSink {
         return !isFull
     }
 
-    /// Receives one row. Returns false when no more are needed.
+    /// Receives one row. Returns false when no more rows are needed.
     func take(
         _ row: RowView, _ key: UInt64, _ location: RowLocation, _ table: EntityTable
     ) throws(EngineError) -> Bool {
@@ -143,7 +143,7 @@ final class ResultSink {
         return takeUnread(ObjectReference(entityIndex: table.index, key: key), RowHint(location))
     }
 
-    /// Receives an object whose row is not needed. Returns false when no more are needed.
+    /// Receives an object without its row. Returns false when no more objects are needed.
     func take(_ reference: ObjectReference) -> Bool {
         if excluding.contains(reference.key) { return true }
         return takeUnread(reference, nil)

@@ -95,7 +95,7 @@ final class MembersTest: Sendable {
         case all
         /// True if one of these objects is a member.
         case containing(Set<UInt64>)
-        /// The number of matching members lies in the range, or outside it.
+        /// The number of matching members is in the range or, if `isNegated`, outside it.
         case count(ClosedRange<Int64>, isNegated: Bool)
     }
 

@@ -57,7 +57,7 @@ struct AccessPlanner {
         return best
     }
 
-    /// Every access path, the scan first. All give the same results.
+    /// Every access path, the scan first. All paths lead to the same results.
     func all() throws(EngineError) -> [AccessChoice] {
         let own = try ownAlternatives()
         let related = try relatedAlternatives(cheaperThan: .max)
