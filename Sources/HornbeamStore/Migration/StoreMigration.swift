@@ -165,8 +165,8 @@ struct StoreMigration {
         for entity in draft.old.model.entities where try draft.oldRowCount(entity) > 0 {
             throw HornbeamError(
                 .modelMismatch,
-                "“\(location)” holds none of the entities of the model, but others with objects, \(entity.name) among them: it is another "
-                    + "store. Open it with its own model, or name the entities that these were renamed from.")
+                "“\(location)” has none of the entities of the model, and it has objects of other entities, such as \(entity.name). It is the store "
+                    + "of another model: open it with that model, or set the renaming identifiers of renamed entities.")
         }
     }
 

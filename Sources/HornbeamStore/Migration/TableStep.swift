@@ -129,17 +129,17 @@ extension MigrationDraft {
             if case .computed(let computed) = source { reasons.append("“\(property.name)” is \(computed.verb)") }
         }
         guard case .column(let oldColumn, let oldProperty) = step.source else {
-            if rows.hiddenColumns.contains(ColumnID(UInt32(column.number))) { reasons.append("“\(property.name)” comes back") }
+            if rows.hiddenColumns.contains(ColumnID(UInt32(column.number))) { reasons.append("“\(property.name)” would read the cells of a removed column") }
             return step
         }
         step.conversion = try conversion(from: oldProperty, oldColumn, to: property, rows)
         switch step.conversion {
         case .none: break
-        case .fillNull: reasons.append("“\(property.name)” gets its default value where it has none")
+        case .fillNull: reasons.append("“\(property.name)” is null in some rows, which get the default value")
         case .composite: reasons.append("elements of “\(property.name)” are renamed or added")
-        case .keepReferences: reasons.append("“\(property.name)” leads to objects that are removed")
+        case .keepReferences: reasons.append("“\(property.name)” refers to objects of entities that it no longer allows")
         }
-        if oldColumn.number != column.number { reasons.append("“\(property.name)” joins another column") }
+        if oldColumn.number != column.number { reasons.append("“\(property.name)” moves to another column") }
         return step
     }
 

@@ -155,7 +155,7 @@ struct IndexKey {
         }
     }
 
-    private func noKeyOfComposite() -> Never { preconditionFailure("A composite has no key; its elements have.") }
+    private func noKeyOfComposite() -> Never { preconditionFailure("A composite has no index key; only its elements have keys.") }
 
     // MARK: Length
 

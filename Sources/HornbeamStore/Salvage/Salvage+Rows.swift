@@ -81,7 +81,7 @@ extension Salvage {
             report.losses.append(
                 SalvageReport.Loss(
                     name: index.title, count: doubles,
-                    reason: "Objects with unique values that others have too are in the store, but not in this constraint."))
+                    reason: "These objects have a unique value that another object has too. They are in the store, but not in this index."))
         }
     }
 }

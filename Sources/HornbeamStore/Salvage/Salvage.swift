@@ -49,7 +49,7 @@ final class Salvage {
 
     private static func unreadableModel(_ location: String) -> HornbeamError {
         HornbeamError(
-            .damaged, "The model inside “\(location)” cannot be read. Give the model that the store was made with.")
+            .damaged, "The model inside “\(location)” cannot be read. Pass the model with which the store was made.")
     }
 
     func run() throws {

@@ -105,7 +105,7 @@ extension Store {
         guard let bytes else { return nil }
         guard let prepared = try? JSONDecoder().decode(PreparedChanges.self, from: Data(bytes)) else {
             throw HornbeamError(
-                .damaged, "“\(location)” holds an unfinished save that cannot be read. Restore the store from a backup.")
+                .damaged, "“\(location)” contains an unfinished save that cannot be read. Restore the store from a backup.")
         }
         return prepared
     }

@@ -30,7 +30,7 @@ extension Store {
         guard batchThread.isHere else { return }
         throw HornbeamError(
             .unsupportedRequest,
-            "The handler of a batch insert asked for another change of the same store, which would wait for the batch. Do it after the "
-                + "batch has ended.")
+            "The handler of a batch insert started another change of the same store, which would wait for the batch. Make the change "
+                + "after the batch has ended.")
     }
 }

@@ -54,7 +54,8 @@ private struct RowDifference {
     private func checkKey(_ object: CustomStoreKey) throws {
         guard object.key == 0 || object.key >= 1 << 48 else { return }
         throw HornbeamError(
-            .storeOperationFailed, "The custom store gave an object of \(object.entityName) the key \(object.key). Keys are from 1 below 2⁴⁸.",
+            .storeOperationFailed, "The custom store returned the key \(object.key) for an object of \(object.entityName). Keys must be "
+                + "positive and less than 2⁴⁸.",
             entity: object.entityName)
     }
 

@@ -87,7 +87,7 @@ extension Store {
     private func requireHistory() throws -> HistoryLog {
         if let history { return history }
         throw HornbeamError(
-            .unsupportedRequest, "“\(location)” keeps no history. Open it with history tracking, which begins then.")
+            .unsupportedRequest, "“\(location)” has no history. Open it with history tracking; recording begins then.")
     }
 
     /// Publishes the commits of another process after a number; false when history does not contain all of them.

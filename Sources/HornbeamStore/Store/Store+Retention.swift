@@ -15,7 +15,7 @@ extension Store {
         guard transaction >= openedTransaction else {
             throw HornbeamError(
                 .snapshotExpired,
-                "The state after commit \(transaction) of “\(location)” cannot be read: it is older than the opening of the store with "
+                "The version after commit \(transaction) of “\(location)” cannot be read: it is older than the opening of the store with "
                     + "this model. The oldest readable one is \(openedTransaction).")
         }
         return try EngineError.translated { () throws(EngineError) in

@@ -145,8 +145,8 @@ package final class Store: Sendable {
         guard keys.count == entities.count, Set(keys).count == keys.count, keys.allSatisfy({ 1 ..< 1 << 48 ~= $0 }) else {
             throw HornbeamError(
                 .storeOperationFailed,
-                "The custom store gave \(keys.count) keys for \(entities.count) new objects, or gave some twice or out of bounds. Keys "
-                    + "are from 1 below 2⁴⁸, one for each object.")
+                "The custom store returned \(keys.count) keys for \(entities.count) new objects, or invalid or repeated keys. It must return one "
+                    + "key for each object, and keys must be positive and less than 2⁴⁸.")
         }
         return keys
     }

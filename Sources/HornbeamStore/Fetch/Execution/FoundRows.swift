@@ -103,7 +103,7 @@ package struct FoundRows: Sendable {
 
     /// Removes the rows outside a range.
     mutating func keep(_ range: Range<Int>) {
-        precondition(range.lowerBound >= 0 && range.upperBound <= count, "The range lies within the result set.")
+        precondition(range.lowerBound >= 0 && range.upperBound <= count, "The range must lie within the result set.")
         skipped += range.lowerBound
         count = range.count
     }

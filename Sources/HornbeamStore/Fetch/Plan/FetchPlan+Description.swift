@@ -20,7 +20,7 @@ private struct PlanText {
         if !plan.residual.isEmpty {
             let kind = plan.filters.compactMap { $0?.kind }.max() ?? .columns
             text.filter = "filter \(isMixed ? "columns, then row by row" : kind.words): \(residual)"
-            if isMixed { text.filter? += "\n  only the evaluator can tell \(evaluated.map(words).joined(separator: ", "))" }
+            if isMixed { text.filter? += "\n  only the evaluator can test \(evaluated.map(words).joined(separator: ", "))" }
         }
         text.order = order
         text.window = window
