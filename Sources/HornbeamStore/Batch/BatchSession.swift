@@ -1,7 +1,7 @@
 internal import HornbeamEngine
 internal import HornbeamModel
 
-/// One transaction of a batch. It collects index entries and writes them in key order, so that many entries share one change of a leaf.
+/// One transaction of a batch. It collects index entries and writes them in key order, so that a leaf changes once for many entries.
 final class BatchSession {
     /// The number of entries that are collected before they are written.
     private static let entriesMax = 32_768
@@ -133,7 +133,7 @@ final class BatchSession {
         try keepDerivedValues()
     }
 
-    /// All changes of the session, to be published.
+    /// The changes of the session that are to be published.
     func finishedChange() -> StoreChange {
         guard !touchedOwners.isEmpty else { return change }
         for object in change.inserted { touchedOwners[object] = nil }

@@ -162,7 +162,7 @@ package final class BatchWriter {
         keep(property, target.key)
     }
 
-    /// Sets any attribute, or a to-one by `.objectID`, as a save would.
+    /// Sets any attribute, or a to-one by `.objectID`, with the conversions of a save.
     package func set(_ property: PropertyDescription, _ value: PropertyValue) throws {
         let column = table.column(property)
         if column.type == .reference {
@@ -193,7 +193,7 @@ package final class BatchWriter {
         return try endingOnError { try appendRow() }
     }
 
-    /// Runs the body. An error aborts the batch's transaction.
+    /// Runs the body. Aborts the batch's transaction when the body throws.
     func endingOnError<R>(_ body: () throws -> R) throws -> R {
         do {
             return try body()
@@ -237,7 +237,7 @@ package final class BatchWriter {
         return error
     }
 
-    /// Counts a row that was passed in.
+    /// Counts a row of the request.
     func countGivenRow() { rowNumber += 1 }
 
     /// Counts a written row, and commits after every `commitEvery` rows.

@@ -5,11 +5,11 @@ internal import HornbeamModel
 ///
 /// Entries of a fetch index are `components, object key` (8 bytes, big-endian) with an empty value, or with the entity number (4 bytes) if
 /// several entities share the index. Entries of a unique constraint are `components` with the object key as value (8 bytes,
-/// little-endian), followed by the entity number if several entities share it. A row with a null among the properties has no entry, so
+/// little-endian), followed by the entity number if several entities share it. A row with a null has no entry in a constraint, so that
 /// nulls never conflict.
 final class ValueIndex: Sendable {
     struct Element: Sendable {
-        /// The property of the value; for an expression, the first one that it reads.
+        /// The property of the value; for an expression, the first property that it reads, by name.
         let property: PropertyDescription
         /// The type of the keys.
         let type: CellType
@@ -38,7 +38,7 @@ final class ValueIndex: Sendable {
     let onlyEntity: Int32
     let tree: TreeID
     let number: Int
-    /// Set for a partial index, which contains a part of the rows.
+    /// The condition of a partial index; nil when the index contains all rows.
     let condition: IndexCondition?
     /// The properties on which the entries of a row depend.
     let properties: [PropertyDescription]
@@ -96,7 +96,7 @@ extension ValueIndex.Element {
         }
     }
 
-    /// The steps into a composite attribute; none for others.
+    /// The names of the elements that lead into a composite attribute; empty for other components.
     var partSteps: [String] {
         if case .part(let steps) = source { steps } else { [] }
     }
@@ -135,7 +135,7 @@ final class LinkIndex: Sendable {
     struct Reverse: Sendable {
         let members: TreeID
         let isPolymorphic: Bool
-        /// Set when the inverse has an order of its own.
+        /// Nil when the inverse has no order.
         let order: TreeID?
     }
 

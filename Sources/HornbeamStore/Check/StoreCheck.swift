@@ -25,7 +25,7 @@ struct StoreCheck {
     var report = StoreCheckReport()
     let snapshot: StoreSnapshot
     private let progress: ProgressRelay
-    /// Problems of one part beyond this number are only counted.
+    /// The maximum number of problems of one part that are listed. Further problems are counted.
     private static let problemsMax = 20
     private var problemsOfPart = 0
     /// The expected number of entries of each index.
@@ -50,7 +50,7 @@ struct StoreCheck {
         try guarded("history") { try $0.checkHistory() }
     }
 
-    /// Damage ends the check of one part. The other parts are still checked.
+    /// Checks one part. Damage ends the check of this part, and the other parts are still checked.
     private mutating func guarded(_ part: String, _ body: (inout StoreCheck) throws -> Void) throws {
         endPart(part)
         do {

@@ -17,7 +17,7 @@ struct LinkStep {
 
 /// Pairs of owner and member in the old version.
 enum LinkSource {
-    /// The members of a to-many, of owners of these entities.
+    /// The members of a to-many, for owners of the given entities.
     case members(PropertyDescription, owners: Set<UInt32>)
     /// The rows of an entity, which are the owners. Their to-one names the member.
     case toOne(PropertyDescription, of: EntityDescription)

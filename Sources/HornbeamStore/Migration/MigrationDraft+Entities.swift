@@ -54,7 +54,7 @@ extension MigrationDraft {
 }
 
 extension PropertyValue {
-    /// The cell of a value as a fill value of the engine; nil for null.
+    /// The bytes of the value's cell, for the fill value of a column in the engine; nil for null.
     func cellBytes(_ type: CellType) -> [UInt8]? {
         func raw<T>(_ value: T) -> [UInt8] { withUnsafeBytes(of: value) { [UInt8]($0) } }
         switch (type, self) {

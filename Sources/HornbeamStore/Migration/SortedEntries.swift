@@ -1,6 +1,6 @@
 internal import HornbeamEngine
 
-/// Entries of an index that is being built, sorted in runs, so that neighbouring entries are written to the same leaf.
+/// Collects entries of an index that is being built, and writes them in key order, so that neighbouring entries change a leaf once.
 struct SortedEntries {
     private var entries: [(key: [UInt8], value: [UInt8])] = []
     /// True while the keys arrive in ascending order.

@@ -46,7 +46,7 @@ extension Store {
         return nil
     }
 
-    /// The additional cost of a stage with code: it first copies all rows and entries.
+    /// Adds the cost of a stage with code, which first copies all rows and entries.
     private func addCopy(to plan: inout StoreMigrationPlan, _ draft: MigrationDraft, _ snapshot: Snapshot) throws(EngineError) {
         plan.runsCode = true
         plan.rowCount += draft.tables.reduce(0) { $0 + $1.rowCount }
@@ -133,7 +133,7 @@ extension StoreMigrationPlan {
 }
 
 extension EngineError {
-    /// Runs code that also throws engine errors, and translates these into the library's error.
+    /// Runs code that may throw engine errors, and translates these into `HornbeamError`.
     static func translating<R>(_ body: () throws -> R) throws -> R {
         do { return try body() } catch let error as EngineError { throw HornbeamError(error) }
     }

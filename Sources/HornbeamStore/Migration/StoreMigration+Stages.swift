@@ -91,7 +91,7 @@ extension StoreMigration {
         guard check.violations.isEmpty else { throw rulesBroken(check.violations, from: old, to: result.model) }
     }
 
-    /// The error for an error of a stage's code. Errors of the store, and errors that already name objects, are not wrapped.
+    /// The error that reports an error of a stage's code. Errors of the store, and errors that already name objects, are returned unchanged.
     private func failure(_ error: any Error, of stage: MigrationStep) -> any Error {
         let error = (error as? EngineError).map { HornbeamError($0) } ?? error
         let passing: [HornbeamError.Code] = [

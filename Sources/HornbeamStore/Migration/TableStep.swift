@@ -61,7 +61,7 @@ struct ColumnStep {
         /// Null becomes the default value.
         case fillNull
         case composite(CompositeMatch)
-        /// References to objects of entities other than these become null.
+        /// References to objects of other entities than these become null.
         case keepReferences(to: Set<UInt32>)
     }
 

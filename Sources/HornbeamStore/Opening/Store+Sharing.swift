@@ -183,7 +183,7 @@ extension Store {
 }
 
 extension Store.Location {
-    /// The same value for all spellings of a path.
+    /// The location with a resolved path, which is equal for all spellings of the path.
     fileprivate var resolved: Self {
         switch self {
         case .memory: self
@@ -199,7 +199,7 @@ extension Store.Location {
         return (parent == "/" ? "" : parent) + "/" + url.lastPathComponent
     }
 
-    /// Calls the C library, which takes a tenth of the time of `URL`. Nil if the path does not exist.
+    /// Resolves a path with the C library, in a tenth of the time of `URL`; nil if the path does not exist.
     private static func real(_ path: String) -> String? {
         guard let real = realpath(path, nil) else { return nil }
         defer { free(real) }

@@ -47,7 +47,7 @@ package struct MemberReader {
         }
     }
 
-    /// The last eight bytes of a key are the member, so neither whole keys nor values are read.
+    /// Reads only the last eight bytes of each key, which are the member, and no values.
     private func forEachOfOneEntity(
         owner: UInt64, skipping: Int, _ body: (ObjectReference) -> Bool
     ) throws(EngineError) {

@@ -74,7 +74,7 @@ struct MemberWriter {
         if let backward = link.backward { try remove(owner, from: member, backward) }
     }
 
-    /// Removes all links of a deleted object. Returns the objects at the other ends with the property that referred to it.
+    /// Removes all links of a deleted object. Returns the objects to which it was linked, each with the property of the link.
     func unlinkAll(
         of object: ObjectReference, in table: EntityTable
     ) throws(EngineError) -> [(ObjectReference, Int)] {

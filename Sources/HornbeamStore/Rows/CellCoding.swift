@@ -91,7 +91,7 @@ extension StoredColumn {
 }
 
 extension CellColumn {
-    /// True when the column stores the value without conversion, or there is no column; false when a conversion may be needed.
+    /// True when the column stores the value without conversion, or when there is no column. False when the value may need a conversion.
     func holds(_ value: PropertyValue) -> Bool {
         guard let type else { return true }
         switch value {

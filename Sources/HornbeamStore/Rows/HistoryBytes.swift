@@ -36,8 +36,8 @@ struct HistoryBytes {
         bytes.append(contentsOf: contents)
     }
 
-    /// Ascending keys: their number, the first key, then runs of consecutive keys. `distance` is counted from the end of the previous run.
-    /// A run of one key is 2 × distance; a longer run is 2 × distance + 1, then its length. Scattered keys take about a byte each.
+    /// Ascending keys: their number, the first key, then runs of consecutive keys. The distance of a run begins at the end of the previous run.
+    /// A run of one key is 2 × distance. A longer run is 2 × distance + 1 and its length. Scattered keys take about a byte each.
     mutating func append(keys: [UInt64]) {
         append(number: UInt64(keys.count))
         guard var next = keys.first else { return }

@@ -3,7 +3,7 @@ internal import HornbeamModel
 
 /// Entries of unique constraints.
 enum UniqueKeys {
-    /// Adds the entry of a key. If another object already has the key, changes nothing and returns that object.
+    /// Adds the entry of a key. If another object already has the key, returns that object and changes nothing.
     static func take(
         _ index: ValueIndex, _ key: inout IndexKey, for object: ObjectReference, in transaction: WriteTransaction,
         schema: Schema
@@ -85,7 +85,7 @@ enum UniqueKeys {
         EngineError(.damaged, "An entry of the index \(index.title) cannot be read. Run check, and restore from a backup.")
     }
 
-    /// The object key is appended to a truncated key. A prefix and a hash that another entry has are refused as a duplicate.
+    /// Adds the entry of a truncated key, with the object key appended. The prefix and the hash must be unique.
     private static func takeCut(
         _ index: ValueIndex, _ key: inout IndexKey, _ value: [UInt8], for object: ObjectReference,
         in transaction: WriteTransaction, schema: Schema
@@ -97,7 +97,7 @@ enum UniqueKeys {
             return true
         }
         if let first = candidates.first {
-            // Equal hashes of 128 bits are treated as equal values; only a deliberate collision differs.
+            // Equal hashes of 128 bits are treated as equal values, because only a deliberate collision has different values.
             return try holder(first, index, schema: schema)
         }
         key.append(objectKey: object.key)

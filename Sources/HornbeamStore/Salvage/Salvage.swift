@@ -32,7 +32,7 @@ final class Salvage {
         margin = engine.loss == nil ? 0 : 1 << 20
     }
 
-    /// The stored schema; the caller's model if it is unreadable.
+    /// The stored schema, or one made from the caller's model if the stored schema is unreadable.
     private static func storedSchema(
         _ source: Snapshot, _ search: LeafSearch, _ model: ManagedObjectModel?, _ location: String
     ) throws -> StoredSchema {
@@ -165,7 +165,7 @@ final class Salvage {
 }
 
 extension UnreadablePart {
-    /// For a table: the range of its keys.
+    /// The range of the object keys in an unreadable part of a table.
     var objectKeys: ClosedRange<UInt64> {
         let lower = range.lower.count == 8 ? range.lower.withUnsafeBytes { KeyBytes.number($0, at: 0) } : 0
         let upper = range.upper.flatMap { $0.count == 8 ? $0.withUnsafeBytes { KeyBytes.number($0, at: 0) } : nil }

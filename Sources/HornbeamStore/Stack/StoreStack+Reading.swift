@@ -20,7 +20,7 @@ extension StoreStack {
 
     private static let attemptsMax = 20
 
-    /// Reads the stores until no store has written a commit record after the others were read.
+    /// Refreshes the stores until no coordinating store writes a commit record meanwhile.
     private func refreshTogether(_ readers: [Store]) throws -> Bool {
         var isNew = false
         for _ in 0..<Self.attemptsMax {

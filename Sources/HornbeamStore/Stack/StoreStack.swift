@@ -2,7 +2,7 @@ package import Foundation
 package import HornbeamModel
 internal import HornbeamThreads
 
-/// The stores of a coordinator. Determines the store of an object, and the store for a new one.
+/// The stores of a coordinator. It determines the store of an existing object and the store for a new object.
 ///
 /// Immutable: adding or removing a store makes a new stack, in which each store keeps its slot.
 package final class StoreStack: Sendable {
@@ -125,7 +125,7 @@ package final class StoreStack: Sendable {
         return stores.reduce(0) { $0 + $1.latestTransaction }
     }
 
-    /// True when there is one store only, and it has no newer transaction.
+    /// True when there is only one store and its newest transaction is not after `transaction`.
     package func isOnlyStore(at transaction: UInt64) -> Bool {
         guard let onlyUncounted else { return false }
         return onlyUncounted._withUnsafeGuaranteedRef { transaction >= $0.latestTransaction }

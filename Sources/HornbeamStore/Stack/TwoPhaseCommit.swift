@@ -7,7 +7,7 @@ internal import HornbeamModel
 ///
 /// The store with the lowest identity is the coordinating store. Each participant first stores its prepared part durably. Then the
 /// coordinating store commits its own part together with the commit record, which commits the save. Then the participants apply their
-/// prepared parts. After a crash, a prepared part with a commit record is applied, any other is dropped (`StoreStack.settle`).
+/// prepared parts. After a crash, `StoreStack.settle` applies a prepared part if there is a commit record, and drops it otherwise.
 /// The cost is a second sync, and one more for each store after the second. See `Docs/Decisions/050`.
 struct TwoPhaseCommit {
     /// Held from the commit record until all parts are readable, and while a snapshot of several stores is taken, so that none contains half a save.

@@ -6,7 +6,7 @@ package struct MigrationOptions: Sendable {
     package var infersMapping = true
     /// The versions of the model up to the current one, the oldest first; empty for a migration in one step.
     package var versions: [ManagedObjectModel] = []
-    /// The steps between two of the versions that need code or a mapping.
+    /// The steps from one version to the next that need code or a mapping.
     package var stages: [MigrationStep] = []
     /// The names of the versions, for messages, by checksum.
     package var versionNames: [String: String] = [:]

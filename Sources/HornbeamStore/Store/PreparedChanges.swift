@@ -36,7 +36,7 @@ struct PreparedChanges: Codable, Sendable {
         var key: UInt64
     }
 
-    /// An exact encoding of values: JSON dates have another epoch, and decoded IDs have no entity.
+    /// An exact encoding of values. The JSON of `PropertyValue` has dates of another epoch, which are rounded, and IDs without an entity.
     private enum Value: Codable, Sendable {
         case plain(PropertyValue)
         case date(UInt64)

@@ -17,7 +17,7 @@ final class SaveBatch: @unchecked Sendable {
     /// True until the commit is executed; then another thread can lead. `isUnderWay` is true until the log write has ended.
     var isLed = true
     var isUnderWay = true
-    /// The leader's result after the log write.
+    /// The leader's outcome, set after the log write.
     var answered: QueuedSave.Outcome?
 
     init(_ store: Store, _ transaction: WriteTransaction, _ rows: RowBuffers) {

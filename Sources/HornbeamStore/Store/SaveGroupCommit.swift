@@ -21,9 +21,9 @@ final class SaveGroupCommit: Sendable {
         var underWay = 0
         /// A batch that is executed but not committed, and has no leader.
         var open: SaveBatch?
-        /// Not executed yet; the leader executes them.
+        /// Saves that are not executed yet. The leader executes them.
         var waiting: [QueuedSave] = []
-        /// Objects for reuse.
+        /// Queue entries that can be reused.
         var unused: [QueuedSave] = []
     }
 
@@ -141,7 +141,7 @@ final class SaveGroupCommit: Sendable {
         }
     }
 
-    /// Commits a batch that was left open, after the log has become free. One of its members leads.
+    /// Executes a waiting save in a batch that was left open, and commits the batch, after a log write has ended. One of its members leads.
     private func conclude(_ group: SaveBatch, for place: QueuedSave) -> QueuedSave.Outcome? {
         execute(group.canGoOn ? next() : nil, in: group, leader: place)
     }

@@ -22,11 +22,11 @@ extension Store {
     /// False for a store without history.
     package var keepsHistory: Bool { history != nil }
 
-    /// The records after a position; with nil, all records.
+    /// The records after a position, or all records if the position is nil.
     ///
     /// - Parameters:
     ///   - limit: The largest number of records returned; 0 for all.
-    ///   - isIncluded: Records for which it is false are skipped.
+    ///   - isIncluded: Returns true for the records that the report contains.
     package func history(
         after position: HistoryPosition?, limit: Int = 0, where isIncluded: (HistoryRecord) throws -> Bool = { _ in true }
     ) throws -> HistoryReport {
@@ -134,7 +134,7 @@ extension Store {
         try HistoryState.consumers(in: historyReading().1.engineSnapshot).sorted { $0.name < $1.name }
     }
 
-    /// Stores the position of a consumer, or with nil removes the consumer; durable.
+    /// Stores the position of a consumer, or removes the consumer if the position is nil. The change is durable on return.
     package func setHistoryConsumer(_ name: String, _ position: HistoryPosition?) throws {
         let history = try requireHistory()
         let date = history.now

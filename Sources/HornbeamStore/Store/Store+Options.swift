@@ -7,7 +7,7 @@ extension Store {
     package enum Location: Hashable, Sendable, CustomStringConvertible {
         /// A folder. It is created if it is missing.
         case directory(String)
-        /// In memory, while a store of that name is open in this process.
+        /// A store in memory with a name. It exists while it is open in this process.
         case memory(name: String)
 
         package var description: String {

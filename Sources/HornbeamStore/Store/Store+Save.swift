@@ -95,7 +95,7 @@ extension Store {
         return DoubtfulSave(store: self, transaction: transaction, error: error)
     }
 
-    /// Commits. Publishes the change when readers see the commit, before this or a later commit returns.
+    /// Commits a transaction. Its change is published when readers see the commit, before this commit or a later one returns.
     func commit(
         _ transaction: WriteTransaction, _ durability: SaveDurability, announcing change: StoreChange
     ) throws -> UInt64 {

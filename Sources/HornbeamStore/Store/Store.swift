@@ -208,7 +208,7 @@ struct KeyReserve {
     }
 
     mutating func refill(from first: UInt64, count: Int) {
-        // The rest of the old block is not used; keys need not be dense.
+        // The remaining keys of the old block are not used, because keys may have gaps.
         next = first
         end = first + UInt64(count)
         nextBlock = min(nextBlock * 2, 16_384)

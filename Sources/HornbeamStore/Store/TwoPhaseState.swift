@@ -11,9 +11,9 @@ final class TwoPhaseState: Sendable {
     enum Phase {
         /// All saves may write.
         case free
-        /// A two-phase commit of this process is running: others wait.
+        /// A two-phase commit of this process is running. Other saves wait.
         case held
-        /// The prepared part has no commit record that this store can find, or could not be applied: no save may write.
+        /// The store has a prepared part without a known commit record, or a part that could not be applied. No save may write.
         case inDoubt(PreparedChanges)
     }
 

@@ -32,7 +32,7 @@ extension StoreSnapshot {
         return answer
     }
 
-    /// The location of a single object's row, so that the object need not find it again.
+    /// The location of the row of a single result, so that its object needs no second lookup.
     private func locate(_ reference: ObjectReference) throws -> RowHint {
         var location = RowLocation()
         try EngineError.translated { () throws(EngineError) in

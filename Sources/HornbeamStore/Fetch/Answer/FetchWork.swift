@@ -7,7 +7,7 @@ package struct FetchWork: Sendable {
     var lookUp: DirectLookup?
     /// For dictionary results: the request for the objects and the program that makes the dictionaries.
     package var dictionaries: (request: FetchDescription, program: DictionaryProgram)?
-    /// The number of rows read, matching or not, of other entities too.
+    /// The number of rows read, including rows that do not match and rows of other entities.
     package var rowsRead = 0
     package var leavesRead = 0
 

@@ -17,17 +17,17 @@ package struct FoundRow: Sendable {
 package struct FoundRows: Sendable {
     /// Rows of one leaf, in the order of their keys.
     struct Leaf {
-        /// The position of its first row in the result set.
+        /// The position of the leaf's first selected row in the result set.
         var start = 0
         var entityIndex: Int32 = -1
         /// The key of the leaf's first row, selected or not.
         var firstKey: UInt64 = 0
         /// The location of the leaf's first row.
         var location = RowLocation()
-        /// The position of its bitmap, and its length in words.
+        /// The position of the leaf's bitmap in `words`, and its length.
         var wordsStart = 0
         var wordCount = 0
-        /// The position of its keys; nil when keys are consecutive and follow from the bitmap.
+        /// The position of the leaf's keys in `sparseKeys`; nil when the keys are consecutive, so that the bitmap determines them.
         var keysStart: Int?
     }
 
@@ -115,7 +115,7 @@ package struct FoundRows: Sendable {
         for index in references.indices { references[index] = references[index].inSlot(slot) }
     }
 
-    /// Sorts the rows by key. Rows of several tables are not yet in this order.
+    /// Sorts the rows by key, because rows of several tables arrive table by table.
     mutating func sortByKey() {
         if isAscending { return }
         let rows = sorted { $0.reference.key < $1.reference.key }

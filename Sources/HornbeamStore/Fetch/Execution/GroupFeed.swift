@@ -118,7 +118,7 @@ final class GroupFeed {
         }
     }
 
-    /// Adds the rows of a leaf to the totals column by column; false when some totals are not over columns of numbers.
+    /// Adds the rows of a leaf to the totals column by column. Returns false when a total is not over a column of numbers.
     private func takeWhole(_ selection: Selection, _ leaf: LeafView, _ table: EntityTable) throws(EngineError) -> Bool {
         let sources = reader.sources(of: table)
         for total in program.totals where !sources[total.input].isCountable { return false }

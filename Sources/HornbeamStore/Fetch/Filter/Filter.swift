@@ -3,7 +3,7 @@ internal import HornbeamModel
 
 /// A predicate compiled for the rows of one table. It reads cells directly where possible and calls the evaluator otherwise.
 ///
-/// The logic has two values, as in predicates: a filter is true or false for every row, also if a value is null.
+/// As in predicates, the logic has two values: a filter is true or false for every row, even if a value is null.
 indirect enum Filter: Sendable {
     case constant(Bool)
     case range(RangeTest)

@@ -6,7 +6,7 @@ internal import HornbeamModel
 /// Valid only inside the closure that received its row.
 struct StoredObject: KeyedValues {
     let reference: ObjectReference
-    /// The row, if it was passed in; else it is looked up.
+    /// The row of the object; nil when it must be looked up.
     private let row: RowView?
     private let table: EntityTable
     private let snapshot: StoreSnapshot

@@ -22,11 +22,11 @@ indirect enum AccessPath: Sendable {
 /// Ranges of an index, and the order in which they are walked.
 struct IndexAccess: Sendable {
     var index: ValueIndex
-    /// Ascending and disjoint.
+    /// The ranges, ascending and disjoint.
     var ranges: [KeyRange]
     /// True when the ranges cover the whole index.
     var isWhole: Bool
-    /// Set when an index walk returns the requested order.
+    /// The order of the walk, if it is the requested order; nil otherwise.
     var order: Order?
 
     struct Order: Sendable {

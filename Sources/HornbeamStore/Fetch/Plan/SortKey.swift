@@ -7,7 +7,7 @@ struct SortKey: Sendable {
     let path: [PropertyDescription]
     let isAscending: Bool
     let collation: KeyCollation
-    /// The last property's value, or an element of it if it is composite.
+    /// The source of the value: the last property, or an element of it if it is composite.
     let source: ValueIndex.Element.Source
     /// The type of the value.
     let type: CellType
