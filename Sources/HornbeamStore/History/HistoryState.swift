@@ -44,14 +44,14 @@ package struct HistoryRetention: Hashable, Sendable {
     package static let standard = HistoryRetention(recordCount: 20_000, unreadRecordCount: 100_000, ageSeconds: 7 * 86_400)
 }
 
-/// The values that the store has in addition to the records: the newest commit without a record, and the consumers.
+/// The values that the store has in addition to the records: the commit up to which records may be missing, and the consumers.
 enum HistoryState {
     private static let floorName = "history"
     private static let consumersName = "history/consumers"
 
     static func owns(_ name: String) -> Bool { name == floorName || name == consumersName }
 
-    /// The newest commit that history does not contain; 0 when history is complete.
+    /// The commit up to which records may be missing; 0 when history is complete.
     static func floor(in snapshot: Snapshot) throws -> UInt64 {
         let bytes = try EngineError.translated { () throws(EngineError) in try snapshot.value(floorName) }
         guard let bytes, bytes.count == 8 else { return 0 }

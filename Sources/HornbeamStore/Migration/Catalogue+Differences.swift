@@ -37,8 +37,8 @@ extension StoredSchema {
 }
 
 extension Catalogue {
-    /// The differences in the structure of rows, relationships and constraints, one part of a sentence each; empty when rows are readable as
-    /// they are.
+    /// The differences in the structure of rows, relationships and constraints, as parts of a sentence; empty when rows are readable without
+    /// a migration.
     func differences(to wanted: Catalogue) -> [String] {
         let own = facts
         let other = wanted.facts

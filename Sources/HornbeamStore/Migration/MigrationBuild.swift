@@ -2,7 +2,7 @@ internal import Foundation
 internal import HornbeamEngine
 internal import HornbeamModel
 
-/// Fills the trees that a migration builds, in transactions of bounded size, before the store switches to them.
+/// Fills the trees that a migration builds, in transactions of limited size, before the store switches to them.
 ///
 /// Readers do not see these trees, because the catalogue does not contain them yet. The stored value `migration` lists them, so that the next
 /// opening removes the trees of an interrupted migration.

@@ -18,7 +18,7 @@ extension TableView {
 
 /// Scans on several threads: each thread scans a range of keys with a sink and a context of its own.
 extension FetchExecution {
-    /// Ranges of keys with about the same number of rows; a single range when several threads are not faster or not possible.
+    /// Ranges of keys with about the same number of rows; a single range when several threads cannot be used or save no time.
     func parts(of table: EntityTable) throws(EngineError) -> [KeyWindow] {
         let view = snapshot.view(table)
         let filter = filter(table.index)

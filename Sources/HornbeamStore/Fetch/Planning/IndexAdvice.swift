@@ -48,7 +48,7 @@ struct IndexAdvisor {
 
     // MARK: The elements of the index
 
-    /// Properties with an equality condition, then one with a range, or the sort properties.
+    /// The properties with an equality condition, followed by one property with a range, or by the sort properties.
     private var wanted: (elements: [FetchIndexElement], terms: [Term]) {
         var elements: [FetchIndexElement] = []
         var terms: [Term] = []
