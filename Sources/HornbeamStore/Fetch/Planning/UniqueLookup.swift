@@ -35,7 +35,7 @@ package final class UniqueLookup: Sendable {
         do { return try cells.isText(key, &hint, column, text) } catch { throw HornbeamError(error) }
     }
 
-    /// Looks up the object with a text in the index. Returns its key and sets the location of its row; nil when there is none.
+    /// Finds the object with a text in the index. Returns its key and sets the location of its row; nil when there is none.
     ///
     /// - Parameter cells: The cell reader of the entity in the same snapshot.
     package func key(
