@@ -3,7 +3,7 @@ import Foundation
 /// The command-line tool `hornbeam`.
 @main struct Tool {
     @MainActor static func main() async {
-        // Writing to a pipe without a reader is an error of the write and does not end the process.
+        // A write to a pipe without a reader returns an error and does not end the process.
         signal(SIGPIPE, SIG_IGN)
         exit(await run(Array(CommandLine.arguments.dropFirst())))
     }

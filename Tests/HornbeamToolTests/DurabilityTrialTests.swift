@@ -51,7 +51,7 @@ import Testing
             context.object(Package.self, with: packages[place]).trialSerial = 2
             try context.save()
         }
-        #expect(try fault(container, acknowledged: 5) == "a package bears the stamp of save 2 where save 5 put its own")
+        #expect(try fault(container, acknowledged: 5) == "a package was last changed by save 2, and save 5 was expected")
     }
 
     @Test func aLostListEntryIsFound() throws {

@@ -13,7 +13,7 @@ package struct BatchDelete: Sendable {
 extension Store {
     /// Executes a batch delete in one transaction.
     ///
-    /// - Throws: `deleteDenied` when a deny rule forbids the deletion of an object; then nothing is deleted.
+    /// - Throws: `deleteDenied` when a deny rule forbids the deletion of an object. Nothing is deleted then.
     package func delete(_ delete: BatchDelete) throws -> BatchOutcome {
         try inBatchTransaction(delete.origin, collectsObjects: delete.collectsObjects) { transaction, base in
             var execution = BatchDeleteExecution(delete, transaction, base)
@@ -22,7 +22,7 @@ extension Store {
     }
 }
 
-/// Executes one batch delete: collects the objects, checks deny rules, nullifies references, removes rows and entries.
+/// Executes one batch delete: collects the objects, checks deny rules, sets references to null, removes rows and entries.
 struct BatchDeleteExecution {
     private let delete: BatchDelete
     private let transaction: WriteTransaction
@@ -148,7 +148,7 @@ struct BatchDeleteExecution {
         let keys = table.indexes.isEmpty ? [] : rows.keys
         try EngineError.translated { () throws(EngineError) in
             for index in table.indexes {
-                // Reading an entry in sequence costs a fraction of a lookup.
+                // A walk reads an entry in a fraction of the time of a lookup, so it is used unless few entries are removed.
                 if try transaction.index(index.tree).count < rows.count * 16 {
                     try transaction.deleteEntries(of: keys, at: index.isUnique ? .startOfValue : .endOfKey, from: index.tree)
                 } else {
@@ -173,7 +173,7 @@ struct BatchDeleteExecution {
         unsafe try run.forEachSorted { (entry, _) throws(EngineError) in _ = unsafe try transaction.delete(entry, from: index.tree) }
     }
 
-    /// Records the values that history keeps of the deleted rows.
+    /// Records the values that history preserves of the deleted rows.
     private func preserveValues(_ rows: RowSelection, _ table: EntityTable, _ change: inout StoreChange) throws {
         let history = base.reader.history
         guard history.preservesValues(of: table) else { return }

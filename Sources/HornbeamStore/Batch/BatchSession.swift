@@ -1,7 +1,7 @@
 internal import HornbeamEngine
 internal import HornbeamModel
 
-/// One transaction of a batch. It collects index entries and writes them in key order, so that many entries share one change of a leaf.
+/// One transaction of a batch. It collects index entries and writes them in key order, so that a leaf changes once for many entries.
 final class BatchSession {
     /// The number of entries that are collected before they are written.
     private static let entriesMax = 32_768
@@ -15,7 +15,7 @@ final class BatchSession {
     private let table: EntityTable
     private let announces: Bool
     private let thread = BatchThread.current
-    /// For each reserved block of keys: its first key, and the number of the request's row that got it.
+    /// For each reserved block of keys: its first key, and the number of the request's row that received this key.
     private var blocks: [(key: UInt64, row: Int)] = []
     private var lastRow: Int?
     private var nextKey: UInt64 = 0
@@ -27,7 +27,7 @@ final class BatchSession {
     private var touchedOwners: [ObjectReference: PropertyMask] = [:]
     /// True if the batch looks up unique values before it inserts each row. The lookup reads the index, so unique entries are written immediately.
     private let writesUniqueKeysAtOnce: Bool
-    /// Rows whose derived attributes are not computed yet.
+    /// Inserted rows that still need their derived attributes.
     private var underived: [ObjectReference] = []
     /// The changed properties of objects outside the batch whose derived attributes must be recomputed.
     private var underivedChanges: [ObjectReference: PropertyMask] = [:]
@@ -99,7 +99,7 @@ final class BatchSession {
         }
         if index.isUnique {
             if let holder = try UniqueKeys.take(index, &key, for: object, in: transaction, schema: store.schema) {
-                // The entry is written with its row, which is the last one.
+                // A key that is written immediately belongs to the last row.
                 throw conflict(index, object, holder, row: lastRow)
             }
             return
@@ -133,7 +133,7 @@ final class BatchSession {
         try keepDerivedValues()
     }
 
-    /// All changes of the session, to be published.
+    /// The changes of the session that are to be published.
     func finishedChange() -> StoreChange {
         guard !touchedOwners.isEmpty else { return change }
         for object in change.inserted { touchedOwners[object] = nil }

@@ -149,7 +149,7 @@ struct BatchUpdateExecution {
 }
 
 extension EntityTable {
-    /// True when a property's cells can be set without another change in the store.
+    /// True when setting a property's cells changes nothing else in the store.
     fileprivate func canPatch(_ property: PropertyDescription) -> Bool {
         guard let column = columns[property.index], column.type != .reference, column.type.fixedWidth != nil else {
             return false

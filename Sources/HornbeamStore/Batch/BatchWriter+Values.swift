@@ -1,7 +1,7 @@
 internal import HornbeamEngine
 package import HornbeamModel
 
-// Appends rows as values, for entities and requests where a row has more than cells.
+// Appends rows given as values, for entities and requests whose rows consist of more than cells.
 
 extension BatchWriter {
     /// The outcome of one row.
@@ -11,7 +11,7 @@ extension BatchWriter {
         case skipped(ObjectReference)
     }
 
-    /// True when a row of the entity has more than cells, so that it must be given as values.
+    /// True when writing a row of the entity also changes rows of partners, so that the row must be given as values.
     package static func needsValues(_ entity: EntityDescription) -> Bool {
         entity.properties.contains(where: \.hasToOneInverse)
     }
@@ -21,7 +21,7 @@ extension BatchWriter {
     /// - Parameters:
     ///   - values: Attributes and to-ones by property index. For nil, a new object gets the default.
     ///   - members: Members of to-many relationships to add, by property index.
-    /// - Throws: As `append()`.
+    /// - Throws: The errors of `append()`.
     package func append(_ values: [PropertyValue?], members: [Int: [ObjectReference]] = [:]) throws -> RowOutcome {
         countGivenRow()
         return try endingOnError {
@@ -40,7 +40,7 @@ extension BatchWriter {
         }
     }
 
-    /// As `append()`, for a row that was set cell by cell and has members of to-many relationships.
+    /// Like `append()`, for a row that was set cell by cell and has members of to-many relationships.
     package func append(members: [Int: [ObjectReference]]) throws -> UInt64 {
         countGivenRow()
         return try endingOnError {
@@ -69,7 +69,7 @@ extension BatchWriter {
         return try appendRow(linking: members, partners: partners)
     }
 
-    /// Writes the row, and then the pending changes that precede a possible commit.
+    /// Writes the row, then its partners and members, before the batch can commit.
     private func appendRow(
         linking members: [Int: [ObjectReference]], partners: [(PropertyDescription, PropertyValue)]
     ) throws -> ObjectReference {
@@ -88,7 +88,7 @@ extension BatchWriter {
 
     // MARK: Stored rows
 
-    /// The stored object with the row's unique values.
+    /// The stored object with the row's unique values; nil when there is none.
     private func holder(of values: [PropertyValue?]) throws -> ObjectReference? {
         guard let session else { return nil }
         var coerced = [PropertyValue](repeating: .null, count: values.count)

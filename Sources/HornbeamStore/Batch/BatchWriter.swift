@@ -11,9 +11,9 @@ package import HornbeamModel
 /// }
 /// try writer.finish()
 /// ```
-/// Values are written directly into the cells of the row; no object and no dictionary is made. A batch keeps the writer's turn from its
-/// first row to its commit, so other saves wait. `commitEvery` commits in between, which lets other saves run and limits memory. Without
-/// `finish`, uncommitted rows are discarded. Not `Sendable`: one thread writes a batch.
+/// Values are written directly into the cells of the row; no object and no dictionary is made. A batch has the writer's turn from its
+/// first row to its commit, so other saves wait. With `commitEvery` it also commits in between, which lets other saves run and limits
+/// memory. Without `finish`, uncommitted rows are discarded. Not `Sendable`: one thread writes a batch.
 package final class BatchWriter {
     package struct Options: Sendable {
         /// The number of rows after which the batch commits lazily; 0 for a single commit at the end.
@@ -23,9 +23,9 @@ package final class BatchWriter {
         package var author: String?
         package var contextName: String?
         package var originator: UInt64 = 0
-        /// The action for a row whose unique values a stored object already has. Rules other than `fail` require `append(_:)` with values only.
+        /// The action for a row whose unique values a stored object already has. Rules other than `fail` work only with `append(_:)`, which takes values.
         package var conflictRule = ConflictRule.fail
-        /// True validates values against the model's limits in `append(_:)` with values only. Required values are always checked.
+        /// True makes `append(_:)` validate values against the model's limits. Required values are always checked.
         package var validatesValues = false
 
         package init() {}
@@ -162,7 +162,7 @@ package final class BatchWriter {
         keep(property, target.key)
     }
 
-    /// Sets any attribute, or a to-one by `.objectID`, as a save would.
+    /// Sets any attribute, or a to-one by `.objectID`, with the conversions of a save.
     package func set(_ property: PropertyDescription, _ value: PropertyValue) throws {
         let column = table.column(property)
         if column.type == .reference {
@@ -193,7 +193,7 @@ package final class BatchWriter {
         return try endingOnError { try appendRow() }
     }
 
-    /// Runs the body. An error aborts the batch's transaction.
+    /// Runs the body. Aborts the batch's transaction when the body throws.
     func endingOnError<R>(_ body: () throws -> R) throws -> R {
         do {
             return try body()
@@ -237,7 +237,7 @@ package final class BatchWriter {
         return error
     }
 
-    /// Counts a row that was passed in.
+    /// Counts a row of the request.
     func countGivenRow() { rowNumber += 1 }
 
     /// Counts a written row, and commits after every `commitEvery` rows.

@@ -30,7 +30,7 @@ struct ColumnWriter {
         self.width = width
     }
 
-    /// The change of the column for all rows at once; nil when each row must be computed.
+    /// The change of the column, if it is the same for all rows; nil when it must be computed for each row.
     func change(in view: TableView) throws(EngineError) -> ColumnChange? {
         if let constant {
             var writer = self
@@ -167,8 +167,8 @@ struct IntegerStep {
 
     private static let quarter: UInt64 = 1 << 62
 
-    /// True when all cells lie in the middle half of their range, so that adding at most a quarter of the range cannot overflow. Tests the two
-    /// highest bits, which are then equal, sixteen cells at a time: CPUs compare fewer integers of this width at once.
+    /// True when all cells lie in the middle half of their range, so that adding at most a quarter of the range cannot overflow. The two highest
+    /// bits of such a cell are equal. Testing them handles sixteen cells at a time; comparing integers of this width handles fewer.
     private static func areSmall(_ cells: UnsafeRawBufferPointer) -> Bool {
         var (first, second) = (SIMD8<Int64>(), SIMD8<Int64>())
         let width = MemoryLayout<SIMD8<Int64>>.size
@@ -213,7 +213,7 @@ struct IntegerStep {
 }
 
 extension CellType {
-    /// The width of a cell that can be set in place; nil for variable widths.
+    /// The width of a cell that `ColumnWriter` can set; nil for other types.
     var fixedWidth: Int? {
         switch self {
         case .bool: 1

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import HornbeamModel
 
-/// The raw bytes of a cell that is part of an index key, kept beside the row while a batch fills it.
+/// The raw bytes of a cell that is part of an index key, stored beside the row while a batch fills it.
 struct KeyCell {
     /// False for columns without an index.
     let isNeeded: Bool

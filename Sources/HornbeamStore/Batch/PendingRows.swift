@@ -21,7 +21,7 @@ struct PendingRows {
 
     var isEmpty: Bool { order.isEmpty }
 
-    /// Sets an attribute or a to-one. If the inverse is a to-one, the former partners are set to null, as for objects.
+    /// Sets an attribute or a to-one. If the inverse is a to-one, the former partners are set to null, as in a save of objects.
     mutating func set(_ property: PropertyDescription, of object: ObjectReference, to value: PropertyValue) throws {
         guard property.hasToOneInverse, let inverse = property.inverse else { return put(value, property, object) }
         let target = try target(value, property)
@@ -32,7 +32,7 @@ struct PendingRows {
         if let target { try meet(target, property, object) }
     }
 
-    /// Sets the inverse of the target to its new partner, and that of the old partner to null.
+    /// Links a target to its new partner in a one-to-one relationship, and sets the relationship of its former partner to null.
     mutating func meet(_ target: ObjectReference, _ property: PropertyDescription, _ object: ObjectReference) throws {
         guard let inverse = property.inverse else { return }
         if let rival = try current(inverse, of: target), rival != object { put(.null, property, rival) }

@@ -9,7 +9,7 @@ extension PropertyDescription {
         return error
     }
 
-    /// Validates a value of a batch. A required value must not be null; limits are checked if the request asks for it.
+    /// Validates a value of a batch. A required value must not be null. Limits are checked if `validating` is true.
     func checkInBatch(_ value: PropertyValue, validating: Bool) throws {
         if value.isNull {
             if !isOptional, !isDerived { throw missingInBatch }

@@ -2,7 +2,7 @@ internal import HornbeamEngine
 internal import HornbeamModel
 
 extension Store {
-    /// A transaction and the snapshot on which it starts. Only this transaction writes until it ends, so reads of the snapshot stay valid.
+    /// Begins a transaction, and returns it with the snapshot on which it starts. Other transactions wait, so reads of the snapshot stay valid.
     func beginOnSnapshot() throws -> (transaction: WriteTransaction, base: StoreSnapshot) {
         try requireWritable()
         try requireOwnRows()

@@ -5,7 +5,7 @@ internal import HornbeamModel
 /// It is stored as JSON under the name `catalogue`. Numbers come from one counter and are never reused, so rows written under an older model
 /// are never misread. Names may change, because trees are named by number.
 struct Catalogue: Codable, Hashable {
-    /// The version of the formats of rows, keys and this catalogue. Stores with a larger one are refused.
+    /// The version of the formats of rows, keys and this catalogue. Stores with a larger version are refused.
     static let currentFormat = 1
     /// The version of the folding tables for text in keys. An index with folded keys of another version is unusable until it is rebuilt.
     static let currentCollation = Folding.version
@@ -24,7 +24,7 @@ struct Catalogue: Codable, Hashable {
         var name: String
         var parent: String?
         var isAbstract: Bool
-        /// The columns that the entity declares itself. Inherited ones are listed with the parent.
+        /// The columns that the entity declares itself, without inherited columns.
         var columns: [StoredProperty]
         /// The number of the table, if it differs from the entity's number because a migration rewrote the rows.
         var table: Int?
@@ -35,7 +35,7 @@ struct Catalogue: Codable, Hashable {
         var number: Int
         var name: String
         var type: CellType
-        /// For to-ones: the destination. If it can be several entities, also the number of the column with the entity of the key.
+        /// To-ones only. `entityColumn` is the number of the column with the destination's entity number; nil if there is one concrete entity.
         var destination: String?
         var inverse: String?
         var entityColumn: Int?
@@ -49,7 +49,7 @@ struct Catalogue: Codable, Hashable {
         var destination: String
         var inverse: String?
         var isOrdered: Bool
-        /// True when the destination can be several entities, so that entries contain the entity.
+        /// True when the destination has several concrete entities. Entries then contain the entity number.
         var isPolymorphic: Bool
         /// How the members are stored.
         var kind: Kind
@@ -73,7 +73,7 @@ struct Catalogue: Codable, Hashable {
         /// Nil for a unique constraint.
         var name: String?
         var elements: [Element]
-        /// True when the index covers several entities, so that entries contain the entity.
+        /// True when the index covers several concrete entities. Entries then contain the entity number.
         var isPolymorphic: Bool
         /// The predicate of a partial index.
         var condition: String?
@@ -83,7 +83,7 @@ struct Catalogue: Codable, Hashable {
             var property: String
             var isAscending = true
             var collation = KeyCollation.binary
-            /// True for an expression; else absent.
+            /// True for an expression; nil otherwise.
             var isExpression: Bool?
         }
     }

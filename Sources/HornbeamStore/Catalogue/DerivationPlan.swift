@@ -5,7 +5,7 @@ final class DerivationPlan: Sendable {
     /// A derived attribute of an object that depends on a property of the same object.
     struct Own: Sendable {
         let derived: PropertyDescription
-        /// Nil for `now()`, which every write of the object computes again.
+        /// The index of the property; nil for `now()`, which every write of the object computes again.
         let source: Int?
     }
 
@@ -40,7 +40,7 @@ final class DerivationPlan: Sendable {
         isEmpty = own.allSatisfy(\.isEmpty)
     }
 
-    /// The properties of other objects that a derivation reads, by the index of their entities.
+    /// Returns each property of another object that a derivation reads, with the index of that object's entity.
     private static func remoteSteps(of derived: PropertyDescription) -> [(Int, Remote)] {
         var steps: [(Int, Remote)] = []
         var path: [PropertyDescription] = []

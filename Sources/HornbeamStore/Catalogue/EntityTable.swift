@@ -17,13 +17,13 @@ internal import HornbeamModel
     let layout: ColumnLayout
     /// By property index; nil for a property without a column.
     let columns: [StoredColumn?]
-    /// The same for getters, which must avoid reference counting. By property index.
-    nonisolated(unsafe) let cells: UnsafePointer<CellColumn>  // fixed in `init`
+    /// The same columns without references, so that getters need no reference counting. By property index.
+    nonisolated(unsafe) let cells: UnsafePointer<CellColumn>  // never changes after `init`
     /// Unique constraints and fetch indexes over the entity's rows.
     let indexes: [ValueIndex]
-    /// The to-ones whose inverse is a to-many. A change of such a to-one moves an entry in the index of the members.
+    /// The to-ones whose inverse is a to-many. A change of such a to-one moves an entry in the members index of the inverse.
     let mirrors: [Mirror]
-    /// The relationships whose links are removed with a row: many-to-many and one-way, as owner and as member.
+    /// The many-to-many and one-way relationships, as owner and as member. When a row is deleted, its entries in them are removed.
     let linksAsOwner: [LinkIndex]
     let linksAsMember: [LinkIndex]
 

@@ -1,11 +1,11 @@
 internal import HornbeamModel
 
-// Partial and expression indexes (MOD-9). A store keeps an index whose entries depend on the row alone and ignores others, as MOD-9 allows.
+// Partial and expression indexes (MOD-9). The store has indexes only if their entries depend on the row alone. It ignores other ones, as MOD-9 allows.
 
 /// The rows that a partial index contains.
 struct IndexCondition: Sendable {
     let predicate: FetchPredicate
-    /// Its conditions in the form in which the planner compares them with those of a request.
+    /// The conjuncts of the predicate. The planner compares them with the conjuncts of a request.
     let conjuncts: [PredicateAnalysis.Conjunct]
 
     init(_ predicate: FetchPredicate) {
@@ -13,7 +13,7 @@ struct IndexCondition: Sendable {
         conjuncts = PredicateAnalysis(predicate).conjuncts
     }
 
-    /// A row whose evaluation fails is in no partial index. Predicates that can fail are not stored (see `followsFromRow`).
+    /// Returns false when the evaluation fails. Indexes whose predicate can fail are not storable (see `followsFromRow`).
     func holds(_ values: [String: PropertyValue]) -> Bool { (try? predicate.evaluate(with: values)) ?? false }
 
     /// True when every object that satisfies a request's conditions is in the index.
@@ -23,7 +23,7 @@ struct IndexCondition: Sendable {
 }
 
 extension PredicateAnalysis.Conjunct {
-    /// True when a comparison implies another one, judged by their constants.
+    /// True when the constants show that this comparison implies the other.
     fileprivate func implies(_ other: Self) -> Bool {
         guard case .term(let term) = self, case .term(let wanted) = other, term.path == wanted.path,
             term.modifier == .direct, wanted.modifier == .direct
@@ -49,9 +49,9 @@ extension PredicateAnalysis.Term {
     /// True when the comparison is false for null.
     fileprivate var excludesNull: Bool { holds(.null) == false }
 
-    /// True when the comparison is true for every value that equals a constant.
+    /// Returns true only if the comparison is certainly true for every value that equals the constant.
     ///
-    /// Numbers of different types count as unknown: several decimals equal the same nearest double.
+    /// Returns false for numbers of different types, because several decimals equal the same nearest double.
     fileprivate func holds(surely constant: PropertyValue) -> Bool {
         switch (constant, value) {
         case (.int, .int), (.double, .double), (.decimal, .decimal): break
@@ -68,7 +68,7 @@ extension FetchIndex {
         definition.partialPredicate.flatMap { $0.isEmpty ? nil : try? FetchPredicate(format: $0) }
     }
 
-    /// True when the store keeps this index: its elements have keys, and entries depend on the row alone. Others are ignored, as MOD-9 allows.
+    /// True when the elements can be keys and the entries depend on the row alone. The store ignores other indexes (MOD-9).
     var isStorable: Bool {
         guard !definition.elements.isEmpty else { return false }
         if let condition, !condition.node.followsFromRow(of: entity) { return false }
@@ -77,7 +77,7 @@ extension FetchIndex {
 }
 
 extension FetchIndexElement {
-    /// The type of the element's keys; nil when the store has no keys for it.
+    /// The type of the element's keys; nil when the element cannot be a key.
     func keyType(in entity: EntityDescription) -> CellType? {
         guard isExpression else { return PropertyPath(property, in: entity)?.keyType }
         guard let expression = try? FetchExpression(format: property), expression.node.followsFromRow(of: entity) else { return nil }
@@ -90,7 +90,7 @@ extension FetchIndexElement {
 }
 
 extension PropertyPath {
-    /// The type of keys of the property, or of the element of a composite at the path.
+    /// The key type of the property or composite element at the path; nil when it cannot be a key.
     var keyType: CellType? {
         guard !compositeSteps.isEmpty else { return property.cellType == .composite ? nil : property.cellType }
         guard !property.isTransient, let type = attribute.flatMap({ CellType($0.type) }) else { return nil }
@@ -138,7 +138,7 @@ extension FetchExpression.Node {
         return names
     }
 
-    /// True for an attribute of the entity, an element of a composite, or a to-one.
+    /// True when the steps name an attribute of the entity, an element of a composite, or a to-one.
     private static func isStored(_ steps: [FetchExpression.Step], in entity: EntityDescription) -> Bool {
         guard case .name(let name)? = steps.first, let property = entity.propertiesByName[name],
             let type = property.cellType, type != .objectID

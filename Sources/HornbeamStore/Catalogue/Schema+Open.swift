@@ -2,7 +2,7 @@ internal import HornbeamEngine
 internal import HornbeamModel
 
 extension Schema {
-    /// Returns the tree of a name in a snapshot or a transaction.
+    /// Finds a tree by its name in a snapshot or a transaction.
     typealias TreeFinder = (String) -> TreeID?
 
     /// Resolves a catalogue against its model.

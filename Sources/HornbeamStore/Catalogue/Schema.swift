@@ -1,7 +1,7 @@
 internal import HornbeamEngine
 internal import HornbeamModel
 
-/// The resolved catalogue of an open store: for each entity of the model its table, columns, indexes and relationships, found by position.
+/// The resolved catalogue of an open store: the table, columns, indexes and relationships of each entity of the model.
 final class Schema: Sendable {
     let model: ManagedObjectModel
     let catalogue: Catalogue
@@ -14,9 +14,9 @@ final class Schema: Sendable {
     let derivations: DerivationPlan
     /// Entity numbers → `entity.index`; -1 for unknown numbers.
     private let entityIndexes: [Int32]
-    /// Members indexes that mirror a to-one column, and links in which an entity takes part, by `entity.index`.
+    /// The link index of each to-many, by `entity.index` and property index; nil for other properties.
     private let linksByOwner: [[LinkIndex?]]
-    /// Indexes on exactly one property, by that property; constraints are preferred.
+    /// The index that finds objects by the value of one attribute (see `isLookUp`); a unique index is preferred.
     private let lookUps: [ObjectIdentifier: ValueIndex]
 
     init(
@@ -77,7 +77,7 @@ final class Schema: Sendable {
         return link
     }
 
-    /// The index that maps a value of a property to its objects. A subentity may declare it.
+    /// The index that finds objects by the value of an attribute. If a subentity declares it, it contains only rows of that subentity.
     func lookUpIndex(of property: PropertyDescription) -> ValueIndex? { lookUps[ObjectIdentifier(property)] }
 
     /// The to-many relationships of an entity by property index; nil elsewhere.
@@ -85,7 +85,7 @@ final class Schema: Sendable {
 }
 
 extension ValueIndex {
-    /// True when it contains the unmodified values of one attribute, of every row that has a value.
+    /// True when the index contains the unmodified values of one attribute, of every row that has a value.
     fileprivate var isLookUp: Bool {
         isPlain && elements.count == 1 && elements[0].collation == .binary && elements[0].type != .reference
             && elements[0].type != .objectID

@@ -3,7 +3,7 @@ internal import HornbeamEngine
 internal import HornbeamModel
 internal import HornbeamThreads
 
-/// The catalogue and the model as they are stored, before they are resolved.
+/// The catalogue and the model as stored, before names are resolved.
 struct StoredSchema {
     var catalogue: Catalogue
     var model: ManagedObjectModel
@@ -15,7 +15,7 @@ struct StoredSchema {
         self.modelBytes = modelBytes
     }
 
-    /// Nil when the store has none yet. If `expected` is the stored model, it is used and decoding is skipped.
+    /// Nil when the store has no catalogue yet. If `given` is the stored model, it is used and the stored bytes are not decoded.
     init?(_ snapshot: Snapshot, _ location: String, expecting given: ManagedObjectModel? = nil) throws {
         guard let bytes = try snapshot.value(StoredValue.catalogue) else { return nil }
         let catalogue = Catalogue.decoded(bytes)
@@ -51,7 +51,7 @@ struct StoredSchema {
 }
 
 extension ManagedObjectModel {
-    /// The definitions that were last found equal to stored bytes: comparing two definitions is faster than encoding one.
+    /// The models last found equal to stored bytes. Comparing two definitions is faster than encoding a model.
     private static let storedLast = Guarded<[(bytes: [UInt8], definition: ModelDefinition)]>([])
     private static let storedMost = 8
 
@@ -68,7 +68,7 @@ extension ManagedObjectModel {
 }
 
 extension Catalogue {
-    /// The catalogues decoded last. Decoding is a large part of an opening, and a process often opens the same store again.
+    /// The last decoded catalogues. Decoding takes a large part of opening a store, and a process often opens the same store again.
     private static let decodedLast = Guarded<[(bytes: [UInt8], catalogue: Catalogue)]>([])
     private static let decodedMost = 8
 

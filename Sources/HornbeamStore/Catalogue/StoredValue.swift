@@ -1,4 +1,4 @@
-/// The names of the store's own metadata.
+/// The names of the values that this module stores in the engine.
 enum StoredValue {
     static let catalogue = "catalogue"
     static let model = "model"

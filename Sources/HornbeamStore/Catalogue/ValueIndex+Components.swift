@@ -1,9 +1,9 @@
 internal import HornbeamEngine
 internal import HornbeamModel
 
-/// The ends of the components in a key. Truncated keys cannot be read this way.
+/// Finds the end of each component in an index key. Truncated keys cannot be read this way.
 extension ValueIndex {
-    /// The length of the first components; the length of the key when its bytes are invalid.
+    /// Returns the length of the first `count` components, or the length of the key when its bytes are invalid.
     func end(ofElements count: Int, in key: UnsafeRawBufferPointer) -> Int {
         var offset = 0
         for element in elements.prefix(count) {

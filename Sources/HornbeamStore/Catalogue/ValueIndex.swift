@@ -5,11 +5,11 @@ internal import HornbeamModel
 ///
 /// Entries of a fetch index are `components, object key` (8 bytes, big-endian) with an empty value, or with the entity number (4 bytes) if
 /// several entities share the index. Entries of a unique constraint are `components` with the object key as value (8 bytes,
-/// little-endian), followed by the entity number if several entities share it. A row with a null among the properties has no entry, so
+/// little-endian), followed by the entity number if several entities share it. A row with a null has no entry in a constraint, so that
 /// nulls never conflict.
 final class ValueIndex: Sendable {
     struct Element: Sendable {
-        /// The property of the value; for an expression, the first one that it reads.
+        /// The property of the value; for an expression, the first property that it reads, by name.
         let property: PropertyDescription
         /// The type of the keys.
         let type: CellType
@@ -34,15 +34,15 @@ final class ValueIndex: Sendable {
     let name: String?
     let elements: [Element]
     let isPolymorphic: Bool
-    /// The index of the only entity with entries, if there is only one.
+    /// The index of the only entity with entries; -1 if there can be several.
     let onlyEntity: Int32
     let tree: TreeID
     let number: Int
-    /// Set for a partial index, which contains a part of the rows.
+    /// The condition of a partial index; nil when the index contains all rows.
     let condition: IndexCondition?
     /// The properties on which the entries of a row depend.
     let properties: [PropertyDescription]
-    /// True when keys are cells of the row and every row has an entry.
+    /// True when every key component is a cell of the row and the index is not partial.
     let isPlain: Bool
     /// For a constraint on one text within one entity: a cache of the objects found by text.
     let memo: UniqueLookupCache?
@@ -96,12 +96,12 @@ extension ValueIndex.Element {
         }
     }
 
-    /// The steps into a composite attribute; none for others.
+    /// The names of the elements that lead into a composite attribute; empty for other components.
     var partSteps: [String] {
         if case .part(let steps) = source { steps } else { [] }
     }
 
-    /// The value of a row's key, computed from the properties that the index reads.
+    /// Computes the value of this component from the values of the row.
     func value(in values: [String: PropertyValue]) -> PropertyValue {
         let whole = values[property.name] ?? .null
         switch source {
@@ -110,7 +110,7 @@ extension ValueIndex.Element {
         case .expression(let node):
             let result = try? FetchExpression(node: node).value(with: values).propertyValue
             guard type == .double else { return result ?? .null }
-            // Numbers of any type are stored as the nearest double; fetches test the row again.
+            // The keys of an expression are the nearest doubles. Different values can have the same key, so fetches also test the row.
             return result?.doubleValue.map { .double($0) } ?? .null
         }
     }
@@ -118,14 +118,14 @@ extension ValueIndex.Element {
 
 /// The members of a to-many.
 ///
-/// Entries are `owner, member` (8 bytes each, big-endian). The value is the member's entity number if there can be several entities (4 bytes),
-/// then, in an ordered relationship, the member's position (8 bytes, big-endian). An ordered relationship has a second tree
-/// with entries `owner, position, member` and the entity number as value.
+/// Entries are `owner, member` (8 bytes each, big-endian). If members can have several entities, the value begins with the member's entity
+/// number (4 bytes). In an ordered relationship the member's position follows (8 bytes, big-endian), and a second tree has entries
+/// `owner, position, member` with the entity number as value.
 final class LinkIndex: Sendable {
     let relationship: PropertyDescription
     let kind: Catalogue.StoredRelationship.Kind
     let isPolymorphic: Bool
-    /// The index of the only member entity, if there is only one.
+    /// The index of the member entity; valid only if `isPolymorphic` is false.
     let onlyMember: Int32
     let members: TreeID
     let order: TreeID?
@@ -135,7 +135,7 @@ final class LinkIndex: Sendable {
     struct Reverse: Sendable {
         let members: TreeID
         let isPolymorphic: Bool
-        /// Set when the inverse has an order of its own.
+        /// Nil when the inverse has no order.
         let order: TreeID?
     }
 

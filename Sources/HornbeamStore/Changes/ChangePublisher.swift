@@ -15,7 +15,7 @@ final class ChangePublisher: Sendable {
         for observer in state.withLock({ $0.observers }) { observer.body(change) }
     }
 
-    /// True without subscribers, so that changes need not be collected.
+    /// True when there are no subscribers. Changes then need not be collected.
     var isIdle: Bool { state.withLock { $0.observers.isEmpty } }
 
     func add(_ body: @escaping Observer) -> UInt64 {

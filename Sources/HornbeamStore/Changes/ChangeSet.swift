@@ -62,7 +62,7 @@ package struct ChangeSet: Sendable {
 
     /// Changed members of a to-many whose inverse is not a to-one, or a new order of an ordered to-many.
     ///
-    /// A to-many with a to-one inverse changes through the to-one's values; a new member is added at the end of an ordered one.
+    /// A to-many with a to-one inverse changes through the to-one's values; an ordered one appends its new members.
     /// For a many-to-many pair it is sufficient to name one side.
     package struct Link: Sendable {
         package var relationship: PropertyDescription
@@ -172,7 +172,7 @@ package struct ChangeSet: Sendable {
     /// True when there are only new objects, and neither author nor context has a name.
     var onlyInserts: Bool { rest.isEmpty }
 
-    /// The cost of executing it: the number of objects and members, and the KiB of its values.
+    /// The estimated cost of executing the change set: the number of objects and members, and the KiB of the values.
     var weight: Int {
         var bytes = 0
         for insert in inserts { for index in insert.row.indices { bytes += insert.row[index].heldBytes } }

@@ -1,7 +1,7 @@
 internal import HornbeamEngine
 internal import HornbeamModel
 
-/// Rows of one entity that a batch changed in the same way. They are listed one by one only on request.
+/// Rows of one entity that a batch changed in the same way. `references` lists them one by one.
 struct ChangedRows: Sendable {
     let entityIndex: Int32
     let rows: RowSelection

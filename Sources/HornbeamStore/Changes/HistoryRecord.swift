@@ -16,7 +16,7 @@ package struct HistoryRecord: Sendable {
             case inserted
             /// With the indexes of the changed properties.
             case updated([Int])
-            /// With preserved values by property index, one dictionary per object, or none at all.
+            /// With the preserved values by property index: one dictionary for each object, or no dictionary at all.
             case deleted([[Int: PropertyValue]])
         }
 
@@ -32,10 +32,10 @@ package struct HistoryRecord: Sendable {
         }
     }
 
-    /// The number of the commit. Tokens contain it.
+    /// The number of the commit. History tokens contain it.
     package var number: UInt64
     package var kind: Kind
-    /// Never before that of an earlier commit, even when the clock is set back.
+    /// Not before the timestamp of any earlier commit, even if the system clock is set back.
     package var timestamp: Date
     package var processIdentifier: Int32
     package var processName: String?

@@ -1,6 +1,6 @@
 package import HornbeamModel
 
-/// Why a save was refused: rows changed meanwhile, or unique values already exist. Nothing was written.
+/// The conflicts for which a save was refused: rows changed meanwhile, or unique values that already exist. The save wrote nothing.
 ///
 /// Version conflicts are reported alone; constraints are checked only when all versions agree (SAV-10).
 package struct SaveConflicts: Error, Sendable {
@@ -32,17 +32,17 @@ package struct VersionConflict: Sendable {
     }
 }
 
-/// A unique value that several objects want.
+/// A unique value that several objects would have after the save.
 package struct UniqueConflict: Sendable {
     /// The entity that declares the constraint.
     package var entity: EntityDescription
     package var properties: [PropertyDescription]
     package var values: [PropertyValue]
-    /// The objects of the save that want the values, in the order of the change set.
+    /// The objects of the save with these values, in the order of the change set.
     package var objects: [ObjectReference]
-    /// Their IDs, in the same order; empty in a batch insert, whose rows have no IDs yet.
+    /// The IDs of `objects`, in the same order; empty in a batch insert, because its rows have no IDs yet.
     package var objectIDs: [ManagedObjectID]
-    /// The row of a batch insert that wants the values, counted from 1.
+    /// The row of a batch insert with these values, counted from 1.
     package var row: Int?
     /// The stored object with the values; nil when only objects of this save conflict.
     package var existing: ObjectReference?
@@ -55,7 +55,7 @@ extension SaveConflicts {
     /// The error of a context without a merge policy: 133020 for changed rows, 133021 for unique values.
     package var error: HornbeamError { error { $0 } }
 
-    /// - Parameter named: Returns the ID under which the error names an object.
+    /// - Parameter named: Maps an object's ID to the ID that the error contains.
     package func error(named: (ManagedObjectID) -> ManagedObjectID) -> HornbeamError {
         let details = versions.map { $0.error(named) } + uniques.map { $0.error(named) }
         if details.count == 1 { return details[0] }
@@ -93,7 +93,7 @@ extension UniqueConflict {
             objectIDs: ids.isEmpty ? existingID.map { [$0] } ?? [] : ids)
     }
 
-    /// “Tag/t5 and Tag/p2 have”, “row 17 of the batch and Tag/p2 have”.
+    /// The subject and verb of the message, such as “Tag/t5 and Tag/p2 have” or “row 17 of the batch and Tag/p2 have”.
     private func parties(_ ids: [ManagedObjectID]) -> String {
         let most = 3
         var names = row.map { ["row \($0) of the batch"] } ?? ids.prefix(most).map(\.shortName)
@@ -107,7 +107,7 @@ extension UniqueConflict {
 extension ManagedObjectID {
     /// `Book/p12`: the end of the URI, which identifies an object within a store. Contains no user data.
     package var shortName: String {
-        // Temporary numbers have the top bit set, which is left out.
+        // The top bit marks a temporary reference and is not part of its number.
         "\(entityName)/\(isTemporaryID ? "t" : "p")\(reference & ~(1 << 63))"
     }
 }

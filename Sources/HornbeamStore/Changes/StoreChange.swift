@@ -20,7 +20,7 @@ package struct StoreChange: Sendable {
     package var transaction: UInt64 = 0
     package var originator: UInt64 = 0
     package var inserted: [ObjectReference] = []
-    /// True when the changes are not known: a store opened for reading switched to a state of another process.
+    /// True when the changed objects are unknown: a store opened for reading switched to a version that another process wrote.
     package var isUnknown = false
     /// The kind of the commit in history.
     package var kind = HistoryRecord.Kind.save
@@ -90,7 +90,7 @@ package struct StoreChange: Sendable {
         }
     }
 
-    /// The encoded values that history keeps of deleted objects.
+    /// The encoded values of deleted objects that history preserves.
     var preserved: [ObjectReference: [UInt8]] {
         get { rest.isEmpty ? [:] : rest[0].preserved }
         _modify {
@@ -103,10 +103,10 @@ package struct StoreChange: Sendable {
         if rest.isEmpty { rest.append(RareParts()) }
     }
 
-    /// True when there are no changes except `inserted`.
+    /// True when there are no changes except `inserted`, and neither author nor context nor stage has a name.
     var onlyInserts: Bool { rest.isEmpty }
 
-    /// The change without the parts for history.
+    /// The change without the preserved values, which only history needs.
     package var forContexts: StoreChange {
         if preserved.isEmpty { return self }
         var change = self

@@ -25,12 +25,12 @@ struct StoreCheck {
     var report = StoreCheckReport()
     let snapshot: StoreSnapshot
     private let progress: ProgressRelay
-    /// Problems of one part beyond this number are only counted.
+    /// The maximum number of problems of one part that are listed. Further problems are counted.
     private static let problemsMax = 20
     private var problemsOfPart = 0
     /// The expected number of entries of each index.
     private var expected: [Int: Int] = [:]
-    /// The expected number of members of each mirroring relationship.
+    /// The expected number of members of each to-many with a to-one inverse.
     private var mirrored: [ObjectIdentifier: Int] = [:]
     /// Tables with unreadable rows: the expected number of their index entries is unknown.
     private var unread: [EntityTable] = []
@@ -50,7 +50,7 @@ struct StoreCheck {
         try guarded("history") { try $0.checkHistory() }
     }
 
-    /// Damage ends the check of one part. The other parts are still checked.
+    /// Checks one part. Damage ends the check of this part, and the other parts are still checked.
     private mutating func guarded(_ part: String, _ body: (inout StoreCheck) throws -> Void) throws {
         endPart(part)
         do {

@@ -13,7 +13,7 @@ extension EngineError {
     }
 }
 
-/// The code of each engine error above the engine. The engine's message contains the remedy; the path names the file.
+/// Translates an engine error. `unknownTree` becomes `damaged`; other codes have the same name. The message ends with the path of the file.
 extension HornbeamError {
     init(_ error: EngineError) {
         let place = error.path.map { " [\($0)]" } ?? ""

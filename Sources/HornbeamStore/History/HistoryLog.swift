@@ -5,8 +5,8 @@ internal import HornbeamThreads
 
 /// Writes history: one record per commit, in the same transaction, so that rows and history always agree.
 ///
-/// Records lie in one index under the number of their commit, split into parts that fit into a leaf. Each commit removes expired records
-/// from the front, a limited number at a time, so that no single save bears the cost.
+/// Records are in one index under the number of their commit, split into parts that fit into a leaf. Each commit removes expired records
+/// from the front, a limited number at a time, so that no save becomes slow.
 final class HistoryLog: Sendable {
     /// The longest part of a record: a quarter of the smallest page, so that no part becomes a large value with a sync of its own.
     private static let partBytesMax = 1_000
@@ -19,11 +19,11 @@ final class HistoryLog: Sendable {
     private let clock: @Sendable () -> Date
     private let state: Guarded<State>
 
-    /// The state after the last commit. These are hints, because commits may be undone.
+    /// Hints about the newest commit. They can be wrong, because a commit can fail after they were set.
     private struct State {
-        /// Of the newest record; timestamps never decrease.
+        /// The time of the newest record. Recorded times never decrease.
         var newestTime = -Double.infinity
-        /// Of the oldest record; nil when it must be looked up.
+        /// The time of the oldest record; nil when it must be looked up.
         var oldestTime: Double?
         var consumers: [HistoryConsumerRecord]
     }
@@ -53,7 +53,7 @@ final class HistoryLog: Sendable {
             return state.newestTime
         }
         let bytes = coding.encode(change, .current, at: time)
-        // Trim before the record is added: reading a changed tree applies deferred changes at once, which makes a small commit slower.
+        // Trim before adding the record: reading a changed tree applies its deferred changes, which makes a small commit slower.
         try trim(transaction, now: now, adding: max((bytes.count + Self.partBytesMax - 1) / Self.partBytesMax, 1))
         try put(bytes, number: transaction.number.rawValue, in: transaction)
     }
@@ -79,7 +79,7 @@ final class HistoryLog: Sendable {
         let oldest = now - retention.ageSeconds
         let (knownOldest, readers) = state.withLock { ($0.oldestTime, $0.consumers.map(\.position.number).min()) }
         let oldestTime = if let knownOldest { knownOldest } else { try timeOfFirst(index) }
-        // History exceeds its limit by some records, so that most commits find nothing to remove.
+        // History may exceed its limits slightly, so that most commits remove nothing.
         guard excess > min(64, retention.recordCount / 8) || oldestTime < oldest - retention.ageSeconds / 64 else { return }
         let hardExcess = count - retention.unreadRecordCount
         var doomed: [[UInt8]] = []
@@ -87,7 +87,7 @@ final class HistoryLog: Sendable {
         unsafe try index.forEach(in: KeyRange()) { (key, value) throws(EngineError) -> Bool in
             let number = unsafe HistoryKey.number(key)
             if number != last {
-                // Records are removed whole: a partial one would count as damage.
+                // A record is removed with all its parts, because a partial record is reported as damage.
                 if doomed.count >= Self.trimStep { return false }
                 let isUnread = readers.map { number > $0 } ?? false
                 let isTooMuch = doomed.count < (isUnread ? hardExcess : excess)
@@ -111,7 +111,7 @@ final class HistoryLog: Sendable {
         return time
     }
 
-    /// Clears the hints, after records or consumers changed otherwise.
+    /// Clears the hints after another method changed records or consumers.
     func refresh(_ consumers: [HistoryConsumerRecord]? = nil) {
         state.withLock { state in
             state.oldestTime = nil

@@ -2,7 +2,7 @@ internal import Foundation
 internal import HornbeamEngine
 internal import HornbeamModel
 
-/// Reads the history in one state of the store.
+/// Reads the history in one version of the store.
 struct HistoryReading {
     private let snapshot: Snapshot
     private let tree: TreeID
@@ -45,7 +45,7 @@ struct HistoryReading {
         if let failure { throw failure }
     }
 
-    /// The time of the newest commit with a record, up to a number; nil when all records are newer.
+    /// The time of the newest record with at most this number; nil when all records are newer.
     func time(upTo number: UInt64) throws -> Double? {
         let range = KeyRange(to: number == .max ? nil : HistoryKey.key(number + 1))
         return try EngineError.translated { () throws(EngineError) -> Double? in
@@ -60,7 +60,7 @@ struct HistoryReading {
         }
     }
 
-    /// The last commit before a date; nil when all are newer. O(log² n), because times ascend.
+    /// The number of the last commit before a date; nil when all commits are newer. O(log² n), because times ascend.
     func lastNumber(before date: Date) throws -> UInt64? {
         let wanted = date.timeIntervalSinceReferenceDate
         return try EngineError.translated { () throws(EngineError) -> UInt64? in

@@ -22,11 +22,11 @@ package struct HistoryPosition: Codable, Hashable, Sendable {
 package struct HistoryConsumerRecord: Codable, Hashable, Sendable {
     package var name: String
     package var position: HistoryPosition
-    /// The time of its last report.
+    /// The time at which it last reported its position.
     package var date: Date
 }
 
-/// How much history is kept. Each commit is one record, plus one for each kilobyte of its changes.
+/// The limits of history. A commit counts as one record for each started kilobyte of its changes.
 package struct HistoryRetention: Hashable, Sendable {
     /// The largest number of records.
     package var recordCount: Int
@@ -40,18 +40,18 @@ package struct HistoryRetention: Hashable, Sendable {
         self.ageSeconds = ageSeconds
     }
 
-    /// A week, and at most some megabytes.
+    /// One week, and at most a few megabytes.
     package static let standard = HistoryRetention(recordCount: 20_000, unreadRecordCount: 100_000, ageSeconds: 7 * 86_400)
 }
 
-/// The stored values beside the records: the last commit that is no longer in history, and the consumers.
+/// The values that the store has in addition to the records: the commit up to which records may be missing, and the consumers.
 enum HistoryState {
     private static let floorName = "history"
     private static let consumersName = "history/consumers"
 
     static func owns(_ name: String) -> Bool { name == floorName || name == consumersName }
 
-    /// The newest commit whose record is missing; 0 when history is complete.
+    /// The commit up to which records may be missing; 0 when history is complete.
     static func floor(in snapshot: Snapshot) throws -> UInt64 {
         let bytes = try EngineError.translated { () throws(EngineError) in try snapshot.value(floorName) }
         guard let bytes, bytes.count == 8 else { return 0 }

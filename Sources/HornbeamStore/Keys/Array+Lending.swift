@@ -1,5 +1,5 @@
 extension [UInt8] {
-    /// Passes the bytes to a body with typed throws.
+    /// Like `withUnsafeBytes`, for a body with typed throws.
     @inline(__always)
     func lent<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {
         let result = unsafe withUnsafeBytes { bytes -> Result<R, E> in

@@ -1,24 +1,24 @@
 internal import HornbeamEngine
 internal import HornbeamModel
 
-/// The representation of a property's values in rows and keys. Stored in the catalogue as its raw value.
+/// The representation of a property's values in rows and keys. The catalogue stores the raw value.
 package enum CellType: String, Sendable, Codable, CaseIterable {
     case int16, int32, int64, double, float, bool
     /// Seconds since 2001-01-01 00:00 UTC as a double, Foundation's representation, so that a date is stored without rounding.
     case date
-    /// The encoding of `DecimalCode`, so that cells order as bytes.
+    /// The encoding of `DecimalCode`, so that the bytes of cells sort like the decimals.
     case decimal
     case string, uri
     case data
     case uuid
-    /// An object ID as the text of entity, key and store; only for attributes of type `objectID`.
+    /// An object ID as URI text, for attributes of type `objectID`.
     case objectID
     /// The elements of a composite attribute (see `CompositeCode`).
     case composite
     /// The key of a to-one's destination.
     case reference
 
-    /// Nil for types without a cell.
+    /// Nil for `undefined`, which has no cell.
     init?(_ type: AttributeType) {
         switch type {
         case .integer16: self = .int16

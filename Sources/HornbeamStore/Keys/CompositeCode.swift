@@ -10,14 +10,14 @@ internal import HornbeamModel
 ///   kind     1 byte
 ///   content  4 bytes of length, bytes
 /// ```
-/// Numbers are little-endian. Equal composites have equal cells, so that cells compare like values. Each element contains its name,
-/// so that adding or removing an element rewrites no row.
+/// Numbers are little-endian. Equal composites have equal cells, so equality can be tested on the bytes. Each element contains its name,
+/// so adding an element to the model, or removing one, rewrites no row.
 enum CompositeCode {
     private enum Kind: UInt8 {
         case int = 1, double, bool, date, decimal, string, data, uuid, uri, composite
     }
 
-    /// The maximum depth of nested composites; no model is deeper.
+    /// Limits the recursion in damaged cells; no model nests composites deeper.
     private static let depthMax = 32
 
     /// The cell of a dictionary whose values are already converted to the elements' types.

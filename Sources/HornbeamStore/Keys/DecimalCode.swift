@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// Encodes decimals as bytes that order like the numbers and are equal for equal numbers.
+/// Encodes decimals so that the bytes sort in the order of the numbers, and equal numbers have equal bytes.
 ///
 ///     not a number   00
 ///     negative       01, then the bytes of the magnitude, each complemented

@@ -1,4 +1,4 @@
-/// The four bytes with the entity number of an entry, little-endian.
+/// The entity number in an index entry: four bytes, little-endian.
 enum EntityNumber {
     static func bytes(_ number: UInt32) -> [UInt8] {
         unsafe withUnsafeBytes(of: number.littleEndian) { unsafe [UInt8]($0) }

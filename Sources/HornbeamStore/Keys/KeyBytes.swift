@@ -16,19 +16,19 @@ enum KeyBytes {
         append(number ^ (1 << (T.bitWidth - 1)), to: &bytes)
     }
 
-    /// Encodes −0 as 0, and every NaN as one value that orders before all numbers, as in memory.
+    /// Encodes −0 as 0, and every NaN as one value that sorts before all numbers. Comparisons in memory use the same order.
     static func append(_ number: Double, to bytes: inout [UInt8]) { append(ordered(number), to: &bytes) }
 
     static func append(_ number: Float, to bytes: inout [UInt8]) { append(ordered(number), to: &bytes) }
 
-    /// A number that orders, unsigned, like the double.
+    /// Maps a double to an unsigned integer with the same order.
     static func ordered(_ number: Double) -> UInt64 {
         if number.isNaN { return 0 }
         let bits = (number == 0 ? 0 : number).bitPattern
         return bits >> 63 == 1 ? ~bits : bits | 1 << 63
     }
 
-    /// The double of an ordered number.
+    /// The inverse of `ordered`.
     static func double(ordered: UInt64) -> Double {
         if ordered == 0 { return .nan }
         return Double(bitPattern: ordered >> 63 == 1 ? ordered & ~(1 << 63) : ~ordered)

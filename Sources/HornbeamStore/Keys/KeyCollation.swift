@@ -1,6 +1,6 @@
 internal import HornbeamModel
 
-/// The conversion of text into key bytes. Stored in the catalogue as its raw value.
+/// The conversion of text into key bytes. The catalogue stores the raw value.
 enum KeyCollation: String, Sendable, Codable, Hashable {
     case binary
     case caseInsensitive
@@ -20,7 +20,7 @@ enum KeyCollation: String, Sendable, Codable, Hashable {
 }
 
 extension KeyCollation {
-    /// `[cd]`, as in predicates.
+    /// The suffix of a predicate's operator, such as `[cd]`.
     var suffix: String {
         switch self {
         case .binary: ""
@@ -33,7 +33,7 @@ extension KeyCollation {
 }
 
 extension KeyCollation {
-    /// The comparison options with which this collation agrees.
+    /// The options of predicates that compare texts like this collation.
     var options: FetchPredicate.Options {
         switch self {
         case .binary: []

@@ -2,9 +2,8 @@ internal import HornbeamModel
 
 /// The slot of a store in its coordinator. It is assigned when the store is added, and never reused.
 ///
-/// Stores assign their keys independently, so a reference in a stack contains its store: a key has 48 bits of local key and above
-/// them 15 bits of slot. The first store has slot 0, so its references are equal to local ones. The top bit is reserved for
-/// temporary keys.
+/// Stores assign their keys independently, so a key in a stack contains the slot: 48 bits of local key, and above them 15 bits of slot.
+/// The first store has slot 0, so its keys in the stack are equal to its local keys. The top bit marks temporary keys.
 package struct StoreSlot: Hashable, Comparable, Sendable, CustomStringConvertible {
     private static let keyBits: UInt64 = 48
     private static let keyMask: UInt64 = (1 << keyBits) - 1
@@ -24,7 +23,7 @@ package struct StoreSlot: Hashable, Comparable, Sendable, CustomStringConvertibl
     /// The bits of the slot above the local key.
     package var bits: UInt64 { UInt64(index) << Self.keyBits }
 
-    /// The local key of a stack's key.
+    /// The key within its store, without the slot.
     @inline(__always)
     package static func local(_ key: UInt64) -> UInt64 { key & keyMask }
 
@@ -40,7 +39,7 @@ extension ObjectReference {
     /// The reference local to its store.
     package var local: ObjectReference { ObjectReference(entityIndex: entityIndex, key: StoreSlot.local(key)) }
 
-    /// The reference in a stack, from a local one.
+    /// Returns the stack reference of this local reference.
     package func inSlot(_ slot: StoreSlot) -> ObjectReference {
         ObjectReference(entityIndex: entityIndex, key: key | slot.bits)
     }

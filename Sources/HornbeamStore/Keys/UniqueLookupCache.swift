@@ -2,7 +2,7 @@ internal import Glibc
 internal import HornbeamEngine
 internal import Synchronization
 
-/// Unique-lookup cache: remembers which object has a unique value, in one word found by the value's hash.
+/// Maps the hash of a unique value to the key of its object. Each entry is one word.
 ///
 /// Entries are hints: the caller verifies in the row of its snapshot that the object still has the value, and searches the index otherwise.
 /// So changes need no invalidation, every thread may read and write every word without a lock, and a lost entry costs one search of
@@ -40,7 +40,7 @@ final class UniqueLookupCache: Sendable {
         return nil
     }
 
-    /// Remembers the object that has a value. `entries` is the number of entries in the index and `bytes` the memory limit; both are used
+    /// Stores the object that has a value. `entries` is the number of entries in the index and `bytes` the memory limit; both are used
     /// when the cache is allocated.
     func note(_ hash: UInt64, _ key: UInt64, entries: Int, bytes: Int) {
         guard key <= Self.keyMask else { return }
@@ -60,7 +60,7 @@ final class UniqueLookupCache: Sendable {
         return unsafe start.assumingMemoryBound(to: Word.self) + line * Self.lineWords
     }
 
-    /// After enough lookups, allocates a word for every entry, up to the memory limit.
+    /// After enough lookups, allocates at least one word for each entry of the index, up to the memory limit.
     private func makeRoom(entries: Int, bytes: Int) {
         guard uses.wrappingAdd(1, ordering: .relaxed).newValue > Self.usesMin,
             makesRoom.compareExchange(expected: false, desired: true, ordering: .acquiringAndReleasing).exchanged

@@ -3,7 +3,7 @@ internal import HornbeamModel
 // The comparison of a stored model with a given one. A difference prevents the store from being opened.
 
 extension StoredSchema {
-    /// The differences between the stored model and a given one, one part of a sentence each; empty when the store can be opened as it is.
+    /// The differences between the stored model and a given one, as parts of a sentence; empty when the store can be opened without a migration.
     ///
     /// Compares the structure of rows, relationships and constraints first. If it is equal, compares the version hashes (MDL-9), which also cover
     /// the permitted values: optional, transient, derivation, elements of composites, counts, modifiers.
@@ -24,7 +24,7 @@ extension StoredSchema {
         }
     }
 
-    /// The entity and those of its properties whose version hash differs, with the names that `ModelDifference` uses.
+    /// The entity and its properties with a different version hash, with the names that `ModelDifference` uses.
     private func versionedSubjects(of name: String, _ given: ManagedObjectModel) -> [String] {
         let old = model.entitiesByName[name]
         let new = given.entitiesByName[name]
@@ -37,8 +37,8 @@ extension StoredSchema {
 }
 
 extension Catalogue {
-    /// The differences in the structure of rows, relationships and constraints, one part of a sentence each; empty when rows are readable as
-    /// they are.
+    /// The differences in the structure of rows, relationships and constraints, as parts of a sentence; empty when rows are readable without
+    /// a migration.
     func differences(to wanted: Catalogue) -> [String] {
         let own = facts
         let other = wanted.facts
@@ -47,7 +47,7 @@ extension Catalogue {
         return missing + fresh
     }
 
-    /// The structure, one fact per line.
+    /// The facts of the structure, each as a part of a sentence.
     private var facts: [String] {
         entities.flatMap(facts) + relationships.map(fact)
             + indexes.filter { $0.name == nil }.map { index in

@@ -25,7 +25,7 @@ extension MigrationDraft {
         catalogue.indexes = indexes.map(\.stored)
     }
 
-    /// The index of the old version whose entries can be used for a wanted one.
+    /// The index of the old version whose entries the new index can use; nil when there is none.
     private func keptIndex(_ wanted: Catalogue.StoredIndex, _ entity: EntityDescription) throws(EngineError) -> Catalogue.StoredIndex? {
         for old in old.catalogue.indexes where (old.name == nil) == (wanted.name == nil) {
             guard !indexes.contains(where: { $0.stored.number == old.number }), old.isPolymorphic == wanted.isPolymorphic else { continue }
@@ -48,7 +48,7 @@ extension MigrationDraft {
         for before in oldEntity.concreteDescendants where !covered.contains(oldNumber(of: before)) {
             if try oldRowCount(before) > 0 { return false }
         }
-        // Without rows only the definitions can be compared.
+        // The loop skips tables without rows. At least one table must have an equal definition.
         return covered.isEmpty ? false : elementsAgree(wanted, old, entity)
     }
 
@@ -77,7 +77,7 @@ extension MigrationDraft {
         return names.allSatisfy { keptName(of: $0, in: step) == $0 }
     }
 
-    /// The old name of a property whose cells do not change; else nil.
+    /// The old name of a property whose cells do not change; nil when they change.
     private func keptName(of name: String, in step: TableStep) -> String? {
         guard let column = step.columns.first(where: { $0.property.name == name }), column.isKept(asNumber: column.stored.number),
             case .column(let old, _) = column.source

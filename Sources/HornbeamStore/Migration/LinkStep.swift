@@ -5,11 +5,11 @@ internal import HornbeamModel
 struct LinkStep {
     let relationship: PropertyDescription
     var stored: Catalogue.StoredRelationship
-    /// The relationship to which the trees belong now; nil for a new one.
+    /// The to-many of the old version from which the entries come, if it is the only one; nil otherwise.
     var old: Catalogue.StoredRelationship?
     /// The sources of the entries, when they are rewritten.
     var sources: [LinkSource] = []
-    /// The ordered relationship that determines the members' positions, when the sources do not.
+    /// The ordered relationship of the old version that contains the members' positions; nil when the sources contain them.
     var places: PropertyDescription?
 
     var isBuilt: Bool { !sources.isEmpty }
@@ -17,11 +17,11 @@ struct LinkStep {
 
 /// Pairs of owner and member in the old version.
 enum LinkSource {
-    /// The members of a to-many, of owners of these entities.
+    /// The members of a to-many, for owners of the given entities.
     case members(PropertyDescription, owners: Set<UInt32>)
-    /// The rows of an entity whose to-one names the member.
+    /// The rows of an entity, which are the owners. Their to-one names the member.
     case toOne(PropertyDescription, of: EntityDescription)
-    /// The rows of an entity whose to-one names the owner.
+    /// The rows of an entity, which are the members. Their to-one names the owner.
     case namedOwner(PropertyDescription, of: EntityDescription)
     /// The members of a to-many in the reverse direction.
     case reversed(PropertyDescription)
@@ -87,7 +87,7 @@ extension MigrationDraft {
     private func linkSources(of relationship: PropertyDescription) throws(EngineError) -> [LinkSource] {
         var found: [LinkSource] = []
         if relationship.linkKind == .mirror, let inverse = relationship.inverse {
-            // The rows determine the members, also when they name a deleted object.
+            // The to-ones of the rows determine the members, even if they name a deleted owner.
             let named = sources(of: inverse).filter(\.property.isToOne)
             if !named.isEmpty { return named.map { .namedOwner($0.property, of: $0.oldEntity) } }
         }

@@ -2,7 +2,7 @@ internal import Foundation
 internal import HornbeamEngine
 internal import HornbeamModel
 
-/// Fills the trees that a migration builds, in transactions of bounded size, before the store switches to them.
+/// Fills the trees that a migration builds, in transactions of limited size, before the store switches to them.
 ///
 /// Readers do not see these trees, because the catalogue does not contain them yet. The stored value `migration` lists them, so that the next
 /// opening removes the trees of an interrupted migration.
@@ -12,7 +12,7 @@ final class MigrationBuild {
     let options: MigrationOptions
     let progress: ProgressRelay
     let oldReader: RowReader
-    /// The new version's schema with trees that are still being built.
+    /// A reader of the new version with trees that are still being built.
     let reader: RowReader
     var transaction: WriteTransaction
     private var written = 0
@@ -26,7 +26,7 @@ final class MigrationBuild {
     private var cachedOldState: StoreSnapshot?
     static let violationsMax = 1_000
 
-    /// - Throws: Before it writes.
+    /// Creates the trees, and lists them as pending in the same transaction.
     init(
         _ draft: MigrationDraft, _ engine: Engine, _ options: MigrationOptions, _ progress: ProgressRelay, checksRequired: Bool = true
     ) throws {
@@ -82,7 +82,7 @@ final class MigrationBuild {
         transaction = try engine.begin()
     }
 
-    /// Runs engine calls whose closures may throw other errors.
+    /// Runs engine calls with closures that may throw errors of other types.
     func translated(_ body: () throws(EngineError) -> Void) throws { try progress.translated(body) }
 
     /// Runs a step that may throw any error inside a closure of the engine.
@@ -138,7 +138,7 @@ final class MigrationBuild {
     }
 }
 
-/// The list of trees that an unfinished migration has created, as the store keeps it.
+/// The stored list of the trees that an unfinished migration has created.
 struct PendingMigration: Codable {
     static let valueName = "migration"
     var trees: [String]

@@ -10,7 +10,7 @@ struct MigrationChain {
         self.location = location
     }
 
-    /// The versions between the store and a model, ending with the model.
+    /// The versions after the store's version, ending with the model.
     ///
     /// - Throws: `modelReferenceNotFound` for a store of an unknown version, `stagedMigrationBackwards` for one of a newer version.
     func versions(
@@ -42,7 +42,7 @@ struct MigrationChain {
         if !problems.isEmpty { throw refusal(problems, stored, versions[versions.count - 1]) }
     }
 
-    /// An older version of the app must not remove data that a newer one has added.
+    /// Refuses a model that the store had before: an older version of the app must not remove data that a newer one has added.
     func checkDirection(_ stored: StoredSchema, _ model: ManagedObjectModel) throws {
         if stored.catalogue.pastVersions?.contains(model.versionChecksum) == true { throw backwards(stored.model, model) }
     }

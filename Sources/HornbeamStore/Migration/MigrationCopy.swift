@@ -1,9 +1,9 @@
 internal import HornbeamEngine
 internal import HornbeamModel
 
-/// Copies all rows and entries of a version to new trees, which code may change while the old trees stay unchanged.
+/// Copies all rows and entries of a version to new trees. Code can change the new trees; the old trees do not change.
 ///
-/// Transactions have bounded size. The stored value `migration` lists the new trees, so that the next opening removes the trees of
+/// The size of its transactions is limited. The stored value `migration` lists the new trees, so that the next opening removes the trees of
 /// an interrupted migration.
 struct MigrationCopy {
     private let engine: Engine
@@ -58,7 +58,7 @@ struct MigrationCopy {
 
     private mutating func copyRows(_ old: String, to new: String, _ layout: ColumnLayout) throws {
         guard let rows = try rows(old), let tree = transaction.tree(named: new) else { return }
-        // After a change of layout, stored columns may have another order than in the catalogue. They are matched by ID.
+        // The columns of the table may have another order than in the catalogue, after a change of layout. They are matched by ID.
         let columns = layout.columns.map { column in rows.layout.columns.firstIndex { $0.id == column.id } }
         let buffer = RowBuffer(layout: layout)
         var copy = self

@@ -21,7 +21,7 @@ extension MigrationDraft {
         separateNumbers()
     }
 
-    /// A column with the number of the old column of most rows.
+    /// The column of a property. Its number is that of the old column of the same type with the most rows, so that these need no rewrite.
     private mutating func column(of property: PropertyDescription, _ type: CellType) throws(EngineError) -> Catalogue.StoredProperty {
         var best: (column: Catalogue.StoredProperty, rows: Int)?
         for source in sources(of: property) {
@@ -54,7 +54,7 @@ extension MigrationDraft {
 }
 
 extension PropertyValue {
-    /// The cell of a value as a fill value of the engine; nil for null.
+    /// The bytes of the value's cell, for the fill value of a column in the engine; nil for null.
     func cellBytes(_ type: CellType) -> [UInt8]? {
         func raw<T>(_ value: T) -> [UInt8] { unsafe withUnsafeBytes(of: value) { unsafe [UInt8]($0) } }
         switch (type, self) {

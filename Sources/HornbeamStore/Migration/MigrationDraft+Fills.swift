@@ -1,9 +1,9 @@
 internal import HornbeamEngine
 internal import HornbeamModel
 
-/// Default values that are written into the cells of an existing table, at the cost of a batch update.
+/// Finds default values that can be written into the cells of an existing table, at the cost of a batch update.
 extension MigrationDraft {
-    /// The columns of a table whose null cells get default values; nil when its rows must be rewritten for another reason, when an index contains
+    /// The columns of a table in which null cells become default values; nil when the rows must be rewritten for another reason, when an index contains
     /// the cells, or when one transaction cannot change so many leaves.
     func fillsInPlace(_ step: TableStep, _ rows: TableView) throws(EngineError) -> [ColumnFill]? {
         var fills: [ColumnFill] = []
@@ -34,7 +34,7 @@ extension MigrationDraft {
 }
 
 extension TableView {
-    /// The rows that are null in a column; nil when they lie in too many leaves.
+    /// The rows that are null in a column; nil when too many leaves contain such rows.
     fileprivate func rowsWithoutValue(inColumn column: Int, leavesMax: Int) throws(EngineError) -> RowSelection? {
         var rows = RowSelection()
         try forEachLeaf { (leaf) throws(EngineError) -> Bool in

@@ -4,7 +4,7 @@ internal import HornbeamModel
 /// The planned change of each tree of a store, computed from the catalogue, the mapping and the row counts before anything is written.
 ///
 /// Invariants:
-/// - An entity, a column and a relationship that survive keep their numbers, also when they are renamed.
+/// - Entities, columns and relationships that the new version still has keep their numbers, even if they are renamed.
 /// - A new column has a number that was never used, so that older leaves return its fill value.
 /// - A rebuilt tree has a new name; the old tree is unchanged until the commit that switches to the new catalogue.
 struct MigrationDraft {
@@ -51,7 +51,7 @@ struct MigrationDraft {
 
     // MARK: The old version
 
-    /// The source of an entity; nil for a new one.
+    /// The source entity of an entity; nil for a new one.
     func predecessor(of entity: EntityDescription) -> EntityDescription? {
         mapping.mapping(toEntityNamed: entity.name)?.sourceEntityName.flatMap { old.model.entitiesByName[$0] }
     }

@@ -1,7 +1,7 @@
 internal import HornbeamEngine
 internal import HornbeamModel
 
-/// Values that are converted or computed. A value that cannot be computed is reported with its object.
+/// Converts and computes values. A value that cannot be computed is reported with its object.
 extension RowRewrite {
     func computed(
         _ source: PropertyMapping.Source, _ property: PropertyDescription, _ row: RowView, _ key: UInt64
@@ -46,7 +46,7 @@ extension RowRewrite {
         return nil
     }
 
-    /// The value in place of a missing one: null, or the default. Reports a required property without a default.
+    /// The value for a property without one: null, or the default value. Reports a required property without a default value.
     private func missing(_ property: PropertyDescription, _ object: ObjectReference) -> PropertyValue {
         guard !property.isOptional else { return .null }
         if property.defaultValue.isNull, build.checksRequired {

@@ -76,7 +76,7 @@ struct RowRewrite {
         if target.entityColumn >= 0 { buffer.set(target.entityColumn, number) }
     }
 
-    /// The single object that has this object as a member.
+    /// Fills a to-one from the inverse to-many of the old version: the only owner of the object, or null.
     private func writeOwner(
         of key: UInt64, through relationship: PropertyDescription, _ property: PropertyDescription, to target: StoredColumn,
         _ buffer: RowBuffer

@@ -1,6 +1,6 @@
 internal import HornbeamEngine
 
-/// Entries of an index that is being built, sorted in runs, so that neighbouring entries are written to the same leaf.
+/// Collects entries of an index that is being built, and writes them in key order, so that neighbouring entries change a leaf once.
 struct SortedEntries {
     private var entries: [(key: [UInt8], value: [UInt8])] = []
     /// True while the keys arrive in ascending order.
@@ -13,7 +13,7 @@ struct SortedEntries {
         entries.append((key, value))
     }
 
-    /// Writes the entries into an index, then removes them; reports entries whose key already exists.
+    /// Writes the entries into an index, then removes them. Passes entries whose key already exists to `taken`.
     mutating func write(
         to tree: TreeID, in transaction: WriteTransaction, taken: (_ key: [UInt8], _ value: [UInt8]) throws(EngineError) -> Void = { _, _ in }
     ) throws(EngineError) {

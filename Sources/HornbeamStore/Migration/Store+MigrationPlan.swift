@@ -46,7 +46,7 @@ extension Store {
         return nil
     }
 
-    /// The additional cost of a stage with code: it first copies all rows and entries.
+    /// Adds the cost of a stage with code, which first copies all rows and entries.
     private func addCopy(to plan: inout StoreMigrationPlan, _ draft: MigrationDraft, _ snapshot: Snapshot) throws(EngineError) {
         plan.runsCode = true
         plan.rowCount += draft.tables.reduce(0) { $0 + $1.rowCount }
@@ -78,7 +78,7 @@ extension Store {
     }
 }
 
-/// The trees of older versions that are removed later, because removing large trees takes long.
+/// The large trees of older versions. They are removed later, because removing them takes time.
 enum LeftoverTrees {
     private static let valueName = "leftover"
 
@@ -92,7 +92,7 @@ enum LeftoverTrees {
         try transaction.setValue(valueName, [UInt8](try JSONEncoder().encode(all)))
     }
 
-    /// Each transaction removes one tree, to limit its size.
+    /// Removes each tree in a transaction of its own, to limit the size of the transactions.
     static func drop(in engine: Engine) throws {
         var rest = try names(in: engine.snapshot())
         while let name = rest.popLast() {
@@ -133,7 +133,7 @@ extension StoreMigrationPlan {
 }
 
 extension EngineError {
-    /// Runs code that also throws engine errors, and translates these into the library's error.
+    /// Runs code that may throw engine errors, and translates these into `HornbeamError`.
     static func translating<R>(_ body: () throws -> R) throws -> R {
         do { return try body() } catch let error as EngineError { throw HornbeamError(error) }
     }

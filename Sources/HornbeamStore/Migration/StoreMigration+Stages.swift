@@ -4,9 +4,9 @@ internal import HornbeamModel
 
 /// A stage whose code reads old objects and writes new ones.
 ///
-/// The version is copied to new trees. Code changes the objects of the copy, then the copy gets the new structure, then code writes
-/// the objects of the new version. These transactions are invisible to readers. One commit switches to the copy and removes the trees of
-/// the old version. Until then the store has the old version.
+/// The old version is copied to new trees. Code changes the objects of the copy, then the copy is given the new structure, then code writes
+/// the objects of the new version. Readers do not see these transactions. One commit switches to the copy and removes the trees of the
+/// old version. Until then the store has the old version.
 extension StoreMigration {
     func run(_ stage: MigrationStep, _ stored: StoredSchema, to model: ManagedObjectModel, backsUp: Bool) throws -> StoredSchema {
         try MigrationChain(settings, location).checkDirection(stored, model)
@@ -50,7 +50,7 @@ extension StoreMigration {
         _ = try EngineError.translated { () throws(EngineError) in try transaction.commit(.lazy(maxDelay: .seconds(1))) }
     }
 
-    /// A store with trees that no catalogue contains yet. With `state`, it is fixed to that state and read-only.
+    /// A store with trees that no catalogue contains yet. With `state`, it is read-only and shows that snapshot alone.
     private func privateStore(_ schema: StoredSchema, at state: Snapshot? = nil) throws -> Store {
         var options = options
         options.readOnly = state != nil
@@ -81,7 +81,7 @@ extension StoreMigration {
         _ = try EngineError.translated { () throws(EngineError) in try transaction.commit(.full) }
     }
 
-    // MARK: What code left undone
+    // MARK: Checks after the code
 
     private func checkRequired(_ result: StoredSchema, _ old: ManagedObjectModel) throws {
         let snapshot = try engine.snapshot()
@@ -91,7 +91,7 @@ extension StoreMigration {
         guard check.violations.isEmpty else { throw rulesBroken(check.violations, from: old, to: result.model) }
     }
 
-    /// Errors of the store, and errors that already name objects, are passed on unchanged.
+    /// The error that reports an error of a stage's code. Errors of the store, and errors that already name objects, are returned unchanged.
     private func failure(_ error: any Error, of stage: MigrationStep) -> any Error {
         let error = (error as? EngineError).map { HornbeamError($0) } ?? error
         let passing: [HornbeamError.Code] = [

@@ -2,9 +2,9 @@ internal import Foundation
 internal import HornbeamEngine
 internal import HornbeamModel
 
-/// One migration in place: from the version of the store to the version with which it is opened.
+/// A migration in place, from the version of the store to the version with which it is opened.
 ///
-/// Changes without changed rows are one small commit. Otherwise new trees are built beside the old ones, and one commit switches to the
+/// A migration that changes no rows is one small commit. Otherwise new trees are built beside the old ones, and one commit switches to the
 /// new catalogue and removes the old trees. Until that commit the store has the old version, and the next opening for writing removes
 /// the new trees of a migration that did not finish.
 struct StoreMigration {
@@ -13,7 +13,7 @@ struct StoreMigration {
     let options: Store.Options
     let settings: MigrationOptions
 
-    /// Trees with more entries are removed later, so that the switch takes constant time.
+    /// Trees with more entries are removed later, so that the duration of the switch has a limit.
     private static let droppedAtOnceMax = 20_000
 
     /// The migrated schema; nil when the store needs no migration for the model.
@@ -98,7 +98,7 @@ struct StoreMigration {
         _ = try EngineError.translated { () throws(EngineError) in try transaction.commit(.full) }
     }
 
-    /// Writes default values and new layouts into the tables that stay, and creates the trees that were not built.
+    /// Writes default values and new layouts into the tables that are not rebuilt, and creates the trees that were not built.
     func setLayouts(_ draft: MigrationDraft, _ transaction: WriteTransaction, _ relay: ProgressRelay) throws {
         for step in draft.tables {
             guard let tree = transaction.tree(named: step.stored.tree) else { continue }
@@ -157,20 +157,20 @@ struct StoreMigration {
         try HistoryLog.kept(in: tree, as: options, reader, draft.snapshot).record(change, in: transaction)
     }
 
-    // MARK: Before anything is written
+    // MARK: Checks before the first write
 
-    /// A model without any of the store's entities belongs to another store; migrating to it would remove all objects.
+    /// Refuses a model without any of the store's entities: it belongs to another store, and migrating to it would remove all objects.
     private func checkKinship(_ draft: MigrationDraft) throws {
         guard !draft.mapping.entityMappings.contains(where: { $0.sourceEntityName != nil && $0.destinationEntityName != nil }) else { return }
         for entity in draft.old.model.entities where try draft.oldRowCount(entity) > 0 {
             throw HornbeamError(
                 .modelMismatch,
-                "“\(location)” holds none of the entities of the model, but others with objects, \(entity.name) among them: it is another "
-                    + "store. Open it with its own model, or name the entities that these were renamed from.")
+                "“\(location)” has none of the entities of the model, and it has objects of other entities, such as \(entity.name). It is the store "
+                    + "of another model: open it with that model, or set the renaming identifiers of renamed entities.")
         }
     }
 
-    /// The rows of an entity that becomes abstract would have no table.
+    /// Refuses a model in which an entity with objects becomes abstract, because abstract entities have no table.
     private func checkAbstract(_ draft: MigrationDraft) throws {
         var problems: [HornbeamError] = []
         for entity in draft.new.entities where entity.isAbstract {

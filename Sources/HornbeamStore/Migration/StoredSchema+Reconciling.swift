@@ -3,7 +3,7 @@ internal import HornbeamEngine
 internal import HornbeamModel
 
 extension StoredSchema {
-    /// The schema for opening the store with a model; itself when it is opened without a model.
+    /// The schema with which the store is opened; this schema when no model is given.
     ///
     /// Differences outside the version hashes are allowed: class names, defaults, validation, delete rules, notes. Fetch indexes may
     /// differ too: new ones are built, removed ones are dropped. All other differences are a mismatch.
@@ -62,7 +62,7 @@ extension StoredSchema {
 }
 
 extension Catalogue.StoredIndex {
-    /// True when both have the same elements; numbers may differ.
+    /// True when both indexes have the same definition. Their numbers may differ.
     func isSame(as other: Catalogue.StoredIndex) -> Bool {
         entity == other.entity && name == other.name && elements == other.elements
             && isPolymorphic == other.isPolymorphic && condition == other.condition

@@ -4,20 +4,20 @@ internal import HornbeamModel
 /// The migration of the table of one concrete entity of the new version.
 struct TableStep {
     enum Way: String, Equatable {
-        /// The entity had no rows before.
+        /// The old version has no table for the entity.
         case create
         /// The table does not change.
         case keep
-        /// The table gets another layout; no row is written.
+        /// The layout of the table changes; no row is written.
         case alter
-        /// Null cells get default values in place, like in a batch update; the layout may change too.
+        /// Default values replace nulls in place, as in a batch update; the layout may change too.
         case fill
         /// All rows are written to a new table.
         case rewrite
     }
 
     let entity: EntityDescription
-    /// Nil when there were no rows before.
+    /// The source entity; nil when there is none, or when it is abstract.
     let oldEntity: EntityDescription?
     var stored: Catalogue.StoredEntity
     var way: Way
@@ -25,11 +25,11 @@ struct TableStep {
     /// The layout of the table in the new version.
     var layout: ColumnLayout
     var rowCount: Int
-    /// The reasons for rewriting the rows.
+    /// The reasons for rewriting the rows, or for writing default values.
     var reasons: [String] = []
     /// The default values of `fill`.
     var fills: [ColumnFill] = []
-    /// True when the rows stay and the table gets another layout.
+    /// True when the layout of the table changes and its rows do not.
     var changesLayout = false
 
     var isRewritten: Bool { way == .rewrite }
@@ -61,7 +61,7 @@ struct ColumnStep {
         /// Null becomes the default value.
         case fillNull
         case composite(CompositeMatch)
-        /// References to objects of entities other than these become null.
+        /// References to objects of other entities than these become null.
         case keepReferences(to: Set<UInt32>)
     }
 
@@ -129,17 +129,17 @@ extension MigrationDraft {
             if case .computed(let computed) = source { reasons.append("“\(property.name)” is \(computed.verb)") }
         }
         guard case .column(let oldColumn, let oldProperty) = step.source else {
-            if rows.hiddenColumns.contains(ColumnID(UInt32(column.number))) { reasons.append("“\(property.name)” comes back") }
+            if rows.hiddenColumns.contains(ColumnID(UInt32(column.number))) { reasons.append("“\(property.name)” would read the cells of a removed column") }
             return step
         }
         step.conversion = try conversion(from: oldProperty, oldColumn, to: property, rows)
         switch step.conversion {
         case .none: break
-        case .fillNull: reasons.append("“\(property.name)” gets its default value where it has none")
+        case .fillNull: reasons.append("“\(property.name)” is null in some rows, which get the default value")
         case .composite: reasons.append("elements of “\(property.name)” are renamed or added")
-        case .keepReferences: reasons.append("“\(property.name)” leads to objects that are removed")
+        case .keepReferences: reasons.append("“\(property.name)” refers to objects of entities that it no longer allows")
         }
-        if oldColumn.number != column.number { reasons.append("“\(property.name)” joins another column") }
+        if oldColumn.number != column.number { reasons.append("“\(property.name)” moves to another column") }
         return step
     }
 
@@ -172,8 +172,8 @@ extension MigrationDraft {
         return hasNull ? .fillNull : .none
     }
 
-    /// References to objects of entities that are no longer a possible destination become null, and so do references to deleted
-    /// objects, which a delete rule may leave.
+    /// References to objects of entities that are no longer a possible destination become null, even if such an object is deleted. Other
+    /// references do not change.
     private func referenceConversion(
         _ old: PropertyDescription, _ column: Catalogue.StoredProperty, _ property: PropertyDescription, _ rows: TableView
     ) throws(EngineError) -> ColumnStep.Conversion {
@@ -206,7 +206,7 @@ extension MigrationDraft {
                 guard source(of: column.property, in: step.entity)?.usesDefaultValue == true else { return nil }
                 return column.property.defaultValue.cellBytes(column.stored.type)
             }
-            // References that had one possible destination before now store the entity.
+            // A to-one with one possible destination has no entity column. The new entity column returns the number of that destination.
             if Int(id.rawValue) == column.stored.entityColumn, case .column(_, let old) = column.source,
                 let only = old.destinationEntity?.concreteDescendants.first
             {

@@ -6,16 +6,16 @@ internal import HornbeamThreads
 // Copying, replacing and removing the folder of a store.
 
 extension Store {
-    /// A copy of a store. The copy of a memory store exists while this value is held.
+    /// A reference to a copy of a store. A copy in memory exists while this value exists.
     package struct Copy: Sendable {
         private let memory: MemoryLocation?
 
         fileprivate init(_ memory: MemoryLocation?) { self.memory = memory }
     }
 
-    /// Copies the store with its identity to an empty place. The copy contains everything saved before the call.
+    /// Copies the store with its identity to an empty location. The copy contains all saves that ended before the call.
     ///
-    /// Hold the result until the copy is open. Saves made during the call may be missing from the copy.
+    /// The result must exist until the copy is open. Saves made during the call may be missing from the copy.
     /// - Throws: `notAStore` when the target exists; `full`, `inputOutput`.
     package func copy(to target: Location, progress: ProgressReport? = nil) throws -> Copy {
         let memory = MemoryLocation(target)
@@ -31,12 +31,12 @@ extension Store {
         if isReadOnly { return try body() }
         try joint.hold(for: location)
         defer { joint.release() }
-        // The writer's turn is granted after the saves that have begun.
+        // Waits for the saves that have begun, because the writer's turn is granted in order.
         try EngineError.translated { () throws(EngineError) in try engine.begin().abort() }
         return try keys.withLock { _ in try body() }
     }
 
-    /// Runs the body with the path of a store on disk that no process has open. The path may be empty.
+    /// Runs the body with the path of a store on disk that no process has open. The path may have no store.
     ///
     /// - Throws: `storeInUse`, `inputOutput`.
     package static func withUnusedFolder<Result>(_ location: Location, _ body: (String) throws -> Result) throws -> Result {

@@ -18,7 +18,7 @@ extension Store {
         do {
             return try open(engine, location, model, options, memory)
         } catch {
-            // The first error is reported; a second one from closing adds nothing.
+            // The error of opening is thrown. An error of closing is ignored.
             try? engine.close()
             throw (error as? EngineError).map { HornbeamError($0) } ?? error
         }
@@ -62,7 +62,7 @@ extension Store {
     ) throws -> StoredSchema {
         guard let model, !options.readOnly else {
             throw HornbeamError(
-                .notAStore, "“\(location)” holds no model yet, so it cannot be opened without one. Open it for writing with a model.")
+                .notAStore, "“\(location)” contains no model yet, so it cannot be opened without one. Open it for writing with a model.")
         }
         let stored = StoredSchema(catalogue: Catalogue(model: model), model: model, modelBytes: try model.encoded())
         let transaction = try engine.begin()

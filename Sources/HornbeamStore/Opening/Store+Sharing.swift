@@ -4,7 +4,7 @@ internal import HornbeamThreads
 
 /// One use of an open store. Coordinators of this process that add the same store share it (PSC-22).
 ///
-/// The store closes when its last lease ends. Until then, another process that wants to write gets `storeInUse`.
+/// The store closes when its last lease ends. Until then, opening it for writing in another process throws `storeInUse`.
 package final class StoreLease: Sendable {
     package let store: Store
     private let key: OpenStoreKey?
@@ -35,7 +35,7 @@ package final class StoreLease: Sendable {
     ///
     /// - Throws: `storeInUse` while another coordinator of this process uses the store; the errors of `open`.
     package func reopened() throws -> StoreLease {
-        // Closing a failed store throws the known error again.
+        // Closing a failed store throws the error of the failure again, which is ignored.
         try? end()
         let lease = try Store.lease(store.location, model: store.model, options: store.options)
         guard lease.store === store else { return lease }
@@ -51,7 +51,7 @@ package final class StoreLease: Sendable {
     }
 }
 
-/// A place, and whether the store is open for reading only. A store open for reading takes no lock.
+/// The location and mode of an open store. A store that is open for reading takes no lock, so a store can be open in both modes.
 private struct OpenStoreKey: Hashable, Sendable {
     let location: Store.Location
     let isReadOnly: Bool
@@ -72,7 +72,7 @@ private enum OpenStores {
 
     private static let entries = Guarded<[OpenStoreKey: Entry]>([:])
 
-    /// The open store with one more use; nil when it is not open, and the caller must open it.
+    /// Adds a use of an open store and returns it. Returns nil when the store is not open; the caller must then open it and call `note`.
     static func use(_ key: OpenStoreKey, _ check: (Store) throws -> Void) throws -> Store? {
         let result: Result<Store?, any Error> = entries.wait { entries -> Result<Store?, any Error>? in
             switch entries[key] {
@@ -92,7 +92,7 @@ private enum OpenStores {
         return try result.get()
     }
 
-    /// The open store with one more use; nil when it is not open, or is being opened or closed.
+    /// Adds a use of an open store and returns it. Returns nil when the store is not open, or is being opened or closed.
     static func join(_ key: OpenStoreKey, _ check: (Store) throws -> Void) throws -> Store? {
         try entries.withLock { entries in
             guard case .open(let store, let uses) = entries[key] else { return nil }
@@ -129,8 +129,8 @@ private enum OpenStores {
 }
 
 extension Store {
-    /// Opens a store, or shares it if this process has it open; then the options of the first opening apply. Readers share
-    /// a writer's store if there is one.
+    /// Opens a store, or shares the open store of this process, which has the options of its first opening. Readers share a writer's store
+    /// if there is one.
     ///
     /// - Throws: The errors of `open`; `modelMismatch` when the store is open with another model.
     package static func lease(_ location: Location, model: ManagedObjectModel, options: Options) throws -> StoreLease {
@@ -154,7 +154,7 @@ extension Store {
         }
     }
 
-    /// As above, for a custom store: coordinators share the cached rows.
+    /// The same for a custom store: coordinators share the cached rows.
     package static func lease(_ custom: any CustomStore, model: ManagedObjectModel) throws -> StoreLease {
         let key = OpenStoreKey(.memory(name: "custom " + custom.identifier.uuidString), isReadOnly: false)
         if let store = try OpenStores.use(key, { try $0.checkCompatible(model) }) { return StoreLease(store, key) }
@@ -168,7 +168,7 @@ extension Store {
         }
     }
 
-    /// True while a coordinator of this process has the store.
+    /// True while a coordinator of this process uses the store.
     package static func isLeased(_ location: Location) -> Bool {
         [false, true].contains { OpenStores.isOpen(OpenStoreKey(location.resolved, isReadOnly: $0)) }
     }
@@ -183,7 +183,7 @@ extension Store {
 }
 
 extension Store.Location {
-    /// The same value for all spellings of a path.
+    /// The location with a resolved path, which is equal for all spellings of the path.
     fileprivate var resolved: Self {
         switch self {
         case .memory: self
@@ -199,7 +199,7 @@ extension Store.Location {
         return (parent == "/" ? "" : parent) + "/" + url.lastPathComponent
     }
 
-    /// Calls the C library, which takes a tenth of the time of `URL`. Nil if the path does not exist.
+    /// Resolves a path with the C library, in a tenth of the time of `URL`; nil if the path does not exist.
     private static func real(_ path: String) -> String? {
         guard let real = unsafe realpath(path, nil) else { return nil }
         defer { unsafe free(real) }

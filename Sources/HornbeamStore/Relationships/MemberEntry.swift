@@ -7,7 +7,7 @@ struct MemberTrees: Sendable {
     let order: TreeID?
     /// True when entries contain the entity of the member.
     let isPolymorphic: Bool
-    /// The only member entity if they do not; -1 when there is none.
+    /// The entity of all members if entries do not contain it; -1 when there is none.
     let onlyMember: Int32
 
     /// `owner, member`

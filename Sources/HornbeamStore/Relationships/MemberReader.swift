@@ -5,7 +5,7 @@ package struct MemberReader {
     let trees: MemberTrees
     let schema: Schema
     let members: IndexView
-    /// Present in ordered relationships.
+    /// Nil for relationships without an order.
     let order: IndexView?
 
     init(_ trees: MemberTrees, schema: Schema, view: (TreeID) throws(EngineError) -> IndexView) throws(EngineError) {
@@ -47,7 +47,7 @@ package struct MemberReader {
         }
     }
 
-    /// The last eight bytes of a key are the member, so neither whole keys nor values are read.
+    /// Reads only the last eight bytes of each key, which are the member, and no values.
     private func forEachOfOneEntity(
         owner: UInt64, skipping: Int, _ body: (ObjectReference) -> Bool
     ) throws(EngineError) {

@@ -3,8 +3,8 @@ internal import HornbeamModel
 
 /// Changes the members of to-many relationships inside a transaction.
 ///
-/// Positions in an ordered relationship are numbers with gaps. A new member is placed one gap after the last, a moved one in the
-/// middle between its neighbours, so that a move writes one member. When a gap is used up, all positions of the owner are renumbered.
+/// Positions in an ordered relationship are integers with gaps. A new member gets a position one gap after the last. A moved member gets
+/// a position between its neighbours, so that a move writes one member. When no position is free, all members of the owner are renumbered.
 struct MemberWriter {
     static let firstPosition: UInt64 = 1 << 62
     static let positionGap: UInt64 = 1 << 24
@@ -74,7 +74,7 @@ struct MemberWriter {
         if let backward = link.backward { try remove(owner, from: member, backward) }
     }
 
-    /// Removes all links of a deleted object. Returns the objects at the other ends with the property that referred to it.
+    /// Removes all links of a deleted object. Returns the objects to which it was linked, each with the property of the link.
     func unlinkAll(
         of object: ObjectReference, in table: EntityTable
     ) throws(EngineError) -> [(ObjectReference, Int)] {
@@ -108,7 +108,7 @@ struct MemberWriter {
         }
     }
 
-    /// Moves the members that are not kept into the gaps. Returns false, without writing, when a gap is too small.
+    /// Assigns new positions to the members outside `kept`. Returns false, without writing, when a gap is too small.
     private func move(
         _ wanted: [ObjectReference], keeping kept: Set<Int>, _ positions: inout [UInt64: UInt64],
         owner: UInt64, _ trees: MemberTrees

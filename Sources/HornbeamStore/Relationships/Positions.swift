@@ -24,11 +24,11 @@ enum LongestRun {
     }
 }
 
-/// Computes positions for moved members between members that stay.
+/// Computes positions for moved members between members whose positions do not change.
 enum GapPlan {
-    /// New positions of the indexes that are not kept; nil when a gap is too small.
+    /// Returns the new positions of the indexes outside `kept`; nil when a gap is too small.
     ///
-    /// `positions` are the current ones in the wanted order; those of the kept indexes ascend.
+    /// `positions` are the current positions in the new order. Those of the indexes in `kept` ascend.
     static func moves(_ positions: [UInt64], keeping kept: Set<Int>, gap: UInt64) -> [(index: Int, position: UInt64)]? {
         var moves: [(index: Int, position: UInt64)] = []
         var start = 0
@@ -55,7 +55,7 @@ enum GapPlan {
             let step = (high - low) / (count64 + 1)
             return step == 0 ? nil : (1 ... count64).map { low + $0 * step }
         case (let low?, nil):
-            // Members that the new order does not contain may have positions there; half a gap avoids them.
+            // Members that the new order does not contain may have equal positions. Order keys with equal positions sort by member.
             return low > UInt64.max / 2 ? nil : (1 ... count64).map { low + $0 * gap }
         case (nil, let high?):
             guard high > count64 * gap else { return nil }

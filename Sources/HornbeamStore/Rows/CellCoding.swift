@@ -5,7 +5,7 @@ internal import HornbeamModel
 /// Converts values to cells. `Docs/Rows.md` describes each type's format.
 extension StoredColumn {
     /// Writes a value into the column; null for `.null`.
-    /// - Throws: `HornbeamError` when the value is not one of the property's type.
+    /// - Throws: `HornbeamError` when the value does not have the property's type.
     func write(_ value: PropertyValue, to row: RowBuffer, schema: Schema, origin: StoreOrigins) throws {
         if value.isNull { return writeNull(to: row) }
         if type == .reference { return try writeReference(value, to: row, schema: schema, origin: origin) }
@@ -91,7 +91,7 @@ extension StoredColumn {
 }
 
 extension CellColumn {
-    /// True when the column stores the value without conversion, or there is no column; false when a conversion may be needed.
+    /// True when the column stores the value without conversion, or when there is no column. False when the value may need a conversion.
     func holds(_ value: PropertyValue) -> Bool {
         guard let type else { return true }
         switch value {
@@ -110,7 +110,7 @@ extension CellColumn {
         }
     }
 
-    /// Writes a value that needs no conversion into an empty row, without reference counting; false for other values.
+    /// Writes a value that needs no conversion into an empty row, without reference counting. Returns false for other values.
     func write(_ value: PropertyValue, to row: RowBuffer) -> Bool {
         guard let type else { return true }
         switch value {
@@ -142,7 +142,7 @@ extension StoredColumn {
         }
     }
 
-    /// The value for conditions and keys of indexes: an object is its key, an object ID its text.
+    /// The value for index conditions and keys. A to-one is an ID of which only the key is valid; an object ID is its URI as text.
     func indexedValue(in row: RowView) throws(EngineError) -> PropertyValue {
         if row.isNull(column) { return .null }
         switch type {

@@ -24,7 +24,7 @@ internal import HornbeamModel
     /// True when the property has a column: it is an attribute or a to-one, and not transient.
     package func holds(_ property: Int) -> Bool { unsafe columns[property].position >= 0 }
 
-    /// True when the hint comes from this snapshot, so that the row exists without a lookup.
+    /// True when the hint was made in this snapshot. The row then exists and needs no lookup.
     package func knows(_ hint: RowHint) -> Bool { withTable { $0.saw(hint.location) } }
 
     /// Finds the location of a row; false when there is none.
@@ -43,12 +43,12 @@ internal import HornbeamModel
         try tryTable { table throws(EngineError) in unsafe try table.isText(key, at: &hint.location, column, text) }
     }
 
-    /// Prefetches the texts that are usually read, for a row that was located earlier.
+    /// Prefetches the texts that are usually read, of a row that was located earlier.
     package func fetchTexts(_ hint: RowHint) { withTable { $0.fetchTexts(at: hint.location) } }
 
-    // MARK: Where a row was seen
+    // MARK: Cells of located rows
 
-    /// The double, float or date of a located row with a value; nil means to call `double`.
+    /// The double, float or date of a located row; nil when the caller must call `double`.
     package func plainDouble(_ property: Int, _ hint: RowHint) -> Double? {
         let column = unsafe columns[property]
         return withTable { $0.plainCell(at: hint.location, column.position) }.map(column.double)
@@ -65,15 +65,15 @@ internal import HornbeamModel
         withTable { unsafe $0.plainText(at: hint.location, columns[property].position) }
     }
 
-    /// Borrows the bytes of such a text until they are returned; nil means to call `lendText`.
+    /// Borrows the bytes of a string or URI of a located row until `giveBack`; nil when the caller must call `lendText`.
     package func borrowText(_ property: Int, _ hint: RowHint) -> LentText? {
         withTable { unsafe $0.borrowText(at: hint.location, columns[property].position) }
             .map { unsafe LentText(start: $0.start, count: $0.count, reader: $0.reader) }
     }
 
-    // MARK: Any row
+    // MARK: Cells of any row
 
-    /// Passes the stored bytes of a string or URI to `body`, nil when there is no value; false when there is no row.
+    /// Passes the stored bytes of a string or URI to `body`, or nil for a null. Returns false when there is no row.
     package func lendText(
         _ property: Int, _ key: UInt64, _ hint: inout RowHint, _ body: (UnsafeRawBufferPointer?) -> Void
     ) throws -> Bool {
@@ -84,7 +84,7 @@ internal import HornbeamModel
         } catch { throw HornbeamError(error) }
     }
 
-    /// An integer of any width, or a boolean as 0 and 1; nil when there is no row, `.some(nil)` when there is no value.
+    /// An integer of any width, or a boolean as 0 or 1. Returns nil when there is no row, and `.some(nil)` for a null.
     package func integer(_ property: Int, _ key: UInt64, _ hint: inout RowHint) throws -> Int64?? {
         let column = unsafe columns[property]
         let cell: FixedCell

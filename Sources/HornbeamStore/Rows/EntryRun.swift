@@ -1,10 +1,10 @@
 internal import Foundation
 internal import HornbeamEngine
 
-/// Collected index entries: the keys lie back to back in one array and are sorted when they are written.
+/// Collects index entries in one array of bytes, and sorts them before they are written.
 struct EntryRun {
     private struct Entry {
-        /// The first eight bytes of the key. Most comparisons need no more.
+        /// The first eight bytes of the key, which decide most comparisons.
         var head: UInt64
         var offset: Int
         var length: Int
@@ -38,7 +38,7 @@ struct EntryRun {
         return key.isEmpty ? 0 : head << UInt64(8 * (8 - key.count))
     }
 
-    /// Passes the entries to `body` in key order, equal ones in insertion order, then removes them.
+    /// Passes the entries to `body` in key order, then removes them. Entries with equal keys keep their order of insertion.
     mutating func forEachSorted<E: Error>(
         _ body: (UnsafeRawBufferPointer, ObjectReference) throws(E) -> Void
     ) throws(E) {

@@ -36,8 +36,8 @@ struct HistoryBytes {
         bytes.append(contentsOf: contents)
     }
 
-    /// Ascending keys: their number, the first one, then runs of consecutive keys. A run is twice the distance from the end of the previous run;
-    /// for a run longer than one key, plus one, followed by its length. A million new rows take a few bytes, scattered ones about a byte each.
+    /// Ascending keys: their number, the first key, then runs of consecutive keys. The distance of a run begins at the end of the previous run.
+    /// A run of one key is 2 × distance. A longer run is 2 × distance + 1 and its length. Scattered keys take about a byte each.
     mutating func append(keys: [UInt64]) {
         append(number: UInt64(keys.count))
         guard var next = keys.first else { return }
@@ -55,7 +55,7 @@ struct HistoryBytes {
     }
 }
 
-/// Reads the parts of a record from its front; nil if the bytes are invalid.
+/// Reads the parts of a record from the front. Each method returns nil if the bytes are invalid.
 struct HistoryReader {
     private let bytes: [UInt8]
     private var position = 0

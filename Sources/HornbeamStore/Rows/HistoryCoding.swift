@@ -100,7 +100,7 @@ struct HistoryCoding: Sendable {
 
     func preservesValues(of table: EntityTable) -> Bool { !numbers.preserved(table.index).isEmpty }
 
-    /// The values that history keeps of a deleted row; nil when its entity preserves none.
+    /// The encoded values that history preserves of a deleted row; nil when its entity preserves none.
     func preservedValues(of row: RowView, in table: EntityTable) throws(EngineError) -> [UInt8]? {
         let properties = numbers.preserved(table.index)
         if properties.isEmpty { return nil }
@@ -140,7 +140,7 @@ struct HistoryCoding: Sendable {
         return record
     }
 
-    /// The front of a record, without its groups.
+    /// Decodes the fields before the groups of a record.
     static func header(_ reader: inout HistoryReader, _ number: UInt64) -> HistoryRecord? {
         guard reader.byte() == format, let kind = reader.byte().flatMap(HistoryRecord.Kind.init), let time = reader.double(),
             let process = reader.number(), let processName = reader.text(), let author = reader.text(),
@@ -198,7 +198,7 @@ struct HistoryCoding: Sendable {
     }
 }
 
-/// The author and context that each record names.
+/// The process that each record names.
 struct HistoryWriter: Sendable {
     let processIdentifier: Int32
     let processName: String
@@ -208,7 +208,7 @@ struct HistoryWriter: Sendable {
 }
 
 extension PropertyValue {
-    /// An object ID replaced by its URI.
+    /// The value, with an object ID replaced by its URI, because a composite cell contains no object IDs.
     fileprivate var withoutIdentity: PropertyValue {
         if case .objectID(let id) = self { .uri(id.uriRepresentation()) } else { self }
     }

@@ -2,7 +2,7 @@ internal import HornbeamEngine
 
 /// Fills an index from the stored rows.
 enum IndexBuilder {
-    /// `snapshot` is the state at the begin of the transaction. Returns the number of rows that violate a unique constraint.
+    /// Returns the number of rows that violate a unique constraint. The transaction must have started from `snapshot`.
     @discardableResult
     static func build(
         _ index: ValueIndex, from snapshot: Snapshot, in transaction: WriteTransaction, schema: Schema

@@ -5,11 +5,11 @@ internal import HornbeamModel
 /// A buffer for the bytes of an index key, built component by component and reused for further keys.
 struct IndexKey {
     private(set) var bytes: [UInt8] = []
-    /// True when a component is null; then a unique index has no entry.
+    /// True when a component is null. A unique index has no entry for such a row.
     private(set) var hasNull = false
-    /// True when the components exceed the maximum length of a key and end in a hash instead.
+    /// True when the components exceed the maximum length of a key. The bytes then end in a hash.
     private(set) var isCut = false
-    /// True when the row does not satisfy the condition of a partial index, so that it has no entry.
+    /// True when the row does not satisfy the condition of a partial index. The index has no entry for such a row.
     private(set) var isOutside = false
 
     mutating func reset() {
@@ -51,7 +51,7 @@ struct IndexKey {
         end(element, from: start)
     }
 
-    /// Appends the common prefix of all texts that begin with `prefix`. Only as the last component, ascending.
+    /// Appends the common prefix of all texts that begin with `prefix`. The component must be the last one, and ascending.
     mutating func append(prefix: String, _ element: ValueIndex.Element) {
         bytes.append(KeyBytes.present)
         unsafe element.collation.folded(prefix.utf8).withUnsafeBytes { unsafe KeyBytes.appendEscapedPrefix($0, to: &bytes) }
@@ -96,7 +96,7 @@ struct IndexKey {
         }
     }
 
-    /// Appends the raw bytes of a cell that is not null. A number may be wider than its column.
+    /// Appends the raw bytes of a cell that is not null. A number may be wider than the element's type.
     mutating func append(raw: UnsafeRawBufferPointer, _ element: ValueIndex.Element) {
         let start = begin()
         switch element.type {
@@ -155,16 +155,16 @@ struct IndexKey {
         }
     }
 
-    private func noKeyOfComposite() -> Never { preconditionFailure("A composite has no key; its elements have.") }
+    private func noKeyOfComposite() -> Never { preconditionFailure("A composite has no index key; only its elements have keys.") }
 
     // MARK: Length
 
-    /// The maximum length of components that are not truncated.
+    /// The maximum length of components that are stored without truncation.
     static let wholeMax = 999
     /// The length of a truncated key: a prefix and 16 bytes of hash. It is one byte longer than any complete key.
     static let cutCount = 1000
 
-    /// Truncates components that are too long. Called once, after the last one.
+    /// Truncates components that are too long. Called once, after the last component.
     mutating func finishComponents() {
         guard bytes.count > Self.wholeMax else { return }
         isCut = true
@@ -178,7 +178,7 @@ struct IndexKey {
     mutating func append(objectKey: UInt64) { KeyBytes.append(objectKey, to: &bytes) }
 }
 
-/// A 128-bit hash of the truncated part of a long key. Rows with equal hashes are compared.
+/// A 128-bit hash of the truncated part of a long key. Fetches compare the rows; a unique constraint treats equal hashes as equal values.
 private struct KeyHash {
     var high: UInt64 = 0xCBF2_9CE4_8422_2325
     var low: UInt64 = 0x9E37_79B9_7F4A_7C15
@@ -193,7 +193,7 @@ private struct KeyHash {
 }
 
 extension IndexKey {
-    /// Builds the components of a row from the properties that the index reads; outside if the row does not satisfy its condition.
+    /// Sets the components from the values of a row. Sets `isOutside` if the values do not satisfy the condition of the index.
     mutating func fill(_ index: ValueIndex, values: [String: PropertyValue]) {
         reset()
         if let condition = index.condition, !condition.holds(values) {
@@ -206,7 +206,7 @@ extension IndexKey {
 }
 
 extension ValueIndex {
-    /// Begins with the components of a row, truncated if they are too long.
+    /// Sets `key` to the components of a row, truncated if they are too long.
     func fill(_ key: inout IndexKey, from row: RowView, of table: EntityTable) throws(EngineError) {
         guard isPlain else { return key.fill(self, values: try values(of: row, table, changes: nil)) }
         key.reset()
@@ -216,7 +216,7 @@ extension ValueIndex {
         key.finishComponents()
     }
 
-    /// Begins with the components of a row in which some values are replaced; `changes` is by property index.
+    /// Sets `key` to the components of a row in which some values are replaced; `changes` is by property index.
     func fill(
         _ key: inout IndexKey, from row: RowView, of table: EntityTable, changes: [PropertyValue?]
     ) throws(EngineError) {
@@ -232,7 +232,7 @@ extension ValueIndex {
         key.finishComponents()
     }
 
-    /// Begins with the components of a row's values, by property index.
+    /// Sets `key` to the components of the values, which are by property index.
     func fill(_ key: inout IndexKey, from values: [PropertyValue]) {
         guard isPlain else {
             let pairs = properties.map { ($0.name, values[$0.index]) }

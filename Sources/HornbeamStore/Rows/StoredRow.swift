@@ -78,7 +78,7 @@ final class RowReader: Sendable {
     let schema: Schema
     let origins: StoreOrigins
     let history: HistoryCoding
-    /// False where a custom store has rows that were not loaded yet.
+    /// False for a custom store, because some of its rows may not be loaded.
     let hasAllRows: Bool
 
     init(schema: Schema, origins: StoreOrigins, hasAllRows: Bool = true) {

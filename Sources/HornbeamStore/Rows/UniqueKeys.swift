@@ -3,7 +3,7 @@ internal import HornbeamModel
 
 /// Entries of unique constraints.
 enum UniqueKeys {
-    /// Adds the entry of a key. If another object already has the key, changes nothing and returns that object.
+    /// Adds the entry of a key. If another object already has the key, returns that object and changes nothing.
     static func take(
         _ index: ValueIndex, _ key: inout IndexKey, for object: ObjectReference, in transaction: WriteTransaction,
         schema: Schema
@@ -16,7 +16,7 @@ enum UniqueKeys {
         }
     }
 
-    /// As above, for the bytes of a key that is not truncated.
+    /// The same for the bytes of a key that is not truncated.
     static func take(
         _ index: ValueIndex, whole key: UnsafeRawBufferPointer, for object: ObjectReference, in transaction: WriteTransaction,
         schema: Schema
@@ -55,7 +55,7 @@ enum UniqueKeys {
         return value
     }
 
-    /// Passes the same bytes to `body`.
+    /// Passes the bytes of `value` to `body`.
     private static func withValue<R>(
         _ index: ValueIndex, _ object: ObjectReference, schema: Schema, _ body: (UnsafeRawBufferPointer) throws(EngineError) -> R
     ) throws(EngineError) -> R {
@@ -64,7 +64,7 @@ enum UniqueKeys {
         return unsafe try withUnsafeBytes(of: &key) { (bytes) throws(EngineError) in unsafe try body(bytes) }
     }
 
-    /// The object of an entry.
+    /// Decodes the object from the value of an entry.
     static func holder(
         _ value: [UInt8], _ index: ValueIndex, schema: Schema
     ) throws(EngineError) -> ObjectReference {
@@ -85,7 +85,7 @@ enum UniqueKeys {
         EngineError(.damaged, "An entry of the index \(index.title) cannot be read. Run check, and restore from a backup.")
     }
 
-    /// A truncated key has the object key after the hash, so that equal hashes are not a conflict before the rows are compared.
+    /// Adds the entry of a truncated key, with the object key appended. The prefix and the hash must be unique.
     private static func takeCut(
         _ index: ValueIndex, _ key: inout IndexKey, _ value: [UInt8], for object: ObjectReference,
         in transaction: WriteTransaction, schema: Schema
@@ -97,7 +97,7 @@ enum UniqueKeys {
             return true
         }
         if let first = candidates.first {
-            // Equal 128-bit hashes mean equal values, except for a deliberate collision, which is refused as a duplicate.
+            // Equal hashes of 128 bits are treated as equal values, because only a deliberate collision has different values.
             return try holder(first, index, schema: schema)
         }
         key.append(objectKey: object.key)

@@ -1,8 +1,8 @@
 internal import HornbeamEngine
 internal import HornbeamModel
 
-/// The members of to-many relationships. Each link is stored twice: in the relationship's own entries, and on the other side in a column
-/// of the members' rows or in the entries of the inverse. A link in either place is saved if both objects are.
+/// Copies the members of to-many relationships. Each link is stored twice: in the relationship's own entries, and on the other side in a
+/// column of the members' rows or in the entries of the inverse. A link that is readable in one place is saved if both objects are saved.
 extension Salvage {
     private struct Link {
         var owner: UInt64
@@ -49,7 +49,7 @@ extension Salvage {
         return positions
     }
 
-    /// For a relationship that mirrors a to-one, the rows determine the members.
+    /// Replaces `positions` by the links that the rows contain: they determine the members of a to-many with a to-one inverse.
     private func takeColumns(of link: LinkIndex, into positions: inout [Pair: UInt64]) throws {
         let snapshot = try target.snapshot()
         var told: [Pair: UInt64] = [:]
@@ -79,7 +79,7 @@ extension Salvage {
                     continue
                 }
                 try writer.add(member, to: owner.key, link.forward)
-                // The reverse entries of a one-way relationship belong to no other relationship.
+                // The reverse entries of a one-way relationship belong to no other relationship, so they are written here.
                 if link.kind == .oneWay, let backward = link.backward { try writer.add(owner, to: member.key, backward) }
                 report.links += 1
             }

@@ -33,7 +33,7 @@ extension Salvage {
         report.objects[new.entity.name] = saved
     }
 
-    /// Sets references to lost objects to null. References to objects that were already deleted stay.
+    /// Sets references to lost objects to null. References to objects that were deleted before do not change.
     func clearReferences() throws {
         let lost = Dictionary(grouping: report.losses, by: \.name).mapValues { $0.compactMap(\.keys) }
         for case let table? in schema.tables {
@@ -81,7 +81,7 @@ extension Salvage {
             report.losses.append(
                 SalvageReport.Loss(
                     name: index.title, count: doubles,
-                    reason: "Objects with unique values that others have too are in the store, but not in this constraint."))
+                    reason: "These objects have a unique value that another object has too. They are in the store, but not in this index."))
         }
     }
 }

@@ -3,7 +3,7 @@ internal import HornbeamModel
 
 /// One salvage: copies the readable parts of a damaged store to a new one.
 ///
-/// It copies the rows first, then their references and members, and builds the indexes last from the new rows. The
+/// It copies the rows first, then clears references to lost objects, copies the members, and builds the indexes from the new rows. The
 /// damaged store's indexes are not read.
 final class Salvage {
     let source: Snapshot
@@ -28,11 +28,11 @@ final class Salvage {
         stored = try Self.storedSchema(source, search, model, location)
         sourceSchema = try Schema(stored.catalogue, model: stored.model) { source.tree(named: $0) }
         schema = sourceSchema
-        // Objects of transactions that are lost from the log have used keys too.
+        // Transactions that the log has lost may have used further keys.
         margin = engine.loss == nil ? 0 : 1 << 20
     }
 
-    /// The stored schema; the caller's model if it is unreadable.
+    /// The stored schema, or one made from the caller's model if the stored schema is unreadable.
     private static func storedSchema(
         _ source: Snapshot, _ search: LeafSearch, _ model: ManagedObjectModel?, _ location: String
     ) throws -> StoredSchema {
@@ -49,7 +49,7 @@ final class Salvage {
 
     private static func unreadableModel(_ location: String) -> HornbeamError {
         HornbeamError(
-            .damaged, "The model inside “\(location)” cannot be read. Give the model that the store was made with.")
+            .damaged, "The model inside “\(location)” cannot be read. Pass the model with which the store was made.")
     }
 
     func run() throws {
@@ -78,7 +78,7 @@ final class Salvage {
         }
     }
 
-    // MARK: Before and after
+    // MARK: Trees and stored values
 
     private func createTrees() throws {
         try write { transaction in
@@ -91,8 +91,8 @@ final class Salvage {
         }
     }
 
-    /// Copies stored values, and trees that the catalogue does not contain. It leaves out history, whose transactions are not those of the
-    /// new store: consumers get a resync.
+    /// Copies stored values, and trees that the catalogue does not contain. Omits history, because its transaction numbers are not those of
+    /// the new store; its consumers receive a resync.
     private func copyRest() throws {
         for (name, id) in source.allTrees where name != HistoryKey.treeName {
             let tree = try readable(id)
@@ -140,7 +140,7 @@ final class Salvage {
         }
     }
 
-    /// Keys of the damaged store's objects are not assigned again.
+    /// Advances the sequence, so that keys of the damaged store's objects are not assigned again.
     private func finishSequence() throws {
         try write { transaction in
             // A damaged store may contain any number; the sequence of an intact one is far below the limit.
@@ -165,7 +165,7 @@ final class Salvage {
 }
 
 extension UnreadablePart {
-    /// For a table: the range of its keys.
+    /// The range of the object keys in an unreadable part of a table.
     var objectKeys: ClosedRange<UInt64> {
         let lower = unsafe range.lower.count == 8 ? range.lower.withUnsafeBytes { unsafe KeyBytes.number($0, at: 0) } : 0
         let upper = range.upper.flatMap { unsafe $0.count == 8 ? $0.withUnsafeBytes { unsafe KeyBytes.number($0, at: 0) } : nil }

@@ -4,11 +4,11 @@ package import HornbeamModel
 extension Store {
     /// Makes a new store of all readable objects of a damaged one, which is not changed.
     ///
-    /// Objects keep their keys and the store its identity, so that IDs stay valid. Indexes are rebuilt.
+    /// Objects keep their keys and the store keeps its identity, so that IDs stay valid. Indexes are rebuilt.
     /// References to lost objects become null. `target` exists only after the new store is complete and durable.
     ///
     /// - Parameter model: Needed only when the stored model is unreadable.
-    /// - Throws: `notAStore`, `newerFormat`; `damaged` when no state or no model is readable; `full`; errors of `progress`.
+    /// - Throws: `notAStore`, `newerFormat`; `damaged` when no version or no model is readable; `full`; errors of `progress`.
     package static func salvage(
         _ source: String, to target: String, model: ManagedObjectModel? = nil, options: Options = Options(),
         progress: ((StoreProgress) throws -> Void)? = nil
@@ -35,7 +35,7 @@ extension Store {
         return report
     }
 
-    /// The newest state with readable roots.
+    /// Opens the newest version with readable roots.
     private static func openForSalvage(
         _ source: String, _ fileSystem: any FileSystem, _ options: Options
     ) throws -> Engine {

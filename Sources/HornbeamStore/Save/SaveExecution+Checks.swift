@@ -63,7 +63,7 @@ extension SaveExecution {
         guard conflicts.isEmpty else { throw conflicts }
     }
 
-    /// From this number on, keys are inserted in key order, so that neighbouring keys change the same leaf once.
+    /// From this number of inserts on, unique keys are inserted in key order, so that neighbouring keys change their leaf once.
     private static let sortedClaimsMin = 256
 
     private func claimInOrder(_ inserts: [InsertValues], _ claims: inout UniqueClaims) throws {
@@ -92,7 +92,7 @@ extension SaveExecution {
         claims.restoreOrder(of: inserts.map(\.reference))
     }
 
-    /// Writes computed values of a row whose unique keys are not part of the save.
+    /// Writes derived values of a row, and changes the unique keys that contain them.
     func executeDerived(_ update: UpdateValues) throws {
         var claims = UniqueClaims()
         for index in update.table.indexes where index.isUnique && update.changes(index) {
@@ -130,7 +130,7 @@ extension SaveExecution {
         }
     }
 
-    /// Adds the entry of `key`, or records that it is taken.
+    /// Adds the entry of `key`, or records a conflict if another object has it.
     private func take(_ index: ValueIndex, for object: ObjectReference, _ claims: inout UniqueClaims) throws {
         guard !key.hasNull else { return }
         if key.isCut { try noteCutKey(of: index) }

@@ -2,9 +2,9 @@ internal import Foundation
 internal import HornbeamEngine
 internal import HornbeamModel
 
-// The store computes derived attributes (ATT-11) inside the transaction that changes their sources. So a stored derived value always matches
-// the stored values, with any number of contexts. A row of which only derived values change keeps its version, because no edit of
-// a user could be lost.
+// The store computes derived attributes (ATT-11) inside the transaction that changes their sources. Therefore a stored derived value always
+// matches its stored sources, with any number of contexts. A row keeps its version if only derived values change, because that
+// overwrites no edit of a user.
 
 extension SaveExecution {
     /// Computes the derived attributes that depend on written data: rows inserted or updated in this transaction, and changed properties.
@@ -25,7 +25,7 @@ extension SaveExecution {
         for object in stale.objects { try recompute(stale.properties(of: object), of: object, now: now) }
     }
 
-    /// As above, for a batch that writes rows itself. Adds the derived changes to the batch's published change.
+    /// The same for a batch, which writes rows itself. Adds the derived changes to the batch's published change.
     static func keepDerivedValues(
         after change: inout StoreChange, written: [ObjectReference], _ transaction: WriteTransaction, _ reader: RowReader
     ) throws {
@@ -80,7 +80,7 @@ extension SaveExecution {
         return try members().reader(backward).references(owner: object.key)
     }
 
-    /// The objects whose one-way to-one names an object. Scans all rows, because no reverse index exists.
+    /// The objects with a one-way to-one that names an object. Scans all rows, because no reverse index exists.
     private func rows(
         naming object: ObjectReference, _ relationship: PropertyDescription
     ) throws(EngineError) -> [ObjectReference] {

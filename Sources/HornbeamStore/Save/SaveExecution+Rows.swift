@@ -59,7 +59,7 @@ extension SaveExecution {
         note(update.reference, mask: update.mask)
     }
 
-    /// Adds the entry with the components in `key` to the entries to remove.
+    /// Adds the entry with the components in `key` to `oldEntries`.
     private func noteOldEntry(_ index: ValueIndex, _ objectKey: UInt64) {
         guard !key.isOutside else { return }
         key.append(objectKey: objectKey)
@@ -140,7 +140,7 @@ extension SaveExecution {
 
     // MARK: Links
 
-    /// Links to objects that others deleted are left out, as the delete rule nullify would have removed them.
+    /// Omits links to objects that another save deleted, because the delete rule nullify would have removed them.
     func execute(_ link: ChangeSet.Link) throws {
         let index = schema.link(link.relationship)
         let writer = members()
@@ -163,7 +163,7 @@ extension SaveExecution {
         note(link.owner, property: link.relationship.index)
     }
 
-    /// False for an object without a row. Of a custom store, rows that were not asked for are not here.
+    /// False for an object without a row. Always true for a custom store, because some of its rows may not be loaded.
     func isThere(_ object: ObjectReference) throws(EngineError) -> Bool {
         guard reader.hasAllRows else { return true }
         return try transaction.table(schema.table(at: object.entityIndex).tree).contains(object.key)

@@ -1,7 +1,7 @@
 internal import HornbeamEngine
 internal import HornbeamModel
 
-/// The conflicts between unique keys of a save and those of other objects.
+/// Collects the conflicts between the unique keys that a save adds and existing keys.
 struct UniqueClaims {
     private struct Claim: Hashable {
         let index: Int
@@ -22,7 +22,7 @@ struct UniqueClaims {
         collisions[claim]?.objects.append(object)
     }
 
-    /// Sorts the conflicts by the order of the objects; those of other objects come first.
+    /// Sorts the conflicts by the order of the objects; conflicts of objects outside this list come first.
     mutating func restoreOrder(of objects: [ObjectReference]) {
         guard order.count > 1 else { return }
         let positions = Dictionary(objects.enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
@@ -33,8 +33,8 @@ struct UniqueClaims {
         }.map(\.element)
     }
 
-    /// All conflicts, in the order in which they were found. An object that this save changes or inserts counts as one of its own objects, even
-    /// if it already has the key.
+    /// Returns all conflicts, in the order in which they were found. If this save inserts or changes the object that has a key, the conflict
+    /// lists it among the objects of the save.
     func conflicts(
         of save: SaveExecution, _ updates: [UpdateValues], _ inserts: [InsertValues] = []
     ) throws -> SaveConflicts {
@@ -60,7 +60,7 @@ struct UniqueClaims {
 }
 
 extension SaveExecution {
-    /// The values that an object of this save wants in an index.
+    /// The values that an object of this save would have in an index.
     func values(_ object: ObjectReference, _ index: ValueIndex) throws -> [PropertyValue] {
         let given = changes.inserts.first { $0.key == object.key }?.values
             ?? changes.updates.first { $0.key == object.key }?.values ?? []

@@ -12,7 +12,7 @@ final class SaveExecution {
     var oldEntries: [(ValueIndex, [UInt8])] = []
     var newEntries: [(ValueIndex, IndexKey)] = []
     private let buffers: RowBuffers
-    /// Changed members by owner, collected until the end.
+    /// The changed properties of each object, collected until the end.
     private(set) var masks: [ObjectReference: PropertyMask] = [:]
 
     var schema: Schema { reader.schema }
@@ -26,7 +26,7 @@ final class SaveExecution {
         swap(&key, &self.buffers.key)
     }
 
-    /// Writes everything, or throws `SaveConflicts` (or another error); then the caller must abort the transaction.
+    /// Writes all changes. After an error, such as `SaveConflicts`, the caller must abort the transaction.
     func run() throws {
         defer { swap(&key, &buffers.key) }
         if changes.onlyInserts, schema.derivations.isEmpty { return try runInserts() }
@@ -45,7 +45,7 @@ final class SaveExecution {
         finishChange()
     }
 
-    /// The most common save.
+    /// Executes a save of new objects alone, which is the most common save.
     private func runInserts() throws {
         let inserts = try changes.inserts.map { try InsertValues($0, table: schema.table($0.entity)) }
         try claimUniqueKeys([], inserts)
@@ -59,7 +59,7 @@ final class SaveExecution {
 
     func members() -> MemberWriter { MemberWriter(transaction: transaction, schema: schema) }
 
-    // MARK: What is announced
+    // MARK: The published change
 
     func note(_ object: ObjectReference, property: Int) { masks[object, default: PropertyMask()].insert(property) }
 
@@ -67,7 +67,7 @@ final class SaveExecution {
         masks[object, default: PropertyMask()].formUnion(mask)
     }
 
-    /// Completes the change that is published.
+    /// Completes the change to be published.
     func finishChange() {
         change.author = changes.author
         change.contextName = changes.contextName

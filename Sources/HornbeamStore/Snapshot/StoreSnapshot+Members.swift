@@ -49,7 +49,7 @@ extension MemberReader {
         try EngineError.translated { () throws(EngineError) in try references(owner: owner) }
     }
 
-    /// The members of one owner at some places of the stored order, in O(log n + count).
+    /// The members of one owner at a range of the stored order, in O(log n + count).
     package func members(owner: UInt64, range: Range<Int>) throws -> [ObjectReference] {
         try EngineError.translated { () throws(EngineError) in
             try references(owner: owner, skipping: range.lowerBound, limit: range.count)

@@ -5,12 +5,12 @@ package import HornbeamModel
 @safe package final class StoreSnapshot: Sendable {
     /// The number of the commit that produced the state.
     package let transaction: UInt64
-    /// True when it has no age limit.
+    /// True when the snapshot is pinned, so that it has no age limit.
     package var isRetained: Bool { engineSnapshot.isPinned }
     let engineSnapshot: Snapshot
     let reader: RowReader
-    /// The views, by slot of the table. They are made once because making one costs more than a read. They lie behind a pointer because a copy
-    /// out of an array would retain the parts of the view at each read.
+    /// The views of the tables, by slot. They are made once, because making a view costs more than a read. They are behind a pointer, because
+    /// reading a view out of an array would retain its parts each time.
     nonisolated(unsafe) private let views: UnsafeMutablePointer<TableView>  // written in `init` only
     private let viewCount: Int
     /// The readers of single cells, by slot of the table.

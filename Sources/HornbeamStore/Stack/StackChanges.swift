@@ -2,7 +2,7 @@ internal import HornbeamModel
 
 /// The changes of one save to the stores of a stack. All of them are written or none.
 package struct StackChanges: Sendable {
-    /// For the store in the first slot, usually the only one.
+    /// The changes of the store in the first slot, which is usually the only store.
     private(set) var first: ChangeSet
     private var others: [ChangeSet] = []
 
@@ -12,7 +12,7 @@ package struct StackChanges: Sendable {
         if stack.parts.count > 1 { others = Array(repeating: origin, count: stack.parts.count - 1) }
     }
 
-    /// By slot; keys and references are local to each store.
+    /// The change sets by slot. Their keys and references are local to each store.
     package var parts: [ChangeSet] { [first] + others }
 
     package subscript(slot: StoreSlot) -> ChangeSet {

@@ -2,7 +2,7 @@ package import HornbeamModel
 
 /// Dictionary results over several stores. A single store groups its columns; with several stores, objects are grouped one by one.
 extension StackSnapshot {
-    /// The dictionaries of a fetch with groups or totals; `objects` take part with the given values.
+    /// The dictionaries of a fetch with groups or totals; `objects` are added with their inputs.
     package func groups(
         _ fetch: ValidatedFetch, _ program: DictionaryProgram, excluding: Set<UInt64>, adding objects: [GroupedObject]
     ) throws -> DictionaryAnswer {

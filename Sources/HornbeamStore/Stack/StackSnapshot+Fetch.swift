@@ -4,7 +4,7 @@ package import HornbeamModel
 extension StackSnapshot {
     /// The objects that match a request, in the order of its sort criteria, then by store and key.
     ///
-    /// - Throws: As `StoreSnapshot.fetch`.
+    /// - Throws: The errors of `StoreSnapshot.fetch`.
     package func fetch(
         _ fetch: ValidatedFetch, excluding: Set<UInt64> = [], control: FetchControl? = nil
     ) throws -> FetchAnswer {
@@ -53,7 +53,7 @@ extension StackSnapshot {
         try countAnswer(fetch, excluding: excluding).count
     }
 
-    /// As `count`, with statistics of the execution.
+    /// Like `count`, with statistics of the execution.
     package func countAnswer(_ fetch: ValidatedFetch, excluding: Set<UInt64> = []) throws -> CountAnswer {
         let request = fetch.request
         if let only, request.affectedStores == nil { return try only.countAnswer(fetch, excluding: excluding) }

@@ -1,10 +1,10 @@
 internal import HornbeamModel
 
-/// One committed state of each store of a stack. It never changes and can be read on any thread.
+/// One committed version of each store of a stack. It never changes and can be read on any thread.
 package final class StackSnapshot: Sendable {
     /// By slot; nil for a removed store.
     package let parts: [StoreSnapshot?]
-    /// The sum of the parts' transactions: different states of one stack have different sums.
+    /// The sum of the parts' transactions. Different snapshots of one stack have different sums.
     package let transaction: UInt64
     package let stack: StoreStack
     /// True when there was never more than one store, so that its local keys are also keys of the stack.
@@ -19,17 +19,17 @@ package final class StackSnapshot: Sendable {
         transaction = parts.reduce(0) { $0 + ($1?.transaction ?? 0) }
     }
 
-    /// True when it has no age limit.
+    /// True when the snapshot is pinned, so that it has no age limit.
     package var isRetained: Bool { parts.allSatisfy { $0?.isRetained ?? true } }
 
-    /// The state of the store in a slot; nil when the store was removed.
+    /// The snapshot of the store in a slot; nil when the store was removed.
     @inline(__always)
     package subscript(slot: StoreSlot) -> StoreSnapshot? {
         if let only, slot.index == 0 { return only }
         return slot.index < parts.count ? parts[slot.index] : nil
     }
 
-    /// The state of the store in a slot.
+    /// The snapshot of the store in a slot.
     ///
     /// - Throws: `closed` when the store was removed.
     package func part(_ slot: StoreSlot) throws -> StoreSnapshot {
@@ -37,14 +37,14 @@ package final class StackSnapshot: Sendable {
         return part
     }
 
-    /// The same state, with the newest state of one store.
+    /// This snapshot, with the newest version of one store.
     package func renewing(_ slot: StoreSlot) throws -> StackSnapshot {
         var parts = parts
         parts[slot.index] = try stack.store(in: slot).snapshot()
         return StackSnapshot(parts, stack: stack)
     }
 
-    /// The same state, with the newest state of stores that were added since and without removed ones.
+    /// This snapshot for a changed stack: with the newest version of added stores, and without removed stores.
     package func follow(_ stack: StoreStack) throws -> StackSnapshot {
         let parts = try stack.parts.enumerated().map { index, part in
             try part.flatMap { try self[StoreSlot(index)] ?? $0.store.snapshot() }

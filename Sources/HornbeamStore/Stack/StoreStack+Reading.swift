@@ -4,13 +4,13 @@ internal import HornbeamModel
 internal import HornbeamThreads
 
 extension StoreStack {
-    /// Switches all stores that were opened for reading to their newest durable state; true if any state is newer.
+    /// Switches all stores that were opened for reading to their newest durable version. Returns true if any of these is newer.
     ///
-    /// The states never contain half a two-phase commit: a part that is committed but not applied yet is applied in memory.
+    /// The versions contain each two-phase commit completely or not at all: a part that is committed but not applied is applied in memory.
     /// - Throws: The errors of `Store.refresh`; `inputOutput` when a writer commits too often to read the stores together.
     package func refresh() throws -> Bool {
         try TwoPhaseCommit.publication.withLock { _ in
-            // The coordinating store has the lowest identity, so it is read first: a part that it committed is then found, prepared or applied.
+            // The coordinating store has the lowest identity and is read first. The parts that it committed are then found, prepared or applied.
             let readers = stores.filter(\.isReadOnly).sorted { $0.identifier.uuidString < $1.identifier.uuidString }
             var isNew = try refreshTogether(readers)
             for store in readers where try showCommittedPart(of: store) { isNew = true }
@@ -20,7 +20,7 @@ extension StoreStack {
 
     private static let attemptsMax = 20
 
-    /// Reads the stores until no store has written a commit record after the others were read.
+    /// Refreshes the stores until no coordinating store writes a commit record meanwhile.
     private func refreshTogether(_ readers: [Store]) throws -> Bool {
         var isNew = false
         for _ in 0..<Self.attemptsMax {
@@ -34,7 +34,7 @@ extension StoreStack {
             .inputOutput, "Another process saves faster than the stores can be read together. Try again when it is less busy.")
     }
 
-    /// Shows the prepared part of a store if the coordinating store is open and has its commit record; true if it did.
+    /// Applies the prepared part of a store in memory, if the coordinating store is open and has the commit record. Returns true if it did.
     private func showCommittedPart(of store: Store) throws -> Bool {
         guard let prepared = try store.preparedPart(), let decider = slot(of: prepared.decider).flatMap({ self[$0]?.store }) else {
             return false
@@ -49,7 +49,7 @@ extension StoreStack {
 }
 
 extension Store {
-    /// The names of the commit records of this store whose participants may not have applied their parts.
+    /// The names of the commit records of this store. Their participants may not have applied their parts yet.
     fileprivate func decisions() throws -> [String] {
         try EngineError.translated { () throws(EngineError) in
             try engine.snapshot().valueNames(startingWith: StoredValue.decisions)

@@ -1,15 +1,15 @@
 package import Foundation
 
-/// Access to states before the newest one, of all stores together.
+/// Access to versions before the newest one, of all stores together.
 extension StoreStack {
-    /// The newest state. It stays readable while the snapshot is held, without an age limit.
+    /// A pinned snapshot of the newest versions. They stay readable while the snapshot exists.
     package func retain() throws -> StackSnapshot {
         try together { try $0.retain() }
     }
 
-    /// The state after the given commit of each named store, and the newest state of the others.
+    /// A pinned snapshot of the version after the given commit of each named store, and of the newest version of the other stores.
     ///
-    /// - Throws: `snapshotExpired` when a store no longer keeps that state, `closed` when there is no store.
+    /// - Throws: `snapshotExpired` when a store no longer retains that version, `closed` when there is no store.
     package func snapshot(at transactions: [UUID: UInt64]) throws -> StackSnapshot {
         try together { store in
             try transactions[store.identifier].map { try store.snapshot(at: $0) } ?? store.retain()
@@ -18,7 +18,7 @@ extension StoreStack {
 }
 
 extension StackSnapshot {
-    /// The commit that produced each store's state, by the store's identity.
+    /// The commit that produced each store's version, by the store's identity.
     package var transactions: [UUID: UInt64] {
         var transactions: [UUID: UInt64] = [:]
         for (part, state) in zip(stack.parts, parts) {
@@ -27,7 +27,7 @@ extension StackSnapshot {
         return transactions
     }
 
-    /// The same state for another stack, with the newest state of stores that only that one has; nil when no open store is in both.
+    /// This snapshot for another stack, with the newest version of stores that only the other has; nil when they have no store in common.
     package func seen(by other: StoreStack) throws -> StackSnapshot? {
         if other === stack { return self }
         var states: [ObjectIdentifier: StoreSnapshot] = [:]

@@ -29,7 +29,7 @@ extension StoreStack {
         if stores.count > 1, stores.contains(where: \.isReadOnly) { _ = try refresh() }
     }
 
-    /// Removes commit records of a former process whose participants are all open and have no prepared part.
+    /// Removes commit records of a former process, if all their participants are open and have no prepared part.
     private func removeCommitRecords(of store: Store) throws {
         // A running two-phase commit still needs its commit record, though no store is in doubt.
         try TwoPhaseCommit.publication.withLock { _ in
@@ -89,15 +89,15 @@ package enum SaveOutcome {
 }
 
 extension Store {
-    /// True when everything readable is durable; waits for the sync.
+    /// Waits until all readable commits are durable. Returns true if they are.
     fileprivate var isSynced: Bool { (try? engine.waitUntilDurable(engine.latest)) != nil }
 
-    /// Remembers a prepared part that was found at the opening of the store.
+    /// Marks the store as in doubt if it has a prepared part when it is opened.
     func loadPreparedPart() throws {
         if let prepared = try preparedPart() { joint.doubt(prepared) }
     }
 
-    /// The prepared part in the newest state.
+    /// The prepared part in the newest version.
     func preparedPart() throws -> PreparedChanges? {
         let bytes = try EngineError.translated { () throws(EngineError) in
             try engine.snapshot().value(StoredValue.preparedPart)
@@ -105,7 +105,7 @@ extension Store {
         guard let bytes else { return nil }
         guard let prepared = try? JSONDecoder().decode(PreparedChanges.self, from: Data(bytes)) else {
             throw HornbeamError(
-                .damaged, "“\(location)” holds an unfinished save that cannot be read. Restore the store from a backup.")
+                .damaged, "“\(location)” contains an unfinished save that cannot be read. Restore the store from a backup.")
         }
         return prepared
     }

@@ -2,7 +2,7 @@ package import Foundation
 package import HornbeamModel
 internal import HornbeamThreads
 
-/// The stores of a coordinator. Determines the store of an object, and the store for a new one.
+/// The stores of a coordinator. It determines the store of an existing object and the store for a new object.
 ///
 /// Immutable: adding or removing a store makes a new stack, in which each store keeps its slot. Safe: `only` retains the store that is not counted.
 @safe package final class StoreStack: Sendable {
@@ -25,7 +25,7 @@ internal import HornbeamThreads
     package let parts: [Part?]
     /// The store in the first slot, if there was never another one.
     package let only: Store?
-    /// The same, if it is writable.
+    /// The same store, if it is writable.
     let onlyWritable: Store?
     /// True when all new objects are inserted into the store in the first slot.
     package let hasOnePlace: Bool
@@ -117,7 +117,7 @@ internal import HornbeamThreads
                 .closed, "The store of an object was removed from its coordinator. Add the store again, or release the object.")
     }
 
-    // MARK: States
+    // MARK: Snapshots
 
     /// The sum of the stores' newest transactions, which increases with each commit. O(number of stores).
     package var latestTransaction: UInt64 {
@@ -125,13 +125,13 @@ internal import HornbeamThreads
         return stores.reduce(0) { $0 + $1.latestTransaction }
     }
 
-    /// True when there is one store only, and it has no newer transaction.
+    /// True when there is only one store and its newest transaction is not after `transaction`.
     package func isOnlyStore(at transaction: UInt64) -> Bool {
         guard let onlyUncounted = unsafe onlyUncounted else { return false }
         return unsafe onlyUncounted._withUnsafeGuaranteedRef { transaction >= $0.latestTransaction }
     }
 
-    /// The newest state of all stores. It never contains half a two-phase commit.
+    /// A snapshot of the newest versions of all stores. It contains each two-phase commit completely or not at all.
     ///
     /// - Throws: `closed` when there is no store.
     package func snapshot() throws -> StackSnapshot {
@@ -142,7 +142,7 @@ internal import HornbeamThreads
         return fresh
     }
 
-    /// A state of each store, without half a two-phase commit.
+    /// A snapshot of each store, taken so that each two-phase commit is in all of them or in none.
     func together(_ state: (Store) throws -> StoreSnapshot) throws -> StackSnapshot {
         if let only { return StackSnapshot([try state(only)], stack: self) }
         if isEmpty { throw missingStore }

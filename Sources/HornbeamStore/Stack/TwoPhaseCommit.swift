@@ -7,7 +7,7 @@ internal import HornbeamModel
 ///
 /// The store with the lowest identity is the coordinating store. Each participant first stores its prepared part durably. Then the
 /// coordinating store commits its own part together with the commit record, which commits the save. Then the participants apply their
-/// prepared parts. After a crash, a prepared part with a commit record is applied, any other is dropped (`StoreStack.settle`).
+/// prepared parts. After a crash, `StoreStack.settle` applies a prepared part if there is a commit record, and drops it otherwise.
 /// The cost is a second sync, and one more for each store after the second. See `Docs/Decisions/050`.
 struct TwoPhaseCommit {
     /// Held from the commit record until all parts are readable, and while a snapshot of several stores is taken, so that none contains half a save.
@@ -20,7 +20,7 @@ struct TwoPhaseCommit {
 
     /// - Parameter parts: At least two stores with the changes of each.
     init(_ parts: [Part]) {
-        // A custom store cannot keep a commit record.
+        // A custom store cannot store a commit record, so custom stores sort last.
         self.parts = parts.sorted {
             ($0.store.backing == nil ? 0 : 1, $0.store.identifier.uuidString)
                 < ($1.store.backing == nil ? 0 : 1, $1.store.identifier.uuidString)
@@ -85,7 +85,7 @@ struct TwoPhaseCommit {
         }
     }
 
-    /// Executes all parts as a check, and keeps the transaction of the coordinating store. Reports the conflicts of all stores together.
+    /// Executes all parts to find their conflicts, and throws these together. Returns the open execution of the coordinating store.
     private func checked() throws -> SaveExecution {
         var conflicts: [(slot: StoreSlot, conflicts: SaveConflicts)] = []
         var coordinating: SaveExecution?
@@ -171,10 +171,10 @@ struct TwoPhaseCommit {
 }
 
 extension StoredValue {
-    /// The prepared part of a participant.
+    /// The name of the prepared part in a participant.
     static let preparedPart = "joint/promise"
 
-    /// The commit record in the coordinating store, kept until all participants have applied their parts. Its value names these.
+    /// The prefix of the names of commit records. A record remains until all participants, which its value names, have applied their parts.
     static let decisions = "joint/decision/"
     static func decision(_ id: UUID) -> String { decisions + id.uuidString }
 }
@@ -195,7 +195,7 @@ extension Store {
         }
     }
 
-    /// Applies a prepared part. No sync is needed: the prepared part and the commit record are durable, and stay until the applied part is too.
+    /// Applies a prepared part without a sync. The prepared part and the commit record are durable, and remain until the applied part is durable.
     func applyPreparedPart(_ changes: ChangeSet) throws -> UInt64 {
         let transaction = try EngineError.translated { () throws(EngineError) in try engine.begin() }
         let execution = SaveExecution(changes, transaction: transaction, reader: reader)

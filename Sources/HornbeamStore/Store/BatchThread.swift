@@ -2,17 +2,17 @@ internal import Foundation
 internal import HornbeamModel
 internal import Synchronization
 
-/// The thread on which a batch insert holds the writer's turn of a store.
+/// The thread of a batch insert that has the writer's turn of a store.
 ///
-/// The handler that fills the rows runs on it, between two writes of the batch. Another change of the store on that thread would wait
-/// for the batch, and the batch for the handler: a deadlock. Such a change is refused.
+/// The handler that fills the rows runs on this thread, between two writes of the batch. Another change of the store on it would be a
+/// deadlock: the change would wait for the batch, and the batch for the handler. Such a change is refused.
 final class BatchThread: Sendable {
     private static let none: UInt = 0
     private let thread = Atomic(none)
 
     func begin() { thread.store(Self.current, ordering: .relaxed) }
 
-    /// Call it on any thread when the batch has no open transaction any more.
+    /// Can be called on any thread, after the last transaction of the batch.
     func end(_ batch: UInt) { _ = thread.compareExchange(expected: batch, desired: Self.none, ordering: .relaxed) }
 
     var isHere: Bool {
@@ -30,7 +30,7 @@ extension Store {
         guard batchThread.isHere else { return }
         throw HornbeamError(
             .unsupportedRequest,
-            "The handler of a batch insert asked for another change of the same store, which would wait for the batch. Do it after the "
-                + "batch has ended.")
+            "The handler of a batch insert started another change of the same store, which would wait for the batch. Make the change "
+                + "after the batch has ended.")
     }
 }

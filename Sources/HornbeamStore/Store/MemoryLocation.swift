@@ -1,6 +1,6 @@
 internal import HornbeamEngine
 
-/// The folder of a memory store. The store holds it, so the folder is freed with the last holder.
+/// The folder of a memory store. It is freed with the last store that refers to it.
 struct MemoryLocation: Sendable {
     let fileSystem: MemoryFileSystem
 

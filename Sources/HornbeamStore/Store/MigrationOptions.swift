@@ -4,9 +4,9 @@ package import HornbeamModel
 package struct MigrationOptions: Sendable {
     /// True infers the mapping; false refuses a store that needs a mapping.
     package var infersMapping = true
-    /// The versions up to the model, the oldest first; empty for a migration in one step.
+    /// The versions of the model up to the current one, the oldest first; empty for a migration in one step.
     package var versions: [ManagedObjectModel] = []
-    /// The steps between two of the versions that need code or a mapping.
+    /// The steps from one version to the next that need code or a mapping.
     package var stages: [MigrationStep] = []
     /// The names of the versions, for messages, by checksum.
     package var versionNames: [String: String] = [:]
@@ -44,8 +44,8 @@ package struct MigrationStep: Sendable {
     package var label: String?
     /// Changes the objects of the old version, in a store that only the migration sees.
     package var prepare: (@Sendable (Store) throws -> Void)?
-    /// Reads the old version and writes the new one, which only the migration sees. The last parameter reports the progress, and throws when
-    /// the migration is cancelled.
+    /// Reads a store of the old version and writes one of the new version, which only the migration sees. The last parameter reports the
+    /// progress, and throws when the migration is cancelled.
     package var convert: (@Sendable (Store, Store, @escaping @Sendable (StoreProgress) throws -> Void) throws -> Void)?
 
     package init(_ mapping: MappingModel) { self.mapping = mapping }

@@ -3,9 +3,9 @@ internal import HornbeamModel
 
 /// The prepared part of a participant, stored in it as JSON until it is applied.
 struct PreparedChanges: Codable, Sendable {
-    /// The number of the two-phase commit.
+    /// The identifier of the two-phase commit.
     var decision: UUID
-    /// The coordinating store.
+    /// The identifier of the coordinating store.
     var decider: UUID
     var deciderLocation: String
     var author: String?
@@ -36,7 +36,7 @@ struct PreparedChanges: Codable, Sendable {
         var key: UInt64
     }
 
-    /// An exact encoding of values: JSON dates have another epoch, and decoded IDs have no entity.
+    /// An exact encoding of values. The JSON of `PropertyValue` has dates of another epoch, which are rounded, and IDs without an entity.
     private enum Value: Codable, Sendable {
         case plain(PropertyValue)
         case date(UInt64)
@@ -130,7 +130,7 @@ struct PreparedChanges: Codable, Sendable {
         }
     }
 
-    /// The reason why a store refuses writes now.
+    /// The error with which a store refuses writes until the outcome is known.
     func doubt(_ location: Store.Location) -> HornbeamError {
         HornbeamError(
             .incompleteSave,

@@ -4,20 +4,20 @@ internal import HornbeamThreads
 
 /// A batch of group commit: saves that are executed in one version of the store, each with a transaction number of its own.
 ///
-/// `@unchecked Sendable`: the leader uses it; without a leader it is part of the state of `SaveGroupCommit`.
+/// `@unchecked Sendable`: only the leader accesses it; without a leader, the state of `SaveGroupCommit` owns it.
 final class SaveBatch: @unchecked Sendable {
     private let store: Store
     private let transaction: WriteTransaction
     private let rows: RowBuffers
     /// The saves in execution order. The last of them may have failed.
     private(set) var places: [QueuedSave] = []
-    /// The transaction numbers of all but the last.
+    /// The transaction numbers of all saves except the last.
     private var numbers: [UInt64] = []
     private var last = StoreChange()
     /// True until the commit is executed; then another thread can lead. `isUnderWay` is true until the log write has ended.
     var isLed = true
     var isUnderWay = true
-    /// The leader's result after the log write.
+    /// The leader's outcome, set after the log write.
     var answered: QueuedSave.Outcome?
 
     init(_ store: Store, _ transaction: WriteTransaction, _ rows: RowBuffers) {
@@ -31,7 +31,7 @@ final class SaveBatch: @unchecked Sendable {
 
     func execute(_ place: QueuedSave) throws {
         let isFirst = places.isEmpty
-        // Append before any step that can fail, so that `dissolve` answers this save too.
+        // Append before any step that can fail, so that `dissolve` sets the outcome of this save too.
         places.append(place)
         if !isFirst { numbers.append(try transaction.goOn(published: store.announcing(last)).rawValue) }
         let execution = SaveExecution(place.changes, transaction: transaction, reader: store.reader, buffers: rows)
@@ -42,7 +42,7 @@ final class SaveBatch: @unchecked Sendable {
 
     func abort() { transaction.abort() }
 
-    /// The error of a save that cannot be executed, thrown when it may be reported.
+    /// The error to report for a save that cannot be executed.
     func refusal(_ error: any Error) -> any Error {
         do { try store.rethrow(error, base: transaction) } catch { return error }
     }
@@ -62,7 +62,7 @@ final class SaveBatch: @unchecked Sendable {
         .over(.success(SaveReceipt(transaction: place < numbers.count ? numbers[place] : last)))
     }
 
-    /// The result of one save after a failed commit. Unless the outcome is in doubt, nothing was written, and the error may come from another
+    /// The result of one save after a failed commit. Unless the outcome is in doubt, the batch wrote nothing, and the error may come from another
     /// save of the batch; so each save is executed alone.
     func outcome(_ place: Int, after error: any Error) -> QueuedSave.Outcome {
         let code = (error as? HornbeamError)?.code

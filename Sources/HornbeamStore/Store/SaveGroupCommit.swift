@@ -4,7 +4,7 @@ internal import HornbeamThreads
 
 /// Group commit of small saves: one thread executes the saves of several threads and commits them together.
 ///
-/// A save that arrives without a leader becomes the leader. It executes its own save and those that arrive meanwhile, in one version. When
+/// A save that finds no leader becomes the leader. It executes its own changes and those that arrive meanwhile, in one version. When
 /// no batch is being written to the log, the leader commits its batch. Otherwise it leaves the batch open and waits with the followers; the
 /// next save that arrives leads and executes itself in the open batch. When the log is free, one member commits the batch. So each
 /// sync covers all saves that arrived during the previous sync, the writer's turn never waits for a thread to wake up, nodes that
@@ -19,11 +19,11 @@ final class SaveGroupCommit: Sendable {
         var isLed = false
         /// The number of batches that are being written to the log.
         var underWay = 0
-        /// Executed but not committed, without a leader.
+        /// A batch that is executed but not committed, and has no leader.
         var open: SaveBatch?
-        /// Not executed yet; the leader executes them.
+        /// Saves that are not executed yet. The leader executes them.
         var waiting: [QueuedSave] = []
-        /// Objects for reuse.
+        /// Queue entries that can be reused.
         var unused: [QueuedSave] = []
     }
 
@@ -53,7 +53,7 @@ final class SaveGroupCommit: Sendable {
         }
     }
 
-    // MARK: Places
+    // MARK: The queue
 
     private enum Turn: Sendable {
         case waits
@@ -141,12 +141,12 @@ final class SaveGroupCommit: Sendable {
         }
     }
 
-    /// Commits a batch that was left open, after the log has become free. One of its members leads.
+    /// Executes a waiting save in a batch that was left open, and commits the batch, after a log write has ended. One of its members leads.
     private func conclude(_ group: SaveBatch, for place: QueuedSave) -> QueuedSave.Outcome? {
         execute(group.canGoOn ? next() : nil, in: group, leader: place)
     }
 
-    /// Returns when a batch is durable. Answers its followers before any later step of the commit.
+    /// Commits a batch. When it is durable, sets the outcomes of the followers before any later step of the commit.
     private func commit(_ group: SaveBatch, leader: QueuedSave) -> QueuedSave.Outcome {
         let steps = CommitSteps(
             executed: {
@@ -169,7 +169,7 @@ final class SaveGroupCommit: Sendable {
         }
     }
 
-    /// One of the saves cannot be executed. Each is then executed alone, which attributes the error to its save.
+    /// Aborts a batch because a save cannot be executed. Each save is then executed alone, so that the error reaches its caller.
     private func dissolve(_ group: SaveBatch, _ error: any Error, leader: QueuedSave) -> QueuedSave.Outcome {
         group.abort()
         stepDown()
@@ -177,7 +177,7 @@ final class SaveGroupCommit: Sendable {
         return answer(group, leader: leader) { _ in .alone }
     }
 
-    /// Answers the members of a batch with the outcome at their position; returns the leader's own.
+    /// Sets the outcome of each follower, by its position in the batch; returns the leader's outcome.
     private func answer(_ group: SaveBatch, leader: QueuedSave, _ outcome: (Int) -> QueuedSave.Outcome) -> QueuedSave.Outcome {
         var own = QueuedSave.Outcome.alone
         for (index, place) in group.places.enumerated() {

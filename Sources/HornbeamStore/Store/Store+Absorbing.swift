@@ -1,9 +1,9 @@
 internal import HornbeamModel
 
-// Takes rows of a custom store into the cache in memory. Changes of the custom store are published like saves of another process.
+// Puts rows of a custom store into the cache in memory, and publishes the differences like saves of another process.
 
 extension Store {
-    /// Inserts or updates these rows with their values, and deletes others.
+    /// Inserts or updates `rows` in the cache, and deletes the rows of `gone`.
     func absorb(_ rows: [CustomStoreRow], without gone: [ObjectReference] = []) throws {
         for _ in 0 ..< 10 {
             let difference = try RowDifference(rows, gone, self)
@@ -54,7 +54,8 @@ private struct RowDifference {
     private func checkKey(_ object: CustomStoreKey) throws {
         guard object.key == 0 || object.key >= 1 << 48 else { return }
         throw HornbeamError(
-            .storeOperationFailed, "The custom store gave an object of \(object.entityName) the key \(object.key). Keys are from 1 below 2⁴⁸.",
+            .storeOperationFailed, "The custom store returned the key \(object.key) for an object of \(object.entityName). Keys must be "
+                + "positive and less than 2⁴⁸.",
             entity: object.entityName)
     }
 

@@ -10,7 +10,7 @@ package enum HistoryReport: Sendable {
     case resync(HistoryGap, position: HistoryPosition)
 }
 
-/// Why history cannot be read from a position on.
+/// The reason why history cannot be read from a position.
 package enum HistoryGap: Sendable {
     /// The records were removed by age, number or purge, or never written.
     case expired
@@ -19,14 +19,14 @@ package enum HistoryGap: Sendable {
 }
 
 extension Store {
-    /// False for a store that keeps no history.
+    /// False for a store without history.
     package var keepsHistory: Bool { history != nil }
 
-    /// The records after a position; with nil, all records.
+    /// The records after a position, or all records if the position is nil.
     ///
     /// - Parameters:
     ///   - limit: The largest number of records returned; 0 for all.
-    ///   - isIncluded: Records for which it is false are skipped.
+    ///   - isIncluded: Returns true for the records that the report contains.
     package func history(
         after position: HistoryPosition?, limit: Int = 0, where isIncluded: (HistoryRecord) throws -> Bool = { _ in true }
     ) throws -> HistoryReport {
@@ -57,7 +57,7 @@ extension Store {
         return HistoryPosition(number: try HistoryState.floor(in: snapshot().engineSnapshot), time: 0)
     }
 
-    /// The position after the newest commit before a date, as far as history goes back.
+    /// The position after the newest commit before a date; the start of history when it has no such commit.
     package func historyPosition(before date: Date) throws -> HistoryPosition {
         try historyNumber(before: date).map { HistoryPosition(number: $0, time: 0) } ?? historyStart()
     }
@@ -87,7 +87,7 @@ extension Store {
     private func requireHistory() throws -> HistoryLog {
         if let history { return history }
         throw HornbeamError(
-            .unsupportedRequest, "“\(location)” keeps no history. Open it with history tracking, which begins then.")
+            .unsupportedRequest, "“\(location)” has no history. Open it with history tracking; recording begins then.")
     }
 
     /// Publishes the commits of another process after a number; false when history does not contain all of them.
@@ -134,7 +134,7 @@ extension Store {
         try HistoryState.consumers(in: historyReading().1.engineSnapshot).sorted { $0.name < $1.name }
     }
 
-    /// Stores the position of a consumer, or with nil removes the consumer; durable.
+    /// Stores the position of a consumer, or removes the consumer if the position is nil. The change is durable on return.
     package func setHistoryConsumer(_ name: String, _ position: HistoryPosition?) throws {
         let history = try requireHistory()
         let date = history.now
@@ -147,7 +147,7 @@ extension Store {
         }
     }
 
-    /// A transaction that changes only the stored state of history. No other transaction writes before it ends.
+    /// Runs a transaction that changes only the stored state of history. Other transactions wait until it ends.
     private func inHistoryTransaction(_ body: (WriteTransaction, Snapshot) throws -> Void) throws {
         let (transaction, base) = try beginOnSnapshot()
         do {
@@ -168,7 +168,7 @@ extension HistoryRecord {
 }
 
 extension StoreChange {
-    /// The commit of a record.
+    /// Makes the published change of a history record.
     init(_ record: HistoryRecord) {
         transaction = record.number
         author = record.author

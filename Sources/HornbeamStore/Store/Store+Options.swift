@@ -3,11 +3,11 @@ package import HornbeamEngine
 package import HornbeamModel
 
 extension Store {
-    /// The place of a store.
+    /// The location of a store.
     package enum Location: Hashable, Sendable, CustomStringConvertible {
         /// A folder. It is created if it is missing.
         case directory(String)
-        /// In memory, while a store of that name is open in this process.
+        /// A store in memory with a name. It exists while it is open in this process.
         case memory(name: String)
 
         package var description: String {
@@ -35,21 +35,21 @@ extension Store {
 
     package struct Options: Sendable {
         package var createIfMissing = true
-        /// Writes nothing and takes no lock; another process may write at the same time. See `refresh()`.
+        /// The store writes nothing and takes no lock, and another process may write at the same time. See `refresh()`.
         package var readOnly = false
-        /// The state to open. `Store.openingLoss` describes the commits that an older state lacks.
+        /// The version to open. `Store.openingLoss` describes the commits that an older version lacks.
         package var startingPoint = StoreStartingPoint.newest
-        /// The maximum age of a replaced state that is still read; nil for no limit.
+        /// The maximum age of a replaced version that a snapshot reads; nil for the limit in `engine`, which has none by default.
         package var snapshotAgeMax: Duration?
         package var allowsNetworkFileSystem = false
         /// The size of the buffer pool; nil lets the engine choose.
         package var poolBytes: Int?
         package var durability = SaveDurability.full
-        /// How much history is kept. With nil, no history is recorded and the stored history is deleted.
+        /// The limits of history. With nil, no history is recorded and the stored history is deleted.
         package var history: HistoryRetention? = .standard
         /// The source of the times in history.
         package var clock: @Sendable () -> Date = { Date() }
-        /// How many replaced states stay readable without a reader, by number and by age.
+        /// The number and the age of replaced versions that stay readable without a snapshot.
         package var retainedGenerations = 0
         package var retainedGenerationsAge: Duration?
         /// False runs checkpoints on the committing thread, so that simulations are repeatable.

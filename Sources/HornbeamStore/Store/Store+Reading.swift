@@ -6,11 +6,11 @@ internal import HornbeamThreads
 // Stores that are opened for reading while another process may write.
 
 extension Store {
-    /// Switches a store that was opened for reading to the newest durable state. Returns true if there is a newer one.
+    /// Switches a store that was opened for reading to the newest durable version. Returns true if that version is newer.
     ///
     /// Existing snapshots do not change. Observers receive each commit, or one change without details when history lacks the commits. A
-    /// store opened for writing is always at the newest state.
-    /// - Throws: `modelMismatch` when another process changed the model: the last state of the old model stays readable until the
+    /// store opened for writing always shows the newest version.
+    /// - Throws: `modelMismatch` when another process changed the model: the last version of the old model stays readable until the
     ///   store is opened again.
     package func refresh() throws -> Bool {
         guard isReadOnly, fixedState == nil else { return false }
@@ -38,18 +38,18 @@ extension Store {
         return true
     }
 
-    /// Describes the commits that are missing because the store was opened at an older state; nil if none are.
+    /// Describes the commits that are missing because the store was opened at an older version; nil if none are missing.
     package var openingLoss: String? { engine.loss?.description }
 }
 
-/// The last state of a store opened for reading, and the reason why it does not advance.
+/// The last readable version of a store opened for reading, and the reason why the store does not switch to a newer one.
 struct LastState: Sendable {
     let snapshot: StoreSnapshot
     let error: HornbeamError
 }
 
 extension Snapshot {
-    /// The program's own values that are stored with the store.
+    /// The metadata that the program stored.
     func metadata() throws -> [String: PropertyValue] {
         try value(StoredValue.metadata).map {
             try JSONDecoder().decode([String: PropertyValue].self, from: Data($0))

@@ -1,21 +1,21 @@
 internal import HornbeamEngine
 internal import HornbeamModel
 
-/// Access to states before the newest one.
+/// Access to versions before the newest one.
 extension Store {
-    /// The transactions whose states can be read now, ascending, with the newest last. An older state is readable while a snapshot of it is
-    /// held, or as long as `EngineOptions.retention` keeps it.
+    /// The transactions whose versions can be read now, ascending. An older version is readable while a snapshot of it exists, or as long as
+    /// `EngineOptions.retention` retains it.
     package var retainedTransactions: [UInt64] { engine.retainedTransactions.map(\.rawValue).filter { $0 >= openedTransaction } }
 
-    /// The state after a commit. The snapshot keeps the state while it is held, without an age limit.
+    /// Returns a pinned snapshot of the version after a commit. The version stays readable while the snapshot exists.
     ///
-    /// - Throws: `HornbeamError`: `snapshotExpired` when the state is no longer kept, `closed` when the store is closed.
+    /// - Throws: `HornbeamError`: `snapshotExpired` when the version is no longer retained, `closed` when the store is closed.
     package func snapshot(at transaction: UInt64) throws -> StoreSnapshot {
         if let fixedState { return fixedState }
         guard transaction >= openedTransaction else {
             throw HornbeamError(
                 .snapshotExpired,
-                "The state after commit \(transaction) of “\(location)” cannot be read: it is older than the opening of the store with "
+                "The version after commit \(transaction) of “\(location)” cannot be read: it is older than the opening of the store with "
                     + "this model. The oldest readable one is \(openedTransaction).")
         }
         return try EngineError.translated { () throws(EngineError) in
@@ -23,7 +23,7 @@ extension Store {
         }
     }
 
-    /// The newest state. It stays readable while the snapshot is held, without an age limit.
+    /// Returns a pinned snapshot of the newest version. The version stays readable while the snapshot exists.
     package func retain() throws -> StoreSnapshot {
         if let fixedState { return fixedState }
         return try EngineError.translated { () throws(EngineError) in

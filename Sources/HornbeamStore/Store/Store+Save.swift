@@ -33,7 +33,7 @@ extension Store {
     /// The largest weight of a save that is executed in a batch with others. A heavier save would delay the others.
     private static let sharedWeightMax = 64
 
-    /// False when each save needs a version of its own: a custom store receives saves one by one, and each retained state is that of one
+    /// False when each save needs a version of its own: a custom store receives saves one by one, and each retained version is that of one
     /// save. A running two-phase commit must end first.
     private var canShareSaves: Bool {
         backing == nil && joint.isFree && options.retainedGenerations == 0 && options.retainedGenerationsAge == nil
@@ -70,7 +70,7 @@ extension Store {
             "A custom store takes no batch requests. Fetch the objects, change them and save; or name other stores in affectedStores.")
     }
 
-    /// A conflict reveals other commits, so these must be durable before it is reported.
+    /// Throws the error of a save. A conflict reveals other commits, so it is thrown after they are durable.
     func rethrow(_ error: any Error, base transaction: WriteTransaction) throws -> Never {
         switch error {
         case let error as EngineError: throw HornbeamError(error)
@@ -81,7 +81,7 @@ extension Store {
         }
     }
 
-    /// As `commit`, and marks the save as in doubt when its outcome is unknown.
+    /// Like `commit`, but throws `DoubtfulSave` when the outcome is unknown.
     func commitOrDoubt(
         _ transaction: WriteTransaction, _ durability: SaveDurability, announcing change: StoreChange
     ) throws -> UInt64 {
@@ -95,7 +95,7 @@ extension Store {
         return DoubtfulSave(store: self, transaction: transaction, error: error)
     }
 
-    /// Commits. Publishes the change when readers see the commit, before this or a later commit returns.
+    /// Commits a transaction. Its change is published when readers see the commit, before this commit or a later one returns.
     func commit(
         _ transaction: WriteTransaction, _ durability: SaveDurability, announcing change: StoreChange
     ) throws -> UInt64 {

@@ -23,7 +23,7 @@ package final class Store: Sendable {
     /// The newest transaction found at the opening. After a `durabilityLost`, a save is durable if its transaction is not newer than
     /// this one.
     package let recoveredTransaction: UInt64
-    /// The transaction of the state after the opening. States before it may belong to an older version of the model.
+    /// The newest transaction when the store was opened. Earlier versions may have an older model.
     let openedTransaction: UInt64
     /// The state of two-phase commits in this store.
     let joint = TwoPhaseState()
@@ -36,13 +36,13 @@ package final class Store: Sendable {
     private let cachedMetadata: Guarded<[String: PropertyValue]>
     /// The stored catalogue at the opening. Another process may change it later.
     let storedCatalogue: [UInt8]?
-    /// Set when another process has changed the model of a store that is open for reading: the last state of the old model.
+    /// The last version of the old model, set when another process has changed the model of a store that is open for reading.
     let lastState = Guarded<LastState?>(nil)
     /// The newest snapshot that is in use. Contexts share it.
     private let newest = Guarded<WeakSnapshot>(WeakSnapshot())
-    /// Keeps the folder of a memory store alive.
+    /// A reference to the folder of a memory store, so that it is not freed.
     private let memory: MemoryLocation?
-    /// The only state that the store shows, when it was opened at a fixed state; else nil.
+    /// The snapshot of a store that was opened at a fixed version; nil for other stores.
     let fixedState: StoreSnapshot?
 
     init(
@@ -86,7 +86,7 @@ package final class Store: Sendable {
     /// Nil for temporary IDs and IDs of other stores. The row may not exist any more.
     package func reference(_ id: ManagedObjectID) -> ObjectReference? { reader.origins.reference(id) }
 
-    // MARK: States
+    // MARK: Snapshots
 
     /// The number of the newest readable commit, in O(1).
     package var latestTransaction: UInt64 {
@@ -94,7 +94,7 @@ package final class Store: Sendable {
         return engine.latest.rawValue
     }
 
-    /// A snapshot of the newest committed state. Calls between the same two commits share one snapshot.
+    /// A snapshot of the newest committed version. Calls between the same two commits share one snapshot.
     package func snapshot() throws -> StoreSnapshot {
         if let fixedState { return fixedState }
         if isReadOnly, let last = lastState.withLock(\.self) { return last.snapshot }
@@ -145,18 +145,18 @@ package final class Store: Sendable {
         guard keys.count == entities.count, Set(keys).count == keys.count, keys.allSatisfy({ 1 ..< 1 << 48 ~= $0 }) else {
             throw HornbeamError(
                 .storeOperationFailed,
-                "The custom store gave \(keys.count) keys for \(entities.count) new objects, or gave some twice or out of bounds. Keys "
-                    + "are from 1 below 2⁴⁸, one for each object.")
+                "The custom store returned \(keys.count) keys for \(entities.count) new objects, or invalid or repeated keys. It must return one "
+                    + "key for each object, and keys must be positive and less than 2⁴⁸.")
         }
         return keys
     }
 
     // MARK: Metadata
 
-    /// The program's own values that are stored with the store (PSC-8).
+    /// The metadata that the program stored with the store (PSC-8).
     package var metadata: [String: PropertyValue] { backing?.custom.metadata ?? cachedMetadata.withLock { $0 } }
 
-    /// Caches the metadata of a newer state.
+    /// Caches the metadata of a newer version.
     func remember(_ metadata: [String: PropertyValue]) { cachedMetadata.withLock { $0 = metadata } }
 
     /// Replaces the metadata, durably.
@@ -172,7 +172,7 @@ package final class Store: Sendable {
         cachedMetadata.withLock { $0 = metadata }
     }
 
-    // MARK: Changes and the end
+    // MARK: Observing and closing
 
     /// Calls `body` for each commit, in commit order, on a committing thread: after readers see the commit and before the commit returns.
     /// Other commits wait for `body`, so it must be quick and must not save into this store. The observation ends when it is cancelled
@@ -208,7 +208,7 @@ struct KeyReserve {
     }
 
     mutating func refill(from first: UInt64, count: Int) {
-        // The rest of the old block is not used; keys need not be dense.
+        // The remaining keys of the old block are not used, because keys may have gaps.
         next = first
         end = first + UInt64(count)
         nextBlock = min(nextBlock * 2, 16_384)

@@ -21,7 +21,7 @@ package final class StoreBacking: Sendable {
         try turn.withLock { try body(custom) }
     }
 
-    /// True at the first call.
+    /// True at the first call for a relationship of an owner.
     func asks(for relationship: String, of owner: UInt64) -> Bool {
         known.withLock { $0.insert(Relationship(owner: owner, name: relationship)).inserted }
     }
@@ -61,7 +61,7 @@ extension Store {
         return try snapshot().exists(model.entities[Int(reference.entityIndex)], reference.key)
     }
 
-    /// Loads the members of a to-many relationship at the first request for them.
+    /// Loads the members of a to-many relationship at the first call for its owner. Returns true if they were loaded.
     package func loadMembers(of relationship: PropertyDescription, owner: ObjectReference) throws -> Bool {
         guard let backing, isIncremental, backing.asks(for: relationship.name, of: owner.key) else { return false }
         let key = customKey(owner)

@@ -11,18 +11,18 @@ final class TwoPhaseState: Sendable {
     enum Phase {
         /// All saves may write.
         case free
-        /// A two-phase commit of this process is running: others wait.
+        /// A two-phase commit of this process is running. Other saves wait.
         case held
-        /// The prepared part has no commit record that this store can find, or could not be applied: no save may write.
+        /// The store has a prepared part without a known commit record, or a part that could not be applied. No save may write.
         case inDoubt(PreparedChanges)
     }
 
-    /// A commit record whose participants have all applied their parts, each in a transaction that may not be durable yet.
+    /// A commit record that all participants have applied. Their transactions may not be durable yet.
     struct Finished {
         let decision: UUID
         var participants: [(store: Store, transaction: UInt64)] = []
 
-        /// True when no participant can need the commit record after a crash; waits for syncs.
+        /// Waits for the participants' syncs. Returns true if all parts are durable, so that the commit record is no longer needed.
         var isDurable: Bool {
             participants.allSatisfy { store, transaction in
                 (try? store.engine.waitUntilDurable(TransactionNumber(transaction))) != nil
@@ -81,7 +81,7 @@ final class TwoPhaseState: Sendable {
         if case .some(let changes?) = doubt { throw changes.doubt(location) }
     }
 
-    // MARK: Decisions of this store
+    // MARK: Commit records of this store
 
     func finish(_ decision: Finished) { state.withLock { $0.finished.append(decision) } }
 

@@ -39,7 +39,7 @@ struct Catalogue: Sendable {
 
 /// Reads the packages of several lists, one after another.
 final class CatalogueReader {
-    /// The maximum number of problems kept; others are only counted.
+    /// The maximum number of problems that are stored; others are only counted.
     static let problemsMax = 20
 
     private let lists: [Catalogue.List]
@@ -68,7 +68,7 @@ final class CatalogueReader {
         }
     }
 
-    /// Up to `count` packages.
+    /// The next packages, at most `count`.
     func next(_ count: Int) throws -> [PackageRecord] {
         var records: [PackageRecord] = []
         records.reserveCapacity(count)

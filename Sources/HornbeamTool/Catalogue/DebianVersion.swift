@@ -37,7 +37,7 @@ enum DebianVersion {
         return unsafe order != 0 ? order : comparePart(a.revision, b.revision)
     }
 
-    /// Compares runs of non-digits and runs of digits in turn, as Debian Policy 5.6.12 specifies.
+    /// Compares runs of non-digits and runs of digits alternately, as Debian Policy 5.6.12 specifies.
     private static func comparePart(_ a: Bytes, _ b: Bytes) -> Int {
         var a = unsafe a
         var b = unsafe b

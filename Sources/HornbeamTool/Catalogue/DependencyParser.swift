@@ -101,7 +101,7 @@
         while unsafe position < bytes.count, unsafe bytes[position] <= 0x20 { position += 1 }
     }
 
-    /// Consumes the character, and white space before it, if it comes next.
+    /// Skips white space, then consumes the character if it comes next.
     private mutating func take(_ character: Unicode.Scalar) -> Bool {
         skipSpace()
         guard peek == UInt8(ascii: character) else { return false }

@@ -6,7 +6,7 @@ final class ParagraphReader {
     struct Paragraph {
         /// The number of its first line, from 1.
         let line: Int
-        /// Its range in the buffer, without the last line break.
+        /// Its range in the buffer, without the blank line after it.
         let range: Range<Int>
     }
 

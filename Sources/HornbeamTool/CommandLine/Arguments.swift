@@ -64,7 +64,7 @@ struct Arguments {
         return literalWords.isEmpty ? nil : literalWords.removeFirst()
     }
 
-    /// Throws when words are left.
+    /// Throws when there is another word.
     mutating func finish() throws(UsageError) {
         if let extra = try optionalWord() { throw UsageError("'\(extra)' is one word too many") }
     }

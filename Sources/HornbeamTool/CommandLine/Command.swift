@@ -30,7 +30,7 @@ extension Command {
         let width = listed.map(\.name.count).max() ?? 0
         let lines = listed.map { "  \($0.name.padded(to: width))   \($0.summary)" }
         return """
-            hornbeam: looks into Hornbeam stores, and shows what Hornbeam does.
+            hornbeam: inspects and maintains Hornbeam stores, and demonstrates Hornbeam.
 
             Usage: hornbeam COMMAND …
 

@@ -18,7 +18,7 @@ enum Console {
         return Int(size.ws_col)
     }
 
-    /// Writes all bytes; false when the reader is gone, which ends the output but not the work.
+    /// Writes all bytes. Returns false when the output is closed; the command then continues without output.
     @discardableResult
     static func write(_ text: String, to descriptor: Int32) -> Bool {
         var bytes = Array(text.utf8)[...]

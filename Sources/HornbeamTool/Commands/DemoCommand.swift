@@ -8,12 +8,12 @@ extension Command {
         help: """
             Usage: hornbeam demo [--store STORE] [--file FILE]… [--package NAME] [--word WORD] [--kills COUNT]
 
-            Reads the package catalogue of this Debian or Ubuntu machine into a new store, answers questions
-            with the time and the rows that each took, brings a copy of the store to a second version of its
-            model, then kills a saving process and shows that the store holds every acknowledged save.
+            Reads the package catalogue of this Debian or Ubuntu machine into a new store, prints the results
+            of queries with their time and the rows read, migrates a copy of the store to a second version of its
+            model, then kills a saving process and verifies that the store contains every acknowledged save.
 
-              --store STORE    where to make the store (Packages.hornbeam in the current folder); a store that
-                               an earlier demo left there is replaced, anything else is not touched
+              --store STORE    the path of the store (Packages.hornbeam in the current folder); the store of an
+                               earlier demo is replaced, other files are not touched
               --file FILE      read this file instead of the machine's lists
               --package NAME   the package whose dependents are followed (liblz4-1)
               --word WORD      the word looked for in maintainers' names (perl)

@@ -9,15 +9,15 @@ extension Command {
         help: """
             Usage: hornbeam generate MODEL --output FOLDER [options]
 
-            MODEL is an .xcdatamodeld, an .xcdatamodel, a JSON model or a store. The same model gives the same files. Files that were
-            written by hand are kept: those without the line that generated files begin with.
+            MODEL is an .xcdatamodeld, an .xcdatamodel, a JSON model or a store. The same model always produces the same files. Existing
+            files without the first line of generated files are written by hand and are not overwritten.
 
             Options:
-              --style macro        a class with @Entity for each entity; the classes are the model from then on (the default)
+              --style macro        a class with @Entity for each entity; the classes then define the model (the default)
               --style tokens       a class with tokens and accessors for each entity, and the model beside them
               --style extensions   an extension with tokens and accessors for each entity, and a class to write in
-              --access public      classes that other modules can use; internal unless given
-              --name NAME          the name of the model; that of its file unless given
+              --access public      classes that other modules can use (default: internal)
+              --name NAME          the name of the model (default: the name of its file)
               --single-file        everything in one file NAMEModel.swift, for build plug-ins
 
             Examples:

@@ -3,13 +3,13 @@ import Hornbeam
 extension Command {
     static let importCatalogue = Command(
         name: "import",
-        summary: "bring a package catalogue into a store",
+        summary: "import a package catalogue into a store",
         help: """
             Usage: hornbeam import STORE [--file FILE]…
 
-            Reads apt's lists of this machine, else dpkg's status file, and brings packages, dependencies,
-            maintainers, sections and tags into STORE, which is made when it is not there. Packages that STORE
-            holds already are left as they are. Malformed paragraphs are reported and skipped.
+            Reads apt's lists of this machine, or else dpkg's status file, and imports packages, dependencies,
+            maintainers, sections and tags into STORE, which is created if it does not exist. Packages that are
+            already in STORE do not change. Malformed paragraphs are reported and skipped.
 
               --file FILE   read this file instead (a list of packages, or one compressed with LZ4)
 

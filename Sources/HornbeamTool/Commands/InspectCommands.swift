@@ -19,7 +19,7 @@ extension Command {
         help: """
             Usage: hornbeam check STORE
 
-            Changes nothing. Ends with status 1 when it finds a problem, each of which is a line.
+            Changes nothing. Prints each problem on a line of its own, and ends with status 1 if there is one.
             """,
         run: { arguments in
             let path = try arguments.word("the path of the store")
@@ -34,8 +34,8 @@ extension Command {
             Usage: hornbeam dump STORE [--leaves]
                    hornbeam dump STORE ENTITY [--limit N]
 
-            Without an entity: every tree of the store, its layout and its inner pages. With one: its rows, a line
-            each, with key, version and values.
+            Without an entity, prints every tree of the store with its layout and its inner pages. With an entity, prints
+            its rows, one per line, with key, version and values.
 
               --leaves    print the leaves of the trees too
               --limit N   at most N rows (100)

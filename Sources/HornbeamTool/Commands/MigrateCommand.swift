@@ -6,15 +6,15 @@ import HornbeamThreads
 extension Command {
     static let migrate = Command(
         name: "migrate",
-        summary: "bring a store to another version of its model",
+        summary: "migrate a store to another version of its model",
         help: """
             Usage: hornbeam migrate STORE --model NEW [--dry-run] [--backup DIR]
 
-            Prints what happens to each entity and what it costs, then migrates the store in place. A crash leaves the old version or the
-            new one, whole. Nobody else may have the store open for writing.
+            Prints the changes of each entity and their cost, then migrates the store in place. After a crash the store has either the old
+            version or the new one. No other process may have the store open for writing.
 
-              --model NEW    an .xcdatamodeld or a folder of JSON models, over whose versions the store goes to the current one (of
-                             JSON models the last by name); an .xcdatamodel, a JSON file, or a store
+              --model NEW    an .xcdatamodeld or a folder of JSON models: the store is migrated over its versions to the current one (of
+                             JSON models the last by name); or an .xcdatamodel, a JSON file, or a store
               --dry-run      print the plan and change nothing
               --backup DIR   copy the store into that folder first
 

@@ -11,10 +11,10 @@ extension Command {
                    hornbeam model diff OLD NEW
                    hornbeam model convert MODEL [--output FILE]
 
-            A MODEL is an .xcdatamodeld (its current version counts), an .xcdatamodel, a JSON file, or a store.
+            A MODEL is an .xcdatamodeld (its current version), an .xcdatamodel, a JSON file, or a store.
 
-              lint       print everything that is wrong or seldom meant, with file, line and a hint; ends with
-                         status 1 when the model cannot be used as it is
+              lint       print errors and warnings, with file, line and a hint; ends with status 1 if there
+                         are errors
               show       print the entities with their properties, a line each
               diff       print what changed from OLD to NEW, which entities a store has to migrate, and whether it is migrated without
                          code; ends with status 1 when it is not
@@ -45,7 +45,7 @@ extension Command {
         let errors = issues.count { $0.severity == .error }
         let found = "\(Figures.count(errors, "error")), \(Figures.count(issues.count - errors, "warning"))"
         guard errors == 0 else { throw CommandFailure("The model '\(path)' cannot be used as it is: \(found).") }
-        Console.line("\(path): \(issues.isEmpty ? "nothing to complain of" : found)")
+        Console.line("\(path): \(issues.isEmpty ? "no problems" : found)")
     }
 
     private static func diff(from old: String, to new: String) throws {

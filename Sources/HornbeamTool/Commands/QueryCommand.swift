@@ -6,7 +6,7 @@ extension Command {
           --where FORMAT   a predicate, such as "section.name == 'games' AND installedSize > 1000000"
           --sort KEYS      key paths to sort by, separated by commas; -KEY sorts from large to small
           --limit N        at most N objects (20)
-          --offset N       pass over the first N
+          --offset N       skip the first N
         """
 
     static let query = Command(
@@ -17,9 +17,9 @@ extension Command {
                                   [--columns KEY,…] [--count] [--explain]
 
             \(queryOptions)
-              --columns KEYS   what to show, separated by commas; key paths over to-one relationships are fine
+              --columns KEYS   the columns, separated by commas; key paths over to-one relationships are allowed
               --count          print the number of objects only
-              --explain        print how the store would answer, and nothing else
+              --explain        print the plan of the fetch only
 
             Example: hornbeam query Packages.hornbeam Package --where "name BEGINSWITH 'libswift'" --sort -installedSize
             """,

@@ -10,7 +10,7 @@ extension Command {
         help: """
             Usage: hornbeam backup STORE TARGET
 
-            The copy is the state of the newest durable save. Nothing is at TARGET before it is complete.
+            The copy contains all durable saves. TARGET exists only after the copy is complete.
             """,
         run: { arguments in
             let (path, target) = try sourceAndTarget(&arguments)
@@ -30,7 +30,7 @@ extension Command {
         help: """
             Usage: hornbeam salvage STORE TARGET
 
-            STORE stays as it is. Lists what is lost, and ends with status 1 when anything is.
+            STORE is not changed. Prints the losses, and ends with status 1 if there are any.
             """,
         run: { arguments in
             let (path, target) = try sourceAndTarget(&arguments)
@@ -49,7 +49,7 @@ extension Command {
         help: """
             Usage: hornbeam compact STORE
 
-            Never necessary: a store keeps its size bounded by itself. Nobody else may have the store open for writing.
+            Never necessary, because a store limits its size itself. No other process may have the store open for writing.
             """,
         run: { arguments in
             let path = try arguments.word("the path of the store")

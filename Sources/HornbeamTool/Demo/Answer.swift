@@ -1,4 +1,4 @@
-/// The result of a question to the store: the table and its cost.
+/// The result of a query: a table, and the cost.
 struct Answer {
     let title: String
     /// The executed fetch as code.

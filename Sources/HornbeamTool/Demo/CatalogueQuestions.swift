@@ -52,7 +52,7 @@ struct CatalogueQuestions {
             table.append([name, Figures.count(count)])
         }
         return clock.answer(
-            "Packages whose maintainer's name contains '\(word)', whatever its case and accents",
+            "Packages whose maintainer's name contains '\(word)', ignoring case and accents",
             fetch: #"FetchRequest<Package>().where("maintainer.name CONTAINS[cd] %@", "\#(word)")"#, table,
             remark: "\(Figures.count(packages.count, "package")) by \(Figures.count(counts.count, "maintainer"))")
     }
@@ -135,7 +135,7 @@ struct Stopwatch {
     }
 }
 
-/// Keeps the elements with the highest scores.
+/// Collects the elements with the highest scores.
 struct TopList<Element> {
     private let count: Int
     /// Highest score first; of equal scores, the earlier element first.

@@ -45,7 +45,7 @@ import Hornbeam
         query.sorts = [.descending("installedSize")]
         query.limit = 5
         query.columns = ["name", "version", "installedSize", "maintainer.name"]
-        Console.line("\nA free query, as you can ask it:\n  \(query.commandLine(tool: Self.toolName, storePath: storePath))\n")
+        Console.line("\nA query of your own can look like this:\n  \(query.commandLine(tool: Self.toolName, storePath: storePath))\n")
         Console.line(try query.run(in: container.viewContext).description)
         try container.close()
     }
@@ -64,8 +64,8 @@ import Hornbeam
         let show = DurabilityShow(executable: executable, storePath: storePath, kills: kills)
         Console.line(try show.run().description)
         Console.line(
-            "A kill does not prove safety against power loss, for the operating system keeps what a killed process wrote; "
-                + "the tests run the same scenario on a simulated disk that loses whatever was not synced.")
+            "A kill does not prove safety against power loss, because the operating system keeps the writes of a killed process; "
+                + "the tests run the same scenario on a simulated disk that loses all writes without a sync.")
     }
 
     private func finish(textBytes: Int) throws {

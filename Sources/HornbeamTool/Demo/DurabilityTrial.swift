@@ -3,15 +3,15 @@ import Hornbeam
 
 /// The content that the durability trial writes. The child writes it, and the parent computes the expected content.
 ///
-/// Save number n stamps n on four packages, selected by n alone, inserts a `TrialSave` n and deletes the one with number n - 100.
-/// So the number of complete saves determines the content of the store.
+/// Save n writes n into four packages, which n alone determines. It also inserts a `TrialSave` with number n, and deletes the one with
+/// n - 100. Therefore the number of complete saves determines the content of the store.
 enum DurabilityTrial {
-    /// The number of `TrialSave` objects that are kept.
+    /// The number of `TrialSave` objects that remain.
     static let keptSaves = 100
-    /// The maximum number of packages that take part.
+    /// The maximum number of packages that the saves change.
     static let packagesMax = 1000
 
-    /// The indexes, among `count` packages, of those that a save stamps.
+    /// The indexes of the packages that a save changes, among `count` packages.
     static func stamped(by serial: Int, of count: Int) -> [Int] {
         guard count > 0 else { return [] }
         var state = UInt64(serial) &* 0x9E37_79B9_7F4A_7C15 | 1
@@ -23,7 +23,7 @@ enum DurabilityTrial {
         }
     }
 
-    /// The stamp of each of `count` packages after the saves 1 … `serial`.
+    /// The number of the last save that changed each of `count` packages, after the saves 1 … `serial`.
     static func stamps(after serial: Int, of count: Int) -> [Int] {
         var stamps = [Int](repeating: 0, count: count)
         guard serial > 0 else { return stamps }
@@ -33,7 +33,7 @@ enum DurabilityTrial {
         return stamps
     }
 
-    /// The packages that take part, in an order that is the same in every process.
+    /// The packages that the saves can change, in an order that is the same in every process.
     static func participants(in context: ManagedObjectContext) throws -> [ManagedObjectID] {
         try context.fetchIDs(
             FetchRequest<Package>(sortedBy: [.ascending("name"), .ascending("version"), .ascending("architecture")]).limit(packagesMax))
@@ -77,7 +77,7 @@ extension DurabilityTrial {
         let expected = stamps(after: newest, of: packages.count)
         for (id, stamp) in zip(packages, expected) {
             let found = context.object(Package.self, with: id).trialSerial
-            if found != stamp { return "a package bears the stamp of save \(found) where save \(stamp) put its own" }
+            if found != stamp { return "a package was last changed by save \(found), and save \(stamp) was expected" }
         }
         return nil
     }

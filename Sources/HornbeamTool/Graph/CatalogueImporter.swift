@@ -2,8 +2,8 @@ import Hornbeam
 
 /// Imports a catalogue into a store: first all packages, then their dependencies.
 ///
-/// Memory is limited to a few batches of objects and the list of package names; the catalogue is read twice
-/// for this. Packages that already exist in the store are skipped.
+/// Memory is limited to a few batches of objects and the list of package names; therefore the catalogue is read
+/// twice. Packages that already exist in the store are skipped.
 enum CatalogueImporter {
     /// The approximate number of objects per save.
     static let batchSize = 5000

@@ -4,7 +4,7 @@ import Hornbeam
 enum DependencyImport {
     /// Saves all batches of the source. Several contexts may import concurrently.
     ///
-    /// - Parameter context: A context of its own; it is reset after each batch.
+    /// - Parameter context: A context that no other task uses; it is reset after each batch.
     static func run(from source: DependencySource, into context: ManagedObjectContext) throws {
         while let batch = try source.next() {
             for pending in batch { insert(pending, into: context) }

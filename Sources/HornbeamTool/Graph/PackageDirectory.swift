@@ -15,7 +15,7 @@ struct PackageDirectory: Sendable {
 
     init() {}
 
-    /// Begins with the packages of a store.
+    /// Makes a directory of the packages in a store.
     init(reading context: ManagedObjectContext) throws {
         for package in try context.fetchLazily(FetchRequest<Package>()) {
             byName[package.name, default: []].append(
@@ -38,7 +38,7 @@ struct PackageDirectory: Sendable {
         byName[record.name]?[index].id = id
     }
 
-    /// The ID of a package whose dependencies are not imported yet, and marks them as imported; nil when they already are.
+    /// Returns the ID of a package and marks its dependencies as imported; nil when they were imported before.
     mutating func takePending(_ record: PackageRecord) -> ManagedObjectID? {
         guard let index = index(of: record), let known = byName[record.name]?[index], known.isPending else { return nil }
         byName[record.name]?[index].isPending = false
@@ -59,7 +59,7 @@ struct PackageDirectory: Sendable {
         return best?.id
     }
 
-    /// A dependency of a package for all architectures accepts every architecture, because the machine's is not known.
+    /// A dependency of a package for all architectures accepts every architecture, because that of the machine is unknown.
     private static func runs(_ candidate: String, on architecture: String, _ qualifier: String?) -> Bool {
         candidate == architecture || candidate == "all" || architecture == "all" || qualifier == "any" || qualifier == candidate
     }

@@ -10,7 +10,7 @@ struct PackageGroupDirectory {
     private var newSections: [String: Section] = [:]
     private var newTags: [String: Tag] = [:]
 
-    /// Begins with the groups of a store.
+    /// Reads the groups of a store.
     init(reading context: ManagedObjectContext) throws {
         for object in try context.fetch(FetchRequest<Maintainer>()) {
             maintainers[MaintainerName(name: object.name, address: object.address)] = object.objectID

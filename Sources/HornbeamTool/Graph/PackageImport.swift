@@ -15,7 +15,7 @@ final class PackageImport {
     private var progress: ProgressLine
     private var receipt = ImportReceipt()
 
-    /// - Parameter context: A context of its own; it is reset after each batch.
+    /// - Parameter context: A context that no other task uses; it is reset after each batch.
     init(_ catalogue: Catalogue, into context: ManagedObjectContext, isSilent: Bool) throws {
         reader = catalogue.reader()
         self.context = context

@@ -3,10 +3,10 @@ internal import HornbeamModel
 
 /// Executes the most common fetch, `property == value` with an index of that property, without the planner.
 extension StoreSnapshot {
-    /// The largest number of objects that is returned this way. For more, the planner may find a better path.
+    /// The largest number of objects that this lookup returns. For more, the planner may find a better path.
     private static let foundMax = 1024
 
-    /// Nil when the request has another form; then it is planned.
+    /// Nil when the request has another form and must be planned.
     func lookUp(_ fetch: ValidatedFetch, excluding: Set<UInt64>) throws -> FetchAnswer? {
         let request = fetch.request
         guard let (name, value) = request.lookUp else { return nil }
@@ -32,7 +32,7 @@ extension StoreSnapshot {
         return answer
     }
 
-    /// The location of a single object's row, so that the object need not find it again.
+    /// The location of the row of a single result, so that its object needs no second lookup.
     private func locate(_ reference: ObjectReference) throws -> RowHint {
         var location = RowLocation()
         try EngineError.translated { () throws(EngineError) in
@@ -53,7 +53,7 @@ extension StoreSnapshot {
         }
     }
 
-    /// The objects by ascending key, the order of the entries of one value; nil when there are many.
+    /// The objects with a key, in ascending order of their object keys; nil when there are too many.
     private func holders(of key: [UInt8], _ index: ValueIndex) throws(EngineError) -> [ObjectReference]? {
         var found: [ObjectReference] = []
         unsafe try engineSnapshot.index(index.tree).forEach(in: KeyRange(prefix: key)) { (key, value) throws(EngineError) -> Bool in
@@ -65,7 +65,7 @@ extension StoreSnapshot {
 }
 
 extension ValueIndex {
-    /// The key of a value in a constraint on one property; nil when the request must be planned.
+    /// The key of a value in an index on one property; nil when the request must be planned.
     func lookUpKey(_ value: PropertyValue, origins: StoreOrigins) -> [UInt8]? {
         if case .string(let text) = value, elements[0].type == .string {
             var key = IndexKey()
@@ -81,7 +81,7 @@ extension ValueIndex {
     }
 }
 
-/// The executed lookup, to be formatted as text on request.
+/// An executed lookup, formatted as text on request.
 struct DirectLookup: Sendable {
     let entity: EntityDescription
     let index: ValueIndex

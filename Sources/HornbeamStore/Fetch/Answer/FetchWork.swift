@@ -7,7 +7,7 @@ package struct FetchWork: Sendable {
     var lookUp: DirectLookup?
     /// For dictionary results: the request for the objects and the program that makes the dictionaries.
     package var dictionaries: (request: FetchDescription, program: DictionaryProgram)?
-    /// The number of rows read, matching or not, of other entities too.
+    /// The number of rows read, including rows that do not match and rows of other entities.
     package var rowsRead = 0
     package var leavesRead = 0
 
@@ -19,7 +19,7 @@ package struct FetchWork: Sendable {
         leavesRead = execution.leavesRead
     }
 
-    /// Adds the work of the same request in another store. The plan of the first store is kept.
+    /// Adds the work of the same request in another store, but not the plan.
     package mutating func add(_ other: FetchWork) {
         if plan == nil, lookUp == nil { (plan, lookUp) = (other.plan, other.lookUp) }
         rowsRead += other.rowsRead

@@ -5,10 +5,10 @@ extension StoreSnapshot {
     /// The objects that match a request, in the order of its sort criteria, then by key.
     ///
     /// - Parameters:
-    ///   - excluding: Keys of objects that are left out before offset and limit apply. A context passes the objects that it has
+    ///   - excluding: Keys of objects that are excluded before offset and limit apply. A context passes the objects that it has
     ///     changed.
     ///   - control: Cancels the fetch, which then throws `CancellationError`.
-    /// - Throws: `HornbeamError`: `predicateEvaluation` for expressions without a value, and the error of reading.
+    /// - Throws: `HornbeamError`: `predicateEvaluation` for expressions without a value, and errors of reading.
     package func fetch(
         _ fetch: ValidatedFetch, excluding: Set<UInt64> = [], control: FetchControl? = nil
     ) throws -> FetchAnswer {
@@ -35,7 +35,7 @@ extension StoreSnapshot {
         try countAnswer(fetch, excluding: excluding).count
     }
 
-    /// As `count`, with statistics of the execution.
+    /// Like `count`, with statistics of the execution.
     package func countAnswer(_ fetch: ValidatedFetch, excluding: Set<UInt64> = []) throws -> CountAnswer {
         try count(FetchPlan(fetch, in: self, counting: true), excluding: excluding)
     }

@@ -5,8 +5,8 @@ extension StoreSnapshot {
     /// The dictionaries of a fetch with groups or totals.
     ///
     /// - Parameters:
-    ///   - excluding: Keys of objects that are left out.
-    ///   - objects: Objects that take part with the given values.
+    ///   - excluding: Keys of objects that are excluded.
+    ///   - objects: Objects to add, with their inputs.
     package func groups(
         _ fetch: ValidatedFetch, _ program: DictionaryProgram, excluding: Set<UInt64>,
         adding objects: [GroupedObject]

@@ -2,7 +2,7 @@ internal import HornbeamEngine
 internal import HornbeamModel
 
 extension StoreSnapshot {
-    /// The rows that match a request, per table, for a change of all of them by the thread that has the writer's turn.
+    /// The rows that match a request, by table. The calling thread has the writer's turn and will change them.
     func select(_ fetch: ValidatedFetch) throws -> [(table: EntityTable, rows: RowSelection)] {
         let plan = try FetchPlan(fetch, in: self, counting: false)
         guard case .scan = plan.choice.path, plan.window.isWhole else {

@@ -3,7 +3,7 @@ internal import HornbeamModel
 
 /// Walking an index in the order of the fetch.
 extension FetchExecution {
-    /// Stops after enough results.
+    /// Walks the ranges and passes their objects to the sink until it needs no more.
     mutating func walkInOrder(_ access: IndexAccess) throws(EngineError) {
         guard let order = access.order else { return }
         let view = try snapshot.engineSnapshot.index(access.index.tree)
@@ -46,8 +46,8 @@ extension FetchExecution {
 
     // MARK: Offset
 
-    /// Skips the entries before the offset by counting them. If equal entries are sorted by key, it stops at the beginning of a group. Returns the
-    /// number of entries of the range that are still to be skipped; narrows the range to begin at the right entry.
+    /// Skips the entries before the offset by their ranks. If entries of a group are sorted by object key, it skips whole groups and
+    /// narrows the range. Returns the number of entries of the range that the walk must skip.
     private func skip(
         in range: inout KeyRange, _ access: IndexAccess, _ order: IndexAccess.Order, _ view: IndexView
     ) throws(EngineError) -> Int {

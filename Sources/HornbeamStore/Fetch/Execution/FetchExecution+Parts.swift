@@ -18,20 +18,20 @@ extension TableView {
 
 /// Scans on several threads: each thread scans a range of keys with a sink and a context of its own.
 extension FetchExecution {
-    /// Ranges of keys with about the same number of rows; a single range when several threads are not faster or not possible.
+    /// Ranges of keys with about the same number of rows; a single range when several threads cannot be used or save no time.
     func parts(of table: EntityTable) throws(EngineError) -> [KeyWindow] {
         let view = snapshot.view(table)
         let filter = filter(table.index)
         guard filter.kind <= .texts, sink.readsAll, sink.isDivisible(table) else { return [KeyWindow()] }
         let cells = view.count * max(filter.cost, sink.rowCost)
-        // A commit waits milliseconds for a processor when a scan uses all of them.
+        // If a scan uses all processors, a commit waits milliseconds for one.
         let isBesideWriter = !context.threads.belongToWriter && snapshot.engineSnapshot.isBesideWriter
         let most = context.threads.most - (isBesideWriter ? 1 : 0)
         let count = min(most, cells / max(context.threads.cellsEach, 1), view.count)
         return count > 1 ? try view.windows(count) : [KeyWindow()]
     }
 
-    /// The first part uses this execution's sink; the others are added to it in order.
+    /// Scans the parts in parallel. The first part uses this execution's sink; the results of the others are added to it in order.
     mutating func scan(_ table: EntityTable, parts windows: [KeyWindow]) throws(EngineError) {
         let parts = windows.indices.map { number in
             if number == 0 { return ScanPart(self, windows[0], table) }
@@ -49,7 +49,7 @@ extension FetchExecution {
     }
 }
 
-/// One range of a scan. One thread uses it, and after that thread has ended the thread that waited for it.
+/// One range of a scan. A worker thread uses it first, and then the thread that waited for the worker.
 private final class ScanPart {
     private(set) var execution: FetchExecution
     private(set) var error: EngineError?

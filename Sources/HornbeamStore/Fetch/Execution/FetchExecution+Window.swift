@@ -2,7 +2,7 @@ internal import HornbeamEngine
 internal import HornbeamModel
 
 extension FetchExecution {
-    /// Every row is a result and the order is by key, so the ranks of rows give the first and last key over all tables.
+    /// The keys between offset and limit, found by rank. The window is open unless every row is a result, in the order of keys.
     func keyWindow() throws(EngineError) -> KeyWindow {
         guard plan.isExact, plan.sorts.isEmpty, !plan.window.isWhole, sink.isComplete, !sink.isCounting
         else { return KeyWindow() }

@@ -55,7 +55,7 @@ struct FetchExecution {
         }
     }
 
-    /// Returns false when no more rows are needed, from this table or another.
+    /// Returns false when the sink needs no more rows of any table.
     mutating func scan(_ table: EntityTable, _ window: KeyWindow) throws(EngineError) -> Bool {
         let filter = filter(table.index)
         var rows = 0
@@ -149,7 +149,7 @@ struct FetchExecution {
         return found
     }
 
-    /// Processes objects that were found in no particular order. Reads their rows if needed.
+    /// Passes the objects to the sink. Reads their rows if a filter or the sink needs them.
     private mutating func finish(_ found: [ObjectReference]) throws(EngineError) {
         guard !plan.isExact || sink.needsRows else {
             for reference in found where !sink.take(reference) { return }

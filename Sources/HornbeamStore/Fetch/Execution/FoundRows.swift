@@ -17,17 +17,17 @@ package struct FoundRow: Sendable {
 package struct FoundRows: Sendable {
     /// Rows of one leaf, in the order of their keys.
     struct Leaf {
-        /// The position of its first row in the result set.
+        /// The position of the leaf's first selected row in the result set.
         var start = 0
         var entityIndex: Int32 = -1
         /// The key of the leaf's first row, selected or not.
         var firstKey: UInt64 = 0
         /// The location of the leaf's first row.
         var location = RowLocation()
-        /// The position of its bitmap, and its length in words.
+        /// The position of the leaf's bitmap in `words`, and its length.
         var wordsStart = 0
         var wordCount = 0
-        /// The position of its keys; nil when keys are consecutive and follow from the bitmap.
+        /// The position of the leaf's keys in `sparseKeys`; nil when the keys are consecutive, so that the bitmap determines them.
         var keysStart: Int?
     }
 
@@ -51,7 +51,7 @@ package struct FoundRows: Sendable {
         count = references.count
     }
 
-    // MARK: Taking rows
+    // MARK: Adding rows
 
     /// Adds the selected rows of a leaf.
     mutating func append(_ selection: Selection, of leaf: LeafView, entityIndex: Int32) {
@@ -101,21 +101,21 @@ package struct FoundRows: Sendable {
         if hints.count != references.count { hints = [] }
     }
 
-    /// Keeps some of the rows.
+    /// Removes the rows outside a range.
     mutating func keep(_ range: Range<Int>) {
-        precondition(range.lowerBound >= 0 && range.upperBound <= count, "The range lies within the result set.")
+        precondition(range.lowerBound >= 0 && range.upperBound <= count, "The range must lie within the result set.")
         skipped += range.lowerBound
         count = range.count
     }
 
-    /// Marks the rows as rows of one store in a stack.
+    /// Adds the slot of a store in a stack to the keys of the rows.
     mutating func move(to slot: StoreSlot) {
         for index in leaves.indices { leaves[index].firstKey |= slot.bits }
         for index in sparseKeys.indices { sparseKeys[index] |= slot.bits }
         for index in references.indices { references[index] = references[index].inSlot(slot) }
     }
 
-    /// Sorts the rows by key. Rows of several tables are not yet in this order.
+    /// Sorts the rows by key, because rows of several tables arrive table by table.
     mutating func sortByKey() {
         if isAscending { return }
         let rows = sorted { $0.reference.key < $1.reference.key }
@@ -238,7 +238,7 @@ package struct FoundRowCursor: IteratorProtocol {
         return count
     }
 
-    /// Returns rows of one word of a leaf with consecutive keys, at least one.
+    /// Copies rows of one word of a leaf with consecutive keys. Returns their number; 0 when the next leaf lists its keys.
     @inline(__always)
     private mutating func takeNeighbours(_ rows: UnsafeMutablePointer<FoundRow>, _ most: Int) -> Int {
         while rest == 0 {

@@ -1,8 +1,8 @@
 internal import HornbeamEngine
 package import HornbeamModel
 
-/// Passes the rows of a fetch to groups and totals. Numbers are added from cells without a `PropertyValue`, and a group by a column of
-/// fixed width is found by the cell.
+/// Adds the rows of a fetch to groups and totals. Numbers are added from cells without a `PropertyValue`. If one column of fixed width
+/// is grouped, the group of a row is found by the cell.
 final class GroupFeed {
     private(set) var groups: GroupTable
     private let reader: InputReader
@@ -118,7 +118,7 @@ final class GroupFeed {
         }
     }
 
-    /// Adds the rows of a leaf to the totals column by column; false when some totals are not over columns of numbers.
+    /// Adds the rows of a leaf to the totals column by column. Returns false when a total is not over a column of numbers.
     private func takeWhole(_ selection: Selection, _ leaf: LeafView, _ table: EntityTable) throws(EngineError) -> Bool {
         let sources = reader.sources(of: table)
         for total in program.totals where !sources[total.input].isCountable { return false }
@@ -158,7 +158,7 @@ extension InputReader.Source {
 extension CellType {
     var isWholeNumber: Bool { self == .int16 || self == .int32 || self == .int64 }
 
-    /// The width of cells of at most eight bytes whose equality is the equality of values; nil for others. Doubles have two zeros, so they are
+    /// The width of cells of at most eight bytes that are equal if and only if their values are equal; nil for other types. Doubles have two zeros, so they are
     /// excluded.
     fileprivate var narrowWidth: Int? {
         switch self {
@@ -174,7 +174,7 @@ extension CellType {
 extension StoredColumn {
     fileprivate func bits(in row: RowView, _ width: Int) -> UInt64 {
         if width == 0 { return row.bit(column) ? 1 : 0 }
-        // Keys come from one sequence for all entities.
+        // An object key is unique over all entities, so it identifies the destination without the entity number.
         return type == .reference ? row.load(column, as: UInt64.self) : UInt64(bitPattern: int(in: row))
     }
 }

@@ -1,6 +1,6 @@
 internal import HornbeamEngine
 
-/// The range of keys that contains the results of a scan, when offset and limit can be computed by counting.
+/// The range of keys that contains the results of a scan. It is bounded when the ranks of rows determine the keys at offset and limit.
 struct KeyWindow {
     var first: UInt64?
     /// The last key that can be a result.

@@ -17,9 +17,9 @@ final class ResultSink {
     }
 
     private let mode: Mode
-    /// How many results are needed; nil for all.
+    /// The number of results that are needed; nil for all.
     private var kept: Int?
-    /// The number of leading results that were skipped by counting rows, and not delivered (the offset).
+    /// The number of leading results that the execution skipped by rank. The sink does not receive them.
     private(set) var leftOut = 0
     private let context: FilterContext
     private let excluding: Set<UInt64>
@@ -78,7 +78,7 @@ final class ResultSink {
         return ResultSink(mode, kept: kept, excluding: excluding, context: context)
     }
 
-    /// Appends the result of a sibling, whose rows follow those of this sink.
+    /// Appends the result of a sink for another part, whose rows follow those of this sink.
     func add(_ other: ResultSink) {
         count += other.count
         rows.append(other.rows)
@@ -87,7 +87,7 @@ final class ResultSink {
         if let groups = other.feed?.groups { feed?.add(groups) }
     }
 
-    /// Records that so many leading results were skipped and will not arrive.
+    /// Records that the execution skipped a number of leading results.
     func leaveOut(_ number: Int) {
         leftOut += number
         kept = kept.map { $0 - number }
@@ -102,7 +102,7 @@ final class ResultSink {
 
     // MARK: Rows
 
-    /// Receives all selected rows of a leaf, ascending. Returns false when no more are needed.
+    /// Receives all selected rows of a leaf, in key order. Returns false when no more rows are needed.
     func take(
         _ selection: inout Selection, _ leaf: LeafView, _ table: EntityTable
     ) throws(EngineError) -> Bool {
@@ -127,7 +127,7 @@ final class ResultSink {
         return !isFull
     }
 
-    /// Receives one row. Returns false when no more are needed.
+    /// Receives one row. Returns false when no more rows are needed.
     func take(
         _ row: RowView, _ key: UInt64, _ location: RowLocation, _ table: EntityTable
     ) throws(EngineError) -> Bool {
@@ -143,7 +143,7 @@ final class ResultSink {
         return takeUnread(ObjectReference(entityIndex: table.index, key: key), RowHint(location))
     }
 
-    /// Receives an object whose row is not needed. Returns false when no more are needed.
+    /// Receives an object without its row. Returns false when no more objects are needed.
     func take(_ reference: ObjectReference) -> Bool {
         if excluding.contains(reference.key) { return true }
         return takeUnread(reference, nil)
@@ -158,9 +158,9 @@ final class ResultSink {
         return !isFull
     }
 
-    // MARK: The answer
+    // MARK: The result
 
-    /// The rows in the order of the results; more than `kept` are possible, and the caller cuts the rest.
+    /// The rows in the order of the results. There can be more than `kept`; the caller removes the rest.
     func finish() -> FoundRows {
         if let sorter { return sorter.finish() }
         rows.dropPartialHints()

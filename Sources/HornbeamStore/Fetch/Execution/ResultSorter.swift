@@ -2,10 +2,10 @@ internal import Foundation
 internal import HornbeamEngine
 internal import HornbeamModel
 
-/// Sorts rows by criteria, all of them or only the first ones.
+/// Sorts the rows of a fetch by criteria: all rows, or only the first ones of the order.
 ///
-/// A single criterion on a column of numbers compares numbers; other criteria compare key bytes, which order like the values.
-/// For the first few results, a heap holds them, and each leaf is first filtered against the last of them.
+/// A single criterion on a column of numbers compares numbers. Other criteria compare key bytes, which sort like the values. If only the
+/// first rows are needed, a heap contains them, and rows of a leaf that sort after the heap's last entry are filtered out first.
 final class ResultSorter {
     private let kept: Int?
     private var numbers: Sorted<NumberKey>?
@@ -25,7 +25,7 @@ final class ResultSorter {
         }
     }
 
-    // MARK: Taking rows
+    // MARK: Adding rows
 
     func take(_ selection: inout Selection, _ leaf: LeafView, _ table: EntityTable) throws(EngineError) {
         if numbers != nil { narrow(&selection, leaf, table) }
@@ -35,7 +35,7 @@ final class ResultSorter {
         }
     }
 
-    /// When the heap is full, rows after its last one are removed from the selection.
+    /// When the heap is full, deselects the rows that sort after its last entry.
     private func narrow(_ selection: inout Selection, _ leaf: LeafView, _ table: EntityTable) {
         guard let worst = numbers?.worst, !worst.isNull else { return }
         let column = table.column(sorts[0].path[0])
@@ -67,9 +67,9 @@ final class ResultSorter {
     }
 }
 
-/// A number of any column type, mapped to an unsigned number that orders in the requested direction.
+/// A number of any column type, mapped to an unsigned integer that sorts in the requested direction.
 struct NumberKey: Comparable {
-    /// Nulls order before all values, or after them in descending order.
+    /// Nulls sort before all values, or after them in descending order.
     private let rank: UInt8
     private let order: UInt64
 
@@ -102,7 +102,7 @@ struct NumberKey: Comparable {
 
     var isNull: Bool { rank != 1 }
 
-    /// A test that passes the cells that do not order after this one; nil when all pass.
+    /// A test for the cells that do not sort after this number; nil when all cells pass.
     func test(_ column: StoredColumn, isAscending: Bool) -> RangeTest? {
         let ascending = isAscending ? order : ~order
         let bounds: RangeTest.Bounds
@@ -110,7 +110,7 @@ struct NumberKey: Comparable {
         switch column.type {
         case .double, .date, .float:
             let number = KeyBytes.double(ordered: ascending)
-            // NaN orders first and lies in no range. In ascending order it must pass.
+            // NaN sorts first and is in no range. In ascending order it must pass, so the test is negated.
             if isAscending, number == .infinity { return nil }
             if number.isNaN, !isAscending { return nil }
             isNegated = isAscending
@@ -140,14 +140,14 @@ struct BytesKey: Comparable {
     }
 }
 
-/// Entries ordered by key, then by object: all of them, or the first few in a heap with the last one at its top.
+/// Entries sorted by key, then by object key: all entries, or the first ones in a heap with the last of them at its top.
 struct Sorted<Key: Comparable & SendableMetatype> {
     private var entries: [(key: Key, result: FoundRow)] = []
     private let kept: Int?
 
     init(kept: Int?) { self.kept = kept }
 
-    /// The last of the kept entries, when there are as many as needed.
+    /// The key of the heap's last entry; nil until the heap is full.
     var worst: Key? {
         guard let kept, kept > 0, entries.count == kept else { return nil }
         return entries[0].key

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// A set of texts that is searched by bytes, without copying the bytes of the searched text.
+/// A hash set of texts as bytes. A lookup does not copy the searched bytes.
 struct ByteSet: Sendable {
     private let texts: [[UInt8]]
     /// Positions in `texts` by hash, -1 for empty slots. The number of slots is a power of two; at most half of them are used.

@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// Controls a fetch on another thread: cancels it and reports its progress.
+/// Cancels a fetch on another thread and reports its progress.
 package final class FetchControl: Sendable {
     private let cancelled = Atomic(false)
     private let found = Atomic(0)

@@ -1,7 +1,7 @@
 internal import HornbeamEngine
 internal import HornbeamModel
 
-/// Filters on the rows of a whole leaf. Each filter tests only selected rows and narrows the selection.
+/// Filters for the rows of a whole leaf. Each filter tests only the selected rows, and deselects those that do not satisfy it.
 extension Filter {
     func narrow(
         _ selection: inout Selection, _ leaf: LeafView, _ table: EntityTable, _ context: FilterContext

@@ -3,7 +3,7 @@ internal import HornbeamModel
 
 /// A predicate compiled for the rows of one table. It reads cells directly where possible and calls the evaluator otherwise.
 ///
-/// The logic has two values, as in predicates: a filter is true or false for a row, null included.
+/// As in predicates, the logic has two values: a filter is true or false for every row, even if a value is null.
 indirect enum Filter: Sendable {
     case constant(Bool)
     case range(RangeTest)
@@ -22,7 +22,7 @@ indirect enum Filter: Sendable {
     case not(Filter)
     case general(GeneralTest)
 
-    /// The approximate cost of a row in comparisons of numbers. Cheap parts of AND and OR are tested first.
+    /// The approximate cost of testing a row, in comparisons of numbers. AND and OR test their cheapest parts first.
     var cost: Int {
         switch self {
         case .constant: 0
@@ -75,7 +75,7 @@ struct NullTest: Sendable {
     func holds(_ row: RowView) -> Bool { row.isNull(column) == wantsNull }
 }
 
-/// Tests whether a to-one refers to one of some objects, or to none of them.
+/// Tests whether a to-one refers to one of the objects or, if `isNegated`, to another object.
 struct ReferenceTest: Sendable {
     let column: Int
     let keys: Set<UInt64>
@@ -104,7 +104,7 @@ struct TextTest: Sendable {
     let column: Int
     let test: StringTest
     let nullResult: Bool
-    /// Set for operators that compare bytes without folding: the same test without a call per row.
+    /// The same test on the bytes of the leaf, for operators that do not fold text. It avoids a call for each row.
     var needle: Needle?
 
     func holds(_ row: RowView, _ context: FilterContext) throws(EngineError) -> Bool {
@@ -134,7 +134,7 @@ struct TextSetTest: Sendable {
     }
 }
 
-/// Compares cells as bytes: UUIDs, data and decimals that equal a constant or order before or after it.
+/// Compares the bytes of a UUID, data or decimal cell with a constant.
 struct BytesTest: Sendable {
     let column: Int
     let isUUID: Bool

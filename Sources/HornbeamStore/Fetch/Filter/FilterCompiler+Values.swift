@@ -3,7 +3,7 @@ internal import HornbeamModel
 
 /// Comparisons of one column with a constant.
 extension FilterCompiler {
-    /// The longest list that is compared value by value. The evaluator tests a longer one if no set fits its type.
+    /// The longest list that is compiled to one comparison for each value. The evaluator tests longer lists that have no set test.
     private static let listMax = 64
 
     func compile(_ term: Term, _ column: StoredColumn) -> Filter? {
@@ -61,7 +61,7 @@ extension FilterCompiler {
         let text: String
         switch (column.type, term.value) {
         case (.string, .string(let value)): text = value
-        // String operators do not apply to URIs; URIs compare by their characters.
+        // URIs compare as texts. Other string operators do not apply to them.
         case (.uri, .uri(let url)) where term.comparator.isOrdering || [.equal, .notEqual].contains(term.comparator):
             text = url.absoluteString
         default: return nil

@@ -76,7 +76,7 @@ struct FilterCompiler {
         }
     }
 
-    /// The keys of the objects in a term, and whether nil is among them. Objects of other stores are left out.
+    /// The keys of the objects in a term, and whether nil is among them. Objects of other stores have no key here.
     func objectKeys(_ term: Term) -> (keys: Set<UInt64>, hasNull: Bool)? {
         let values: [PropertyValue]
         switch (term.comparator, term.value) {
@@ -103,7 +103,7 @@ struct FilterCompiler {
         return .path(PathTest(column: column, filters: filters, missingResult: missing))
     }
 
-    /// The result for a path with a nil before its last step.
+    /// The result for a path in which an object before the last step is nil.
     private func missingResult(_ rest: Term) -> Bool? {
         switch rest.modifier {
         case .any: return false
@@ -189,7 +189,7 @@ extension FetchExpression.Step {
 }
 
 extension FetchPredicate.Node {
-    /// The predicate with a variable as its object; nil when it reads anything except that variable and constants.
+    /// The predicate with the variable replaced by the evaluated object; nil when it reads anything except the variable and constants.
     fileprivate func asked(of variable: String) -> FetchPredicate.Node? {
         var isAlone = true
         forEachExpression { expression in

@@ -1,17 +1,18 @@
 internal import HornbeamEngine
 internal import HornbeamModel
 
-/// The state that filters need besides the row: views of other tables and indexes, and the first error of the evaluator.
+/// The state that filters share in one fetch: views of other tables and indexes, and the first error of the evaluator.
 final class FilterContext {
     let snapshot: StoreSnapshot
     private(set) var failure: (any Error)?
     private(set) var rowsRead = 0
     private var members: [ObjectIdentifier: MemberReader] = [:]
-    /// Results of tests through relationships, by test: the matching keys at the other end.
+    /// Results of tests through to-ones, by test: the keys of the destinations whose result differs from that of a missing one.
     var keySets: [ObjectIdentifier: KeySet] = [:]
+    /// Results of tests on members, by test: the number of counted members of each owner.
     var tallies: [ObjectIdentifier: [UInt64: Int64]] = [:]
     var leavesTested: [ObjectIdentifier: Int] = [:]
-    /// How many leaves look up the other end row by row before all of it is read.
+    /// The number of leaves for which a test through a relationship looks up related rows. For further leaves it reads all related rows once.
     let leavesLookedUp: Int
     let threads: ScanThreads
 
@@ -45,13 +46,13 @@ final class FilterContext {
 
     func count(rows: Int) { rowsRead += rows }
 
-    /// Keeps an error that is not the engine's, and returns an engine error that ends the fetch.
+    /// Stores an error that is not the engine's, and returns an engine error that ends the fetch.
     func fail(_ error: any Error) -> EngineError {
         failure = failure ?? error
         return EngineError(.closed, "The evaluation of the predicate failed.")
     }
 
-    /// Runs the work of a fetch and throws its error in the form that users receive.
+    /// Runs the work of a fetch. Throws a stored error, or the engine's error as a `HornbeamError`.
     func run<R>(_ body: () throws(EngineError) -> R) throws -> R {
         do {
             return try body()

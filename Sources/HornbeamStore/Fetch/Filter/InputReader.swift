@@ -9,7 +9,7 @@ final class InputReader {
     enum Source {
         case object
         case cell(StoredColumn)
-        /// To-ones, then a column of the last object.
+        /// To-ones, then a column of the last object. `memo` is the index of the input, which is also the index of its cache.
         case path(StoredColumn, rest: [PropertyDescription], memo: Int)
         case general(FetchExpression)
     }
@@ -147,7 +147,7 @@ extension StoreSnapshot {
         return rows
     }
 
-    /// Computes the inputs for rows of one table. `places` are indexes into `objects`, sorted by key.
+    /// Computes the inputs for rows of one table. `places` are indexes into `objects`, sorted by object key.
     private func read(
         _ places: [Int], of objects: [ObjectReference], _ table: EntityTable, _ reader: InputReader,
         _ body: (Int, [PropertyValue]) -> Void

@@ -1,4 +1,4 @@
-/// A set of object keys for frequent lookups: a bitmap if the keys are dense, as those of one entity usually are.
+/// A set of object keys for frequent lookups. It is a bitmap if the keys are dense, which is usual for the keys of one entity.
 struct KeySet: Sendable {
     private var first: UInt64 = 0
     private var words: [UInt64] = []

@@ -9,10 +9,10 @@ struct Needle: Sendable {
     private let bytes: [UInt8]
     private let last: UInt8
     private let place: Place
-    /// The required end of the text, if it is short enough for a single comparison.
+    /// The required end of the text, if it is short enough for one comparison.
     let tail: CellTail?
 
-    /// Nil for other operators, for options that fold text, and for an empty operand, which the general test compares.
+    /// Nil for other operators, for options that fold text, and for an empty operand. These need the general test.
     init?(_ comparator: FetchPredicate.Comparator, _ text: String, _ options: FetchPredicate.Options) {
         guard options.isEmpty, let last = text.utf8.last else { return nil }
         switch comparator {

@@ -1,12 +1,12 @@
 internal import Foundation
 internal import HornbeamModel
 
-/// A comparison of a number with a constant as a range: `x > 3` on integers is `4 ... max`, `x != 3` is not `3 ... 3`.
+/// A comparison of a number with a constant, as a range. On integers, `x > 3` is `4 ... max`, and `x != 3` is the negation of `3 ... 3`.
 struct NumberBounds {
     var bounds: RangeTest.Bounds
     var isNegated = false
 
-    /// Nil when cell and constant do not compare as numbers; then the evaluator is used.
+    /// Nil when cell and constant do not compare as numbers. The evaluator then compares them.
     init?(_ comparator: FetchPredicate.Comparator, _ value: PropertyValue, _ type: CellType) {
         if comparator == .between {
             guard case .array(let ends) = value, ends.count == 2,
@@ -77,7 +77,7 @@ struct NumberBounds {
 
     // MARK: Doubles
 
-    /// The constant as a double that compares in the same way.
+    /// The constant as a double that compares with the same result; nil when there is none.
     private static func double(_ value: PropertyValue, _ type: CellType) -> Double? {
         switch (value, type) {
         case (.date(let date), .date): date.timeIntervalSinceReferenceDate
@@ -102,7 +102,7 @@ struct NumberBounds {
 }
 
 extension RangeTest.Bounds {
-    /// If it is empty, the lower end is above the upper end.
+    /// In an empty intersection the lower end is above the upper end.
     func intersection(_ other: RangeTest.Bounds) -> RangeTest.Bounds {
         switch (self, other) {
         case (.int(let a, let b), .int(let c, let d)):

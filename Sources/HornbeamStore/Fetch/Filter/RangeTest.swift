@@ -1,6 +1,6 @@
 internal import HornbeamEngine
 
-/// `low <= cell <= high` on a column of numbers, or its negation: the form of every comparison of a number with a constant.
+/// Tests `low <= cell <= high` on a column of numbers, or its negation. Every comparison of a number with a constant has this form.
 struct RangeTest: Sendable {
     enum Bounds: Sendable {
         case int(Int64, Int64)
@@ -55,7 +55,7 @@ struct RangeTest: Sendable {
         }
     }
 
-    /// Leaves of an older layout return the column's fill value.
+    /// For leaves of an older layout that lacks the column. Their rows return the column's fill value.
     private func narrowRows(_ selection: inout Selection, _ leaf: LeafView) {
         selection.filter { holds(leaf.row($0)) }
     }
@@ -77,8 +77,8 @@ struct RangeTest: Sendable {
         }
     }
 
-    /// One bit per row, eight rows per step without a branch: the compiler vectorises this form, but not the standard library's generic
-    /// vectors.
+    /// One bit per row, eight rows per step without a branch. The compiler vectorises this form, but not the SIMD types of the standard
+    /// library.
     @inline(__always)
     private static func test<T: Comparable & BitwiseCopyable>(
         _ cells: UnsafeRawPointer, from start: Int, count: Int, _ low: T, _ high: T

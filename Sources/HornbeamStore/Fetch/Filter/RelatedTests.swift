@@ -1,8 +1,8 @@
 internal import HornbeamEngine
 internal import HornbeamModel
 
-// Filters through relationships, applied to whole leaves. For the first leaves, the destinations of their rows are looked up in key
-// order. For more leaves, all rows at the other end are read once, and the leaves are tested against the resulting set.
+// Filters through relationships, applied to whole leaves. For the first leaves, the related rows are looked up in key order. Then all
+// related rows are read once, and further leaves are tested against the resulting set.
 
 /// A filter on the destination of a to-one.
 final class PathTest: Sendable {
@@ -49,7 +49,7 @@ final class PathTest: Sendable {
         }
     }
 
-    /// The keys of the objects at the other end whose result differs from that of a missing one.
+    /// The keys of the destinations whose result differs from `missingResult`.
     private func others(
         _ selection: Selection, _ leaf: LeafView, _ table: EntityTable, _ context: FilterContext
     ) throws(EngineError) -> KeySet {
@@ -95,7 +95,7 @@ final class MembersTest: Sendable {
         case all
         /// True if one of these objects is a member.
         case containing(Set<UInt64>)
-        /// The number of matching members lies in the range, or outside it.
+        /// The number of matching members is in the range or, if `isNegated`, outside it.
         case count(ClosedRange<Int64>, isNegated: Bool)
     }
 
@@ -174,8 +174,8 @@ final class MembersTest: Sendable {
         try selection.filter { (slot) throws(EngineError) in try holds(owner: leaf.key(slot), context) }
     }
 
-    /// The number of matching members of each owner (for ALL, of those that do not match), from one walk over the members' rows; nil when that
-    /// costs more than lookups.
+    /// The number of matching members of each owner (for ALL, of those that do not match), from one scan of the members' rows; nil when
+    /// lookups cost less.
     private func tally(_ table: EntityTable, _ context: FilterContext) throws(EngineError) -> [UInt64: Int64]? {
         let this = ObjectIdentifier(self)
         if let known = context.tallies[this] { return known }
@@ -193,7 +193,7 @@ final class MembersTest: Sendable {
         return tally
     }
 
-    /// Counts the members of all owners of a leaf in one walk, if there are few members.
+    /// Counts the members of all owners of a leaf in one walk of the members index. Returns false when lookups cost less.
     private func countByWalking(
         _ selection: inout Selection, _ leaf: LeafView, _ context: FilterContext
     ) throws(EngineError) -> Bool {
@@ -214,18 +214,18 @@ final class MembersTest: Sendable {
 }
 
 extension FilterContext {
-    /// True if a test through a relationship reads the whole other end instead of looking up the destinations of each leaf.
+    /// True if a test through a relationship reads all related rows instead of looking up those of each leaf.
     func readsOtherEnd(of test: ObjectIdentifier, _ filters: [Filter?], from table: EntityTable) -> Bool {
         leavesTested[test, default: 0] += 1
         guard leavesTested[test, default: 0] > leavesLookedUp else { return false }
-        // The evaluator may throw, and must not do so for objects that no row refers to.
+        // The evaluator can throw. It must not be called for objects to which no row refers.
         guard !filters.contains(where: { $0?.kind == .evaluator }) else { return false }
         var rows = 0
         for table in schema.tables { if let table, filters[Int(table.index)] != nil { rows += snapshot.view(table).count } }
         return rows <= snapshot.view(table).count * 8
     }
 
-    /// Calls `body` with every row that matches its filter, or with every row that does not.
+    /// Calls `body` with every row that matches its filter or, if `passing` is false, with every row that does not match.
     func scan(
         _ filters: [Filter?], passing: Bool, _ body: (ObjectReference, RowView) -> Void
     ) throws(EngineError) {

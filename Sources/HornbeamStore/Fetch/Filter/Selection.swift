@@ -55,7 +55,7 @@ struct Selection {
         for word in words.indices { words[word] &= ~other.words[word] }
     }
 
-    /// Keeps the rows for which `keep` returns true. Calls it only for selected rows.
+    /// Deselects the rows for which `keep` returns false. Calls `keep` for selected rows only.
     mutating func filter<E: Error>(_ keep: (Int) throws(E) -> Bool) throws(E) {
         for word in words.indices {
             var rest = words[word]

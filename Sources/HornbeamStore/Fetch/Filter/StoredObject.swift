@@ -1,12 +1,12 @@
 internal import HornbeamEngine
 internal import HornbeamModel
 
-/// An object of a snapshot for the predicate evaluator: reads values by key on demand.
+/// An object of a snapshot, from which the predicate evaluator reads values by key.
 ///
 /// Valid only inside the closure that received its row.
 struct StoredObject: KeyedValues {
     let reference: ObjectReference
-    /// The row, if it was passed in; else it is looked up.
+    /// The row of the object; nil when it must be looked up.
     private let row: RowView?
     private let table: EntityTable
     private let snapshot: StoreSnapshot

@@ -7,9 +7,9 @@ indirect enum AccessPath: Sendable {
     case nothing
     /// All rows of the tables, leaf by leaf.
     case scan
-    /// Objects by key, ascending. `via` is the condition that produced the keys, when the predicate does not name the objects.
+    /// Objects by key, ascending. `via` is the condition from which the keys were computed; nil when the predicate names the objects.
     case keys([UInt64], via: FetchPredicate.Node?)
-    /// The members of some owners. The predicate names the to-one or a property at its destination.
+    /// The members of some owners. `via` is the condition on the to-one or on a property of its destination.
     case members(LinkIndex, owners: [UInt64], via: FetchPredicate.Node?)
     /// Ranges of an index.
     case index(IndexAccess)
@@ -19,19 +19,19 @@ indirect enum AccessPath: Sendable {
     case union([AccessChoice])
 }
 
-/// Ranges of an index, and the known facts about their entries.
+/// Ranges of an index, and the order in which they are walked.
 struct IndexAccess: Sendable {
     var index: ValueIndex
-    /// Ascending and disjoint.
+    /// The ranges, ascending and disjoint.
     var ranges: [KeyRange]
     /// True when the ranges cover the whole index.
     var isWhole: Bool
-    /// Set when an index walk returns the requested order.
+    /// The order of the walk, if it is the requested order; nil otherwise.
     var order: Order?
 
     struct Order: Sendable {
         var isBackward: Bool
-        /// The number of leading elements by which entries are equal in the requested order; such entries are sorted by object key. Nil when the
+        /// The number of leading elements that the requested order uses. Entries that are equal in them are sorted by object key. Nil when the
         /// index already has that order.
         var tied: Int?
     }
@@ -42,9 +42,9 @@ struct AccessChoice: Sendable {
     var path: AccessPath
     /// The conjuncts that the path satisfies completely.
     var used: Set<Int>
-    /// The number of rows or objects on the path; an estimate for sets of several paths.
+    /// The number of rows or objects on the path; an estimate for intersections and unions.
     var entries: Int
-    /// The number of entries that are walked; it equals `entries` except for sets of several paths.
+    /// The number of entries that are walked; it equals `entries` except for intersections and unions.
     var walked: Int
     /// True when the objects come in the requested order.
     var isOrdered = false

@@ -4,7 +4,7 @@ internal import HornbeamModel
 extension FetchPlan {
     var description: Plan { description(showsValues: true) }
 
-    /// - Parameter showsValues: False leaves out the constants of the predicate, for logs.
+    /// - Parameter showsValues: False omits the constants of the predicate, for logs.
     func description(showsValues: Bool) -> Plan { PlanText(plan: self, showsValues: showsValues).text }
 }
 
@@ -20,7 +20,7 @@ private struct PlanText {
         if !plan.residual.isEmpty {
             let kind = plan.filters.compactMap { $0?.kind }.max() ?? .columns
             text.filter = "filter \(isMixed ? "columns, then row by row" : kind.words): \(residual)"
-            if isMixed { text.filter? += "\n  only the evaluator can tell \(evaluated.map(words).joined(separator: ", "))" }
+            if isMixed { text.filter? += "\n  only the evaluator can test \(evaluated.map(words).joined(separator: ", "))" }
         }
         text.order = order
         text.window = window
@@ -80,7 +80,7 @@ private struct PlanText {
         return "\(number) " + (noun == "entry" ? "entries" : noun + "s")
     }
 
-    // MARK: The rest
+    // MARK: Filter, order and window
 
     private var residual: String {
         let nodes = plan.residual.map { conjunct in

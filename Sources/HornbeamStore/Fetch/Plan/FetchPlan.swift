@@ -12,7 +12,7 @@ struct FetchPlan: Sendable {
     let sorts: [SortKey]
     var window = FetchWindow()
 
-    /// True when every row or entry reached is a result.
+    /// True when every row or entry on the access path is a result.
     var isExact: Bool { residual.isEmpty }
 }
 

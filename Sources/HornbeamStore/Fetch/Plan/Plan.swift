@@ -1,9 +1,9 @@
 /// The plan of a fetch, executed or not; printed by `explain`.
 ///
 ///     fetch Book
-///       range of Publication(title[cd], year desc): 12 entries
+///       index Publication(title[cd], year desc): 12 entries
 ///       filter columns, then texts: pages > 100 AND isbn ENDSWITH "7"
-///       sort in memory by title, first 10
+///       sort by title, keeping the first 10
 package struct Plan: Sendable, Hashable, CustomStringConvertible {
     package var entity = ""
     /// How the rows are found.

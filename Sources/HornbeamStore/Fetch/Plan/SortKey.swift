@@ -7,7 +7,7 @@ struct SortKey: Sendable {
     let path: [PropertyDescription]
     let isAscending: Bool
     let collation: KeyCollation
-    /// The last property's value, or an element of it if it is composite.
+    /// The source of the value: the last property, or an element of it if it is composite.
     let source: ValueIndex.Element.Source
     /// The type of the value.
     let type: CellType
@@ -52,7 +52,7 @@ struct SortKey: Sendable {
             entity: entity.name, key: sort.keyPath)
     }
 
-    /// The component whose bytes order as the criterion requires.
+    /// The key component whose bytes sort as the criterion requires.
     var element: ValueIndex.Element {
         ValueIndex.Element(
             property: path[path.count - 1], type: type, isAscending: isAscending,

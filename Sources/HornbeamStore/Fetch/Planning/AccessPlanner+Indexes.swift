@@ -3,7 +3,7 @@ internal import HornbeamModel
 
 /// Access paths over one index: keys, members of an owner, ranges of values.
 extension AccessPlanner {
-    /// The largest number of combinations of equal components that is planned.
+    /// The largest number of ranges for combinations of equal components.
     private static let rangesMax = 256
 
     func ownAlternatives() throws(EngineError) -> [AccessChoice] {
@@ -41,7 +41,7 @@ extension AccessPlanner {
         return try members(link, owners: objects.keys.sorted(), used: [position], via: nil)
     }
 
-    /// The to-many that mirrors a to-one of the entity.
+    /// The to-many that is the inverse of a to-one of the entity; nil when there is none.
     func mirror(of name: String) -> LinkIndex? {
         guard let property = entity.propertiesByName[name], property.isToOne, !property.isTransient,
             let inverse = property.inverse, inverse.isStoredToMany
@@ -68,7 +68,7 @@ extension AccessPlanner {
         guard index.isUsable(schema.catalogue), index.condition?.isImplied(by: conjuncts) ?? true else { return nil }
         let match = IndexMatch(index, terms, conjuncts, origins: snapshot.reader.origins, rangesMax: Self.rangesMax)
         guard match.count > 0 || !sorts.isEmpty else { return nil }
-        // A unique index lacks the rows with a null among its values. It is usable only if no such row can match.
+        // A unique index has no entries for rows with a null. Unless all elements have a condition, every row must have an entry.
         if index.isUnique, match.count < index.elements.count, try !holdsAllRows(index) { return nil }
         let order = try order(of: index, match)
         if match.count == 0, order == nil { return nil }
@@ -85,7 +85,7 @@ extension AccessPlanner {
         return try snapshot.engineSnapshot.index(index.tree).count == rows
     }
 
-    /// The direction in which the index returns the requested order, when its first components are fixed.
+    /// The direction in which the index returns the requested order, after its fixed components; nil when it does not.
     private func order(of index: ValueIndex, _ match: IndexMatch) throws(EngineError) -> IndexAccess.Order? {
         let rest = index.elements.dropFirst(match.fixedCount)
         guard !sorts.isEmpty, match.ranges.count <= 1, rest.count >= sorts.count else { return nil }
@@ -110,7 +110,7 @@ extension AccessPlanner {
 private struct IndexMatch {
     private(set) var ranges: [KeyRange] = []
     private(set) var used: Set<Int> = []
-    /// How many elements have a condition.
+    /// The number of elements that have a condition.
     private(set) var count = 0
     /// The number of elements with one or several fixed values instead of a range.
     private(set) var fixedCount = 0
@@ -153,7 +153,7 @@ private struct IndexMatch {
 }
 
 extension ValueIndex {
-    /// False when the index was built with other folding tables than those of this version.
+    /// False when the index was built with folding tables of another version.
     func isUsable(_ catalogue: Catalogue) -> Bool {
         catalogue.collation == Catalogue.currentCollation || elements.allSatisfy { $0.collation == .binary }
     }

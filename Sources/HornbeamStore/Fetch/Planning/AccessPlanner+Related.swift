@@ -1,10 +1,10 @@
 internal import HornbeamEngine
 internal import HornbeamModel
 
-/// Access paths that begin at the other end of a relationship: `author.name == "x"` gives the members of the authors with that name, and
-/// `ANY publications.isbn == "x"` the owners of the publications with that number. The planner reads the few objects at the other end.
+/// Access paths that begin at the destinations of a relationship: `author.name == "x"` leads to the members of the authors with that name,
+/// and `ANY publications.isbn == "x"` to the owners of the publications with that number. The planner reads the few destinations.
 extension AccessPlanner {
-    /// The largest number of objects at the other end that the planner reads.
+    /// The largest number of destinations for which such a path is planned.
     private static let relatedMax = 256
     /// The maximum number of relationships in a path that the planner follows.
     private static let depthMax = 3
@@ -73,7 +73,7 @@ extension AccessPlanner {
             isOrdered: comesByKey)
     }
 
-    /// `publications CONTAINS %@` gives the owners of that member.
+    /// `publications CONTAINS %@` leads to the owners of that member.
     private func containingChoice(_ position: Int, _ term: Term) throws(EngineError) -> AccessChoice? {
         guard let name = term.key, term.comparator == .contains, term.modifier == .direct, let table = tables.first,
             let relationship = entity.propertiesByName[name], relationship.isStoredToMany,
@@ -106,9 +106,9 @@ extension AccessPlanner {
         return owners.sorted()
     }
 
-    // MARK: The other end
+    // MARK: Destinations
 
-    /// The keys of the few objects that satisfy conditions, ascending; nil when there are many, or reading them costs too much.
+    /// The keys of the destinations that satisfy conditions, ascending; nil when there are many, or reading them costs too much.
     private func related(
         _ destination: EntityDescription, _ terms: [Term], _ limit: Int
     ) throws(EngineError) -> [UInt64]? {

@@ -26,7 +26,7 @@ struct AccessPlanner {
     var window = FetchWindow()
     /// True when only the number of results is needed.
     var isCounting = false
-    /// How many relationships the planner has followed so far.
+    /// The nesting of this planner in others: one level for each followed relationship and for each union.
     var depth = 0
 
     var schema: Schema { snapshot.schema }
@@ -57,7 +57,7 @@ struct AccessPlanner {
         return best
     }
 
-    /// Every access path, the scan first. All give the same results.
+    /// Every access path, the scan first. All paths lead to the same results.
     func all() throws(EngineError) -> [AccessChoice] {
         let own = try ownAlternatives()
         let related = try relatedAlternatives(cheaperThan: .max)
@@ -68,7 +68,7 @@ struct AccessPlanner {
         AccessChoice(.scan, used: [], entries: rowTotal, isOrdered: sorts.isEmpty && tables.count == 1)
     }
 
-    /// The cheapest access path without a scan, for parts of a predicate; nil when there is none.
+    /// The cheapest access path that is no scan, for a part of a predicate; nil when there is none.
     func cheapestAlternative() throws(EngineError) -> AccessChoice? {
         let own = try ownAlternatives()
         let all = try own + setAlternatives(own)
@@ -97,7 +97,7 @@ struct AccessPlanner {
         return choice.walked * Self.entryCost + choice.entries * row + sortCost(choice.entries, choice)
     }
 
-    /// A walk in order ends after enough results.
+    /// A walk in index order ends after the last needed result.
     private func orderedCost(_ choice: AccessChoice, _ wanted: Int, _ filters: [Filter?]) throws(EngineError) -> Int {
         // Entries that the offset skips are counted, not walked.
         guard needsRows(choice) else { return (wanted - window.offset) * Self.entryCost }
@@ -119,7 +119,7 @@ struct AccessPlanner {
     }
 }
 
-/// The estimated selectivity of a filter, from a few leaves. An error affects only the speed.
+/// The estimated selectivity of a filter, from a few leaves. A wrong estimate affects only the speed.
 struct Selectivity {
     private static let leafCount = 4
     private let snapshot: StoreSnapshot

@@ -66,7 +66,7 @@ extension FetchPlan {
 }
 
 extension FetchPlan {
-    /// Every plan for a request. All return the same results.
+    /// Every plan for a request. All plans return the same results.
     static func all(_ fetch: ValidatedFetch, in snapshot: StoreSnapshot, counting: Bool) throws -> [FetchPlan] {
         let (planner, analysis) = try planner(fetch, in: snapshot, counting: counting)
         guard !analysis.isAlwaysFalse, !planner.tables.isEmpty else { return [try FetchPlan(fetch, in: snapshot, counting: counting)] }

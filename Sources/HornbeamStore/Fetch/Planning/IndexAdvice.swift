@@ -1,7 +1,7 @@
 internal import HornbeamEngine
 package import HornbeamModel
 
-/// A fetch index that would make a fetch faster. The fetch read many rows for few results.
+/// Recommends a fetch index for a fetch that reads many rows for few results.
 package struct IndexAdvice: Sendable, Hashable {
     package let entity: String
     package let elements: [FetchIndexElement]
@@ -22,13 +22,13 @@ extension IndexAdvice: CustomStringConvertible {
     }
 }
 
-/// Finds the index that a fetch lacks.
+/// Finds an index that would make a fetch faster.
 struct IndexAdvisor {
     typealias Term = PredicateAnalysis.Term
 
     /// Fetches that read fewer rows are fast without an index.
     private static let rowsMin = 1_000
-    /// An index is worth its cost of maintenance when at most this share of the rows remains.
+    /// An index is recommended if at most this share of the rows remains. Otherwise its maintenance costs more than it saves.
     private static let shareMax = 0.1
 
     let plan: FetchPlan
@@ -46,9 +46,9 @@ struct IndexAdvisor {
         return IndexAdvice(entity: plan.entity.name, elements: elements, entries: max(entries, 1), rows: rows)
     }
 
-    // MARK: What it would hold
+    // MARK: The elements of the index
 
-    /// Properties with an equality condition, then one with a range, or the sort properties.
+    /// The properties with an equality condition, followed by one property with a range, or by the sort properties.
     private var wanted: (elements: [FetchIndexElement], terms: [Term]) {
         var elements: [FetchIndexElement] = []
         var terms: [Term] = []
@@ -86,7 +86,7 @@ struct IndexAdvisor {
         return nil
     }
 
-    /// True when such an index exists and the planner rejected it.
+    /// True when such an index exists. The planner has then rejected it.
     private func isThere(_ elements: [FetchIndexElement]) -> Bool {
         snapshot.schema.indexes.contains { index in
             plan.entity.isKind(of: index.entity) && index.condition == nil

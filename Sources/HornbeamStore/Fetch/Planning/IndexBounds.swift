@@ -4,7 +4,7 @@ internal import HornbeamModel
 
 /// The conditions on one property, as bounds of its component in an index key.
 struct ComponentMatch {
-    /// The components equal to one of some constants; nil when the conditions are a range.
+    /// One component for each constant of an equality condition; nil when the conditions are a range.
     var equal: [[UInt8]]?
     /// The conditions that the bounds satisfy exactly, as positions in the list of conjuncts.
     var used: [Int]
@@ -16,7 +16,7 @@ struct ComponentMatch {
 struct IndexBounds {
     typealias Term = PredicateAnalysis.Term
 
-    /// The length from which a key may be truncated, so that it does not determine the value.
+    /// The length of components that a truncated key contains completely. A longer bound does not determine the value.
     static let exactMax = IndexKey.cutCount - 16
 
     let element: ValueIndex.Element
@@ -29,7 +29,7 @@ struct IndexBounds {
         _ terms: [(position: Int, term: Term)], _ conjuncts: [PredicateAnalysis.Conjunct]
     ) -> ComponentMatch? {
         guard case .expression(let node) = element.source else { return match(terms.filter { isOwn($0.term) }) }
-        // Calculated numbers are stored rounded, so the rows are tested again.
+        // The index contains calculated numbers as rounded doubles, so the rows are tested too.
         var match = match(conjuncts.compactMap { $0.comparison(of: node, isRounded: element.type == .double) }.map { (0, $0) })
         match?.used = []
         return match
@@ -68,7 +68,7 @@ struct IndexBounds {
         return components.sorted { $0.lexicographicallyPrecedes($1) }
     }
 
-    /// Outer nil: not known. Inner nil: no entry equals the value.
+    /// The outer optional is nil when a component cannot express the value, the inner one when no entry equals the value.
     private func equalComponent(_ term: Term, _ value: PropertyValue) -> [UInt8]?? {
         if value.isNull {
             guard holdsNulls else { return nil }
@@ -147,7 +147,7 @@ struct IndexBounds {
 
     // MARK: Ranges
 
-    /// A bound in ascending bytes. An inclusive one includes every component with this prefix.
+    /// A bound in ascending bytes. An inclusive bound includes every component with this prefix.
     private struct Bound {
         var bytes: [UInt8]
         var isInclusive: Bool

@@ -3,7 +3,7 @@ package import HornbeamModel
 
 /// A lookup of an object by a unique text of its entity, without a request and without the planner.
 package final class UniqueLookup: Sendable {
-    /// The index may truncate a longer text.
+    /// The longest text that is looked up this way. The index may truncate a longer one.
     package static let textMax = 900
 
     private let index: ValueIndex
@@ -35,9 +35,9 @@ package final class UniqueLookup: Sendable {
         do { return unsafe try cells.isText(key, &hint, column, text) } catch { throw HornbeamError(error) }
     }
 
-    /// The key of the object that has the text according to the index, and the location of its row; nil when there is none.
+    /// Finds the object with a text in the index. Returns its key and sets the location of its row; nil when there is none.
     ///
-    /// - Parameter cells: Those of the entity in the same snapshot.
+    /// - Parameter cells: The cell reader of the entity in the same snapshot.
     package func key(
         of text: UnsafeRawBufferPointer, _ hash: UInt64, in snapshot: StoreSnapshot, _ cells: CellReader, _ hint: inout RowHint
     ) throws -> UInt64? {

@@ -122,7 +122,7 @@ struct PlanTests {
                 """)
     }
 
-    @Test("what only the evaluator can tell is said to go row by row")
+    @Test("conditions that only the evaluator can test are tested row by row")
     func evaluatorIsNamed() throws {
         #expect(
             try plan("Book", "pages + 1 > 100") == """
@@ -136,7 +136,7 @@ struct PlanTests {
                 fetch Book
                   scan Book: 150 rows
                   filter columns, then row by row: title ENDSWITH "7" AND (pages > 3 OR pages + 1 > 100)
-                  only the evaluator can tell pages + 1 > 100
+                  only the evaluator can test pages + 1 > 100
                   order by ID
                 """)
     }
